@@ -1,0 +1,115 @@
+import type { Generated } from 'kysely'
+import type { Json } from './json.ts'
+
+export type DeviceType = 'ap' | 'switch' | 'gateway'
+
+export interface DeviceRegistryTable {
+  id: string
+  mac: string
+  serial: string
+  model: string
+  type: DeviceType
+  claimCode: string
+  orgId: string | null
+  firmware: string | null
+  createdAt: Date
+  lastSeenAt: Date | null
+}
+
+export interface DeviceTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  mac: string
+  serial: string
+  model: string
+  type: DeviceType
+  name: string | null
+  claimCode: string
+  doc: Json<Record<string, unknown>>
+  createdAt: Date
+  modifiedAt: Date
+}
+
+/** A member of a Virtual Chassis, as the device reports it. */
+export interface VcMember {
+  readonly member: number
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly firmware: string
+}
+
+/** The wire's `fwupdate`: how far the running firmware update of a device is. */
+export interface FwUpdate {
+  readonly progress: number
+  readonly status: 'inprogress' | 'failed' | 'upgraded' | 'success' | 'scheduled' | 'error'
+  readonly status_id: number
+  /** Epoch seconds. */
+  readonly timestamp: number
+  readonly will_retry: boolean
+}
+
+export interface DeviceStatusTable {
+  orgId: string
+  deviceId: string
+  connected: Generated<boolean>
+  /** A bigint: pg returns it as text. */
+  epoch: Generated<string>
+  connectedAt: Date | null
+  disconnectedAt: Date | null
+  lastSeenAt: Date | null
+  firmware: string | null
+  bootCount: Generated<number>
+  bootedAt: Date | null
+  extIp: string | null
+  capabilities: Json<Record<string, unknown>>
+  members: Json<VcMember[]> | null
+  load: Json<Record<string, unknown>> | null
+  fwupdate: Json<FwUpdate> | null
+}
+
+export interface GatewayNodeTable {
+  id: string
+  startedAt: Date
+  leaseUntil: Date
+}
+
+export interface DeviceSessionTable {
+  deviceId: string
+  nodeId: string
+  epoch: string
+  connected: boolean
+  connectedAt: Date
+  facts: Json<Record<string, unknown>>
+}
+
+export type CommandKind = 'restart' | 'upgrade'
+export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
+
+export interface DeviceCommandTable {
+  orgId: string
+  id: string
+  deviceId: string
+  jobId: string | null
+  kind: CommandKind
+  attempt: Generated<number>
+  params: Json<Record<string, unknown>>
+  state: Generated<CommandState>
+  epoch: string | null
+  outcome: Json<Record<string, unknown>> | null
+  createdAt: Date
+  expiresAt: Date
+  sentAt: Date | null
+  finishedAt: Date | null
+}
+
+export interface DeviceEventTable {
+  orgId: string
+  id: string
+  deviceId: string
+  siteId: string | null
+  type: string
+  event: Json<Record<string, unknown>>
+  createdAt: Date
+}

@@ -1,0 +1,28 @@
+export interface FirmwareImageTable {
+  orgId: string
+  id: string
+  sha256: string
+  /** A bigint: pg returns it as text. */
+  sizeBytes: string
+  createdAt: Date
+}
+
+export interface FirmwareVersionTable {
+  orgId: string
+  model: string
+  version: string
+  imageId: string
+  tag: string | null
+  createdAt: Date
+}
+
+export interface FirmwareDownloadTable {
+  orgId: string
+  commandId: string
+  imageId: string
+  startedAt: Date
+  touchedAt: Date
+  bytesServed: string
+  deliveredAt: Date | null
+  fencedAt: Date | null
+}

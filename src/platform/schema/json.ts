@@ -1,0 +1,4 @@
+import type { ColumnType } from 'kysely'
+
+/** A jsonb column: read as the parsed value, written as its JSON text (see `json` in platform/db.ts). */
+export type Json<T> = ColumnType<T, string, string>

@@ -1,0 +1,63 @@
+import type { Generated } from 'kysely'
+import type { Json } from './json.ts'
+
+export interface WebhookTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  enabled: boolean
+  topics: string[]
+  doc: Json<Record<string, unknown>>
+  secrets: Buffer | null
+  createdAt: Date
+  modifiedAt: Date
+}
+
+export interface WebhookMessageTable {
+  orgId: string
+  id: string
+  webhookId: string
+  topic: string
+  body: Buffer
+  eventCount: number
+  attempt: Generated<number>
+  dueAt: Date
+  createdAt: Date
+}
+
+export interface WebhookLaneTable {
+  orgId: string
+  webhookId: string
+  pending: Generated<number>
+  nextAt: Date | null
+  leaseUntil: Date | null
+  epoch: Generated<string>
+  vtime: Generated<number>
+  failures: Generated<number>
+  openUntil: Date | null
+}
+
+export interface WebhookDeliveryTable {
+  orgId: string
+  id: string
+  webhookId: string
+  messageId: string
+  siteId: string | null
+  topic: string
+  attempt: number
+  status: 'success' | 'failure'
+  statusCode: number | null
+  error: string | null
+  reqUrl: string
+  createdAt: Date
+}
+
+export interface WebhookBodyTable {
+  orgId: string
+  deliveryId: string
+  reqHeaders: string
+  reqPayload: string
+  respHeaders: string | null
+  respBody: string | null
+  createdAt: Date
+}
