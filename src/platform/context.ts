@@ -1,0 +1,16 @@
+import type { Clock } from './clock.ts'
+import type { Db } from './db.ts'
+import type { Logger } from './log.ts'
+import type { Secrets } from './secrets.ts'
+import type { Wakes } from './wakes.ts'
+
+/** What every use case may need; built once in app/, passed as the first argument. */
+export interface Context {
+  readonly db: Db
+  readonly clock: Clock
+  readonly wakes: Wakes
+  readonly log: Logger
+  readonly secrets: Secrets
+  /** Where clients and devices reach the HTTP server, without a trailing slash. */
+  readonly baseUrl: string
+}

@@ -1,0 +1,54 @@
+import { CamelCasePlugin, Kysely, PostgresDialect, type RawBuilder, type Transaction, sql } from 'kysely'
+import pg from 'pg'
+import type { Schema } from './schema.ts'
+import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
+
+export type Db = Kysely<Schema>
+export type Tx = Transaction<Schema>
+/** Reads that need no lock take either; writes take `Tx`, so that they can't escape their transaction. */
+export type Reader = Db | Tx
+
+/** Right-hand side of `= any(...)`: unlike `in ()`, an empty list is valid SQL and matches no row. */
+export function anyOf<T>(values: readonly T[]): RawBuilder<T> {
+  return sql<T>`any(${values})`
+}
+
+/** The text of a jsonb value to write. */
+export function json(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+/** Opens the pool. `onError` hears of connections that break while idle; queries report their own errors. */
+export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({ max: 16, ...connection })
+  pool.on('error', onError)
+  return pool
+}
+
+export function openDb(pool: pg.Pool): Db {
+  return new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool }),
+    // JSON documents keep their wire shape.
+    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+  })
+}
+
+export interface Transactional {
+  readonly db: Db
+  readonly wakes: Wakes
+}
+
+/**
+ * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that
+ * `wakeAfterCommit` named in it. A thrown error rolls everything back and wakes nobody.
+ */
+export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const { result, wakes } = await runCollectingWakes((collect) =>
+    ctx.db.transaction().execute((tx) => {
+      collect(tx)
+      return work(tx)
+    }),
+  )
+  publishWakes(ctx.wakes, wakes)
+  return result
+}

@@ -1,0 +1,70 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
+export interface Secrets {
+  /** AES-256-GCM; `aad` binds the text to its row, so it can't be moved to another. */
+  seal(plain: string, aad: string): Buffer
+  /** @throws Error when the bytes were not sealed here for `aad`. */
+  open(sealed: Buffer, aad: string): string
+  /** HMAC-SHA256, base64url, for signed addresses and CSRF tokens. */
+  sign(purpose: 'csrf' | 'firmware', text: string): string
+  verify(purpose: 'csrf' | 'firmware', text: string, signature: string): boolean
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** First byte of a sealed value: which key it was made with. There is one so far. */
+const KEY_ID = 1
+
+export function createSecrets(masterKey: Buffer): Secrets {
+  const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32))
+  const sealKey = derive('seal')
+  const signKeys = { csrf: derive('csrf'), firmware: derive('firmware') }
+  const sign: Secrets['sign'] = (purpose, text) => createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
+  return {
+    seal(plain, aad) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(aad))
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.of(KEY_ID), nonce, cipher.getAuthTag(), body])
+    },
+    open(sealed, aad) {
+      if (sealed[0] !== KEY_ID) throw new Error('sealed with an unknown key')
+      const bodyStart = 1 + NONCE_BYTES + TAG_BYTES
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, sealed.subarray(1, 1 + NONCE_BYTES))
+      decipher.setAAD(Buffer.from(aad)).setAuthTag(sealed.subarray(1 + NONCE_BYTES, bodyStart))
+      return Buffer.concat([decipher.update(sealed.subarray(bodyStart)), decipher.final()]).toString('utf8')
+    },
+    sign,
+    verify: (purpose, text, signature) => equalText(sign(purpose, text), signature),
+  }
+}
+
+/** Compares in constant time; texts of unequal length differ. */
+export function equalText(a: string, b: string): boolean {
+  return timingSafeEqual(sha256(a), sha256(b))
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** The installation's key, made at the first start: `secret.key` in the data folder, 32 bytes, mode 0600. */
+export async function loadMasterKey(dataDir: string): Promise<Buffer> {
+  return loadOrMake(join(dataDir, 'secret.key'), () => randomBytes(32))
+}
+
+/** Reads the file, or makes it first, atomically and private. */
+export async function loadOrMake(path: string, make: () => Buffer): Promise<Buffer> {
+  const known = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (known !== null) return known
+  const made = make()
+  await writeFile(`${path}.new`, made, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+  return made
+}
