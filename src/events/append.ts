@@ -1,0 +1,145 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
+import type { AuditEvent, DeviceEvent, UpdownEvent } from './topics.ts'
+
+/** One change that someone made. `before` and `after` are wire documents without secrets. */
+export interface Audit {
+  readonly message: string
+  readonly siteId?: string | null
+  readonly before?: Record<string, unknown>
+  readonly after?: Record<string, unknown>
+  readonly at: Date
+}
+
+/**
+ * Writes the audit record and its `audits` event in the caller's transaction, so that a change and
+ * its record commit together or not at all.
+ * @returns The id of the audit record, for the events that the change causes.
+ */
+export async function appendAudit(tx: Tx, scope: OrgScope, audit: Audit): Promise<string> {
+  const { actor, orgId } = scope
+  const event: AuditEvent = {
+    id: uuidv7(),
+    timestamp: epochS(audit.at),
+    org_id: orgId,
+    site_id: audit.siteId ?? null,
+    admin_id: actor.adminId,
+    admin_name: actor.name,
+    message: audit.message,
+    src_ip: actor.srcIp,
+    user_agent: actor.userAgent,
+    ...(audit.before && { before: audit.before }),
+    ...(audit.after && { after: audit.after }),
+  }
+  await insertAuditLog(tx, event, audit.at)
+  await insertOutbox(tx, [{ orgId, siteId: event.site_id, topic: 'audits', event }], audit.at)
+  wakeAfterCommit(tx, 'outbox')
+  return event.id
+}
+
+/** What an event says of the device it is about. */
+export interface EventDevice {
+  readonly id: string
+  readonly mac: string
+  readonly type: DeviceType
+  readonly name: string | null
+  readonly siteId: string | null
+  readonly siteName: string | null
+}
+
+/** One thing that happened to a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
+export interface DeviceHappening {
+  readonly device: EventDevice
+  readonly what: DeviceHappeningName
+  readonly auditId?: string
+  readonly reason?: string
+  readonly text?: string
+}
+
+const levels = {
+  CONNECTED: 'notice',
+  DISCONNECTED: 'warn',
+  RESTARTED: 'notice',
+  RESTART_BY_USER: 'notice',
+  UPGRADE_BY_USER: 'notice',
+  UPGRADE_PENDING: 'notice',
+  UPGRADED: 'notice',
+  UPGRADE_FAILED: 'warn',
+  CLAIMED: 'notice',
+  UNCLAIMED: 'notice',
+  ASSIGNED: 'notice',
+  UNASSIGNED: 'notice',
+} as const
+
+export type DeviceHappeningName = keyof typeof levels
+
+const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
+const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
+
+/**
+ * Writes device events and, for those that say a device is up or down, their `device-updowns` twin,
+ * in the caller's transaction. Two statements, however many events.
+ */
+export async function appendDeviceEvents(
+  tx: Tx,
+  scope: OrgScope,
+  happenings: readonly DeviceHappening[],
+  at: Date,
+): Promise<void> {
+  if (happenings.length === 0) return
+  const { orgId } = scope
+  const rows = happenings.map((happening): NewDeviceEvent => {
+    const { device } = happening
+    return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, happening, at) }
+  })
+  await insertDeviceEvents(tx, rows, at)
+  const twins = happenings.filter(({ what }) => updowns.has(what))
+  await insertOutbox(
+    tx,
+    [
+      ...rows.map(({ siteId, event }) => ({ orgId, siteId, topic: 'device-events' as const, event })),
+      ...twins.map(({ device, what }) => ({
+        orgId, siteId: device.siteId, topic: 'device-updowns' as const, event: updownEvent(orgId, device, what, at),
+      })),
+    ],
+    at,
+  )
+  wakeAfterCommit(tx, 'outbox')
+}
+
+function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): DeviceEvent {
+  const { device, what, auditId, reason, text } = happening
+  return {
+    device_name: device.name ?? device.mac,
+    device_type: device.type,
+    ev_type: levels[what],
+    mac: device.mac,
+    org_id: orgId,
+    timestamp: epochS(at),
+    type: `${families[device.type]}_${what}`,
+    ...(device.type === 'ap' && { ap: device.mac, ap_name: device.name ?? device.mac }),
+    ...(device.siteId !== null && { site_id: device.siteId }),
+    ...(device.siteName !== null && { site_name: device.siteName }),
+    ...(auditId !== undefined && { audit_id: auditId }),
+    ...(reason !== undefined && { reason }),
+    ...(text !== undefined && { text }),
+  }
+}
+
+/** The topic calls every device an `ap`; its clients read `ap` for switches too. */
+function updownEvent(orgId: string, device: EventDevice, what: DeviceHappeningName, at: Date): UpdownEvent {
+  return {
+    ap: device.mac,
+    ap_name: device.name ?? device.mac,
+    org_id: orgId,
+    ...(device.siteId !== null && { site_id: device.siteId }),
+    ...(device.siteName !== null && { site_name: device.siteName }),
+    timestamp: epochS(at),
+    type: `${families[device.type]}_${what}`,
+  }
+}
