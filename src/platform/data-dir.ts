@@ -1,0 +1,93 @@
+import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { findNobody } from './embedded-postgres-account.ts'
+import { AppError } from './errors.ts'
+
+/** The server's own folder, held exclusively until `release` or the end of the process. */
+export interface DataDir {
+  /** Absolute, symbolic links resolved. */
+  readonly path: string
+  release(): void
+}
+
+/** SQLite's primary result code for "another connection holds the lock". */
+const SQLITE_BUSY = 5
+
+/**
+ * Makes the folder unless it exists and takes its lock.
+ *
+ * The lock is the one that SQLite takes on an empty database file: the kernel
+ * drops it with the process, so kill -9 and recycled process ids leave nothing
+ * to repair, and it holds between containers that share the folder. Node itself
+ * offers no file locks.
+ *
+ * @throws AppError `conflict` when another server holds the folder, `unavailable`
+ *         when it can't be made or written; the message is one line for the operator.
+ */
+export async function openDataDir(path: string): Promise<DataDir> {
+  const absolute = resolve(path)
+  try {
+    await makeDataDir(absolute)
+    const folder = await realpath(absolute)
+    const release = await lock(folder)
+    return { path: folder, release }
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('unavailable', `data folder ${absolute} can't be used: ${reason(error)}`)
+  }
+}
+
+async function makeDataDir(path: string): Promise<void> {
+  const known = await stat(path).catch(() => null)
+  if (known?.isDirectory() === true) return
+  if (known !== null) throw new AppError('unavailable', `data folder ${path} is not a folder`)
+  await mkdir(dirname(path), { recursive: true })
+  await mkdir(path, { mode: 0o700 })
+  if (process.getuid?.() !== 0) return
+  // PostgreSQL refuses to run as root, so its user must be able to pass through, though not to list.
+  const { gid } = await findNobody()
+  await chown(path, 0, gid)
+  await chmod(path, 0o710)
+}
+
+async function lock(folder: string): Promise<() => void> {
+  const lockFile = join(folder, 'server.lock')
+  const pidFile = join(folder, 'server.pid')
+  const database = new DatabaseSync(lockFile)
+  try {
+    database.exec('begin exclusive')
+  } catch (error) {
+    database.close()
+    if (!isBusy(error)) throw error
+    throw new AppError('conflict', `data folder ${folder} is in use by ${await holder(pidFile)}`)
+  }
+  await writeFile(pidFile, `${process.pid}\n`)
+  await giveToOwner(folder, [lockFile, pidFile])
+  let held = true
+  return () => {
+    if (held) database.close()
+    held = false
+  }
+}
+
+/** A root run in somebody's folder must leave nothing that its owner can't open later. */
+async function giveToOwner(folder: string, files: readonly string[]): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(folder)
+  for (const file of files) await chown(file, uid, gid)
+}
+
+async function holder(pidFile: string): Promise<string> {
+  const text = await readFile(pidFile, 'utf8').catch(() => '')
+  const pid = Number.parseInt(text, 10)
+  return Number.isInteger(pid) ? `process ${pid}` : 'another process'
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { stat } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { AppError } from './errors.ts'
+
+const run = promisify(execFile)
+
+/** The user and group that own a cluster and run its processes. */
+export interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** What 'nobody' is where the user database can't be asked. */
+const NOBODY: Account = { uid: 65534, gid: 65534 }
+
+/**
+ * Whose the cluster in `home` is, or shall be. PostgreSQL refuses to run as
+ * root; a root process therefore acts for the owner of what is there, so that
+ * the owner can start it later, else for 'nobody'. Null: our own user.
+ *
+ * @throws AppError `unavailable` when the cluster belongs to another user and we are not root.
+ */
+export async function chooseAccount(dataDir: string, home: string): Promise<Account | null> {
+  const own = process.getuid?.()
+  const owner = await stat(home).catch(() => null)
+  if (own !== 0) {
+    if (owner === null || own === undefined || owner.uid === own) return null
+    throw new AppError('unavailable', `${home} belongs to user ${owner.uid}: start as that user or as root`)
+  }
+  if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  const folder = await stat(dataDir)
+  if (folder.uid !== 0 && (await hasName(folder.uid))) return { uid: folder.uid, gid: folder.gid }
+  return findNobody()
+}
+
+/** The account for services without one of their own. */
+export async function findNobody(): Promise<Account> {
+  try {
+    const [uid, gid] = await Promise.all([run('id', ['-u', 'nobody']), run('id', ['-g', 'nobody'])])
+    // macOS prints its nobody as -2.
+    return { uid: Number(uid.stdout) >>> 0, gid: Number(gid.stdout) >>> 0 }
+  } catch {
+    return NOBODY // no such name, or no `id` program
+  }
+}
+
+/** initdb refuses a user that the user database does not know. */
+async function hasName(uid: number): Promise<boolean> {
+  return run('id', ['-nu', String(uid)]).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,92 @@
+import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Account } from './embedded-postgres-account.ts'
+import type { PostgresBinaries } from './embedded-postgres-binaries.ts'
+import { type Launch, launchProgram } from './embedded-postgres-launch.ts'
+import { AppError } from './errors.ts'
+
+/** The cluster's administrator; the application itself connects as a lesser role. */
+export const SUPERUSER = 'postgres'
+
+export interface ClusterRequest {
+  readonly launch: Launch
+  readonly binaries: PostgresBinaries
+  /** Holds the cluster; made by makeHome. */
+  readonly home: string
+  readonly durable: boolean
+}
+
+/** A folder that only the cluster's user (and root) enters: the socket in it trusts whoever gets there. */
+export async function makeHome(home: string, account: Account | null): Promise<void> {
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  if (account !== null) await chown(home, account.uid, account.gid)
+}
+
+/**
+ * The cluster's folder, made on first use. It is made under another name and
+ * renamed when complete, so one that exists under its own name is whole.
+ *
+ * @throws AppError `unavailable` when it was made by another major version, or can't be made.
+ */
+export async function prepareCluster(request: ClusterRequest): Promise<string> {
+  const cluster = join(request.home, 'cluster')
+  const found = await readVersion(cluster)
+  if (found === null) {
+    await initialise(request, cluster)
+    return cluster
+  }
+  if (found !== request.binaries.majorVersion) {
+    const ours = request.binaries.majorVersion
+    throw new AppError('unavailable', `${cluster} is of PostgreSQL ${found}, but this Signalbox has PostgreSQL ${ours}`)
+  }
+  return cluster
+}
+
+async function readVersion(cluster: string): Promise<number | null> {
+  const content = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  return content === null ? null : Number.parseInt(content, 10)
+}
+
+async function initialise({ launch, binaries, home, durable }: ClusterRequest, cluster: string): Promise<void> {
+  const unfinished = `${cluster}.new`
+  await rm(unfinished, { recursive: true, force: true })
+  const child = launchProgram(launch, [
+    binaries.initdb,
+    `--pgdata=${unfinished}`,
+    `--username=${SUPERUSER}`,
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--no-instructions',
+    ...(durable ? [] : ['--no-sync']),
+  ])
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  const [complaint, , code] = await Promise.all([text(child.stderr), text(child.stdout), ended])
+  if (code !== 0) throw new AppError('unavailable', `initdb failed: ${firstError(complaint)}`)
+  await rename(unfinished, cluster)
+  if (durable) await syncFolder(home)
+}
+
+function firstError(complaint: string): string {
+  const lines = complaint.split('\n')
+  return lines.find((line) => /error|FATAL/.test(line)) ?? lines.find((line) => line !== '') ?? 'no reason given'
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

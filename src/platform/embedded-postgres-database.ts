@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client, DatabaseError, escapeIdentifier } from 'pg'
+import { SUPERUSER } from './embedded-postgres-cluster.ts'
+
+export interface SocketAddress {
+  readonly host: string
+  readonly port: number
+}
+
+const POLL_MS = 5
+
+/** "the database system is starting up": also its answer all through a recovery, however long that takes. */
+const CANNOT_CONNECT_NOW = '57P03'
+
+/**
+ * Connects as superuser as soon as the server takes connections.
+ *
+ * @returns Null when `exited` settles first.
+ */
+export async function connectWhenReady(address: SocketAddress, exited: Promise<unknown>): Promise<Client | null> {
+  let over = false
+  void exited.then(() => (over = true))
+  while (!over) {
+    const client = new Client({ host: address.host, port: address.port, user: SUPERUSER, database: 'postgres' })
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (!isNotYet(error)) throw error
+    }
+    await delay(POLL_MS)
+  }
+  return null
+}
+
+function isNotYet(error: unknown): boolean {
+  if (error instanceof DatabaseError) return error.code === CANNOT_CONNECT_NOW
+  // No socket yet, a dead one of the last run, or the server gone during the greeting.
+  return true
+}
+
+/** A role and a database of that name which the role owns, so that the application needs no superuser. */
+export async function ensureDatabase(client: Client, name: string): Promise<void> {
+  const quoted = escapeIdentifier(name)
+  const { rows } = await client.query<{ role: boolean; database: boolean }>(
+    `select exists (select from pg_roles where rolname = $1) as role,
+            exists (select from pg_database where datname = $1) as database`,
+    [name],
+  )
+  if (rows[0]?.role !== true) await client.query(`create role ${quoted} login`)
+  if (rows[0]?.database !== true) await client.query(`create database ${quoted} owner ${quoted}`)
+}

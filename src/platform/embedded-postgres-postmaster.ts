@@ -1,0 +1,78 @@
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Launch, launchProgram } from './embedded-postgres-launch.ts'
+import type { Logger } from './log.ts'
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface Postmaster {
+  readonly exited: Promise<Exit>
+  stop(): Promise<void>
+  /** Why it ended: its most telling line so far. */
+  complaint(): string
+}
+
+export interface PostmasterRequest {
+  readonly launch: Launch
+  readonly command: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly log: Logger
+}
+
+const KEPT_LINES = 20
+
+/** Fast shutdown (sessions ended, checkpoint written), then without a checkpoint, then none at all. */
+const STOP_STEPS = [
+  { signal: 'SIGINT', waitMs: 20_000 },
+  { signal: 'SIGQUIT', waitMs: 5000 },
+  { signal: 'SIGKILL', waitMs: 5000 },
+] as const
+
+/** Runs the server program; its log goes to ours. */
+export function runPostmaster({ launch, command, env, log }: PostmasterRequest): Postmaster {
+  const child = launchProgram(launch, command, env)
+  const lines: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line)
+      if (lines.length > KEPT_LINES) lines.shift()
+      log[logLevel(line)]({ source: 'postgres' }, line)
+    })
+  }
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('error', (error) => {
+      lines.push(error.message)
+      resolve({ code: null, signal: null })
+    })
+    // Not 'exit': the last lines, which tell why, may still be on their way then.
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+  return {
+    exited,
+    complaint: () => lines.find((line) => /^(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? 'no reason given',
+    stop: async () => {
+      for (const { signal, waitMs } of STOP_STEPS) {
+        child.kill(signal)
+        if (await settlesWithin(exited, waitMs)) return
+      }
+    },
+  }
+}
+
+/** ERROR and FATAL concern one statement or session, whose client gets and judges them; a dying server is LOG or PANIC. */
+function logLevel(line: string): 'error' | 'warn' | 'debug' {
+  if (/^PANIC:|^LOG: .* was terminated by /.test(line)) return 'error'
+  if (/^FATAL: +the database system is /.test(line)) return 'debug' // starting up, shutting down
+  return /^(FATAL|WARNING):/.test(line) ? 'warn' : 'debug'
+}
+
+async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const abort = new AbortController()
+  const timeout = delay(ms, false, { signal: abort.signal }).catch(() => false)
+  const settled = await Promise.race([promise.then(() => true), timeout])
+  abort.abort()
+  return settled
+}

@@ -1,0 +1,124 @@
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { chooseAccount } from './embedded-postgres-account.ts'
+import { findBinaries } from './embedded-postgres-binaries.ts'
+import { makeHome, prepareCluster } from './embedded-postgres-cluster.ts'
+import { connectWhenReady, ensureDatabase } from './embedded-postgres-database.ts'
+import { planLaunch } from './embedded-postgres-launch.ts'
+import { stopOrphan } from './embedded-postgres-orphan.ts'
+import { type Exit, type Postmaster, runPostmaster } from './embedded-postgres-postmaster.ts'
+import { SOCKET_PORT, makeSocketDir, planSocketDir, quoteSocketDir, removeSocketDir } from './embedded-postgres-socket.ts'
+import { AppError } from './errors.ts'
+import type { Logger } from './log.ts'
+
+export type { Exit } from './embedded-postgres-postmaster.ts'
+
+export interface EmbeddedPostgresOptions {
+  /** Held by the caller (openDataDir): whatever runs on it is taken for an orphan and stopped. */
+  readonly dataDir: string
+  readonly log: Logger
+  /** False gives up safety against power loss, for databases that are thrown away. Default true. */
+  readonly durable?: boolean
+}
+
+export interface PostgresConnection {
+  /** Folder of the Unix socket. */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+}
+
+export interface EmbeddedPostgres {
+  /** As the owner of the application's database, who is no superuser. */
+  readonly connection: PostgresConnection
+  /** Ends all connections, writes a checkpoint, and resolves when the process is gone. */
+  stop(): Promise<void>
+  /** Settles when the process ends, for whatever reason. Never rejects. */
+  readonly exited: Promise<Exit>
+}
+
+const APPLICATION = 'signalbox'
+
+/** How long the remains of a killed predecessor may take to go. */
+const PREDECESSOR_MS = 5000
+const RETRY_MS = 50
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '',
+  port: String(SOCKET_PORT),
+  unix_socket_permissions: '0700',
+  max_connections: '60',
+  shared_buffers: '64MB',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_line_prefix: '',
+  log_checkpoints: 'off',
+}
+
+const NOT_DURABLE: Readonly<Record<string, string>> = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+
+/**
+ * Starts the PostgreSQL that comes with the installation on `dataDir/postgres`,
+ * making its cluster and the application's database on first use. It listens on
+ * a Unix socket only and dies with us.
+ *
+ * @throws AppError `unavailable`, one line for the operator, when it can't run here.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log, durable = true } = options
+  const dataDir = await realpath(options.dataDir)
+  const home = join(dataDir, 'postgres')
+  const binaries = await findBinaries()
+  const account = await chooseAccount(dataDir, home)
+  await makeHome(home, account)
+  const socketDir = planSocketDir(home)
+  const launch = await planLaunch({ account, paths: [binaries.postgres, join(home, 'cluster'), join(socketDir, 'socket')] })
+  const reusedPid = await stopOrphan(join(home, 'cluster'), log)
+  const cluster = await prepareCluster({ launch, binaries, home, durable })
+  if (socketDir !== home) await makeSocketDir(socketDir, account)
+
+  const settings = { ...SETTINGS, unix_socket_directories: quoteSocketDir(socketDir), ...(durable ? {} : NOT_DURABLE) }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  // How pg_ctl says it too: this process id in a left-over lock file is no other postmaster's.
+  const env = reusedPid === null ? {} : { PG_GRANDPARENT_PID: String(reusedPid) }
+  const connection = { host: socketDir, port: SOCKET_PORT, user: APPLICATION, database: APPLICATION }
+  const postmaster = await startPostmaster(
+    () => runPostmaster({ launch, command: [binaries.postgres, '-D', cluster, ...flags], env, log }),
+    connection,
+  )
+  return {
+    connection,
+    exited: postmaster.exited,
+    stop: async () => {
+      await postmaster.stop()
+      if (socketDir !== home) await removeSocketDir(socketDir)
+    },
+  }
+}
+
+async function startPostmaster(run: () => Postmaster, connection: PostgresConnection): Promise<Postmaster> {
+  const deadline = performance.now() + PREDECESSOR_MS
+  for (;;) {
+    const postmaster = run()
+    try {
+      const client = await connectWhenReady(connection, postmaster.exited)
+      if (client !== null) {
+        await ensureDatabase(client, APPLICATION).finally(() => client.end())
+        return postmaster
+      }
+    } catch (error) {
+      await postmaster.stop()
+      throw error
+    }
+    const complaint = postmaster.complaint()
+    // Processes of a killed predecessor, or the predecessor as a zombie, may linger for a moment.
+    const lingering = /lock file .* already exists|shared memory block .* still in use/.test(complaint)
+    if (!lingering || performance.now() > deadline) {
+      throw new AppError('unavailable', `PostgreSQL did not start: ${complaint}`)
+    }
+    await delay(RETRY_MS)
+  }
+}
