@@ -49,14 +49,13 @@ create table privilege (
 create index privilege_by_admin on privilege (admin_id);
 
 create table api_token (
-  id           uuid primary key,
-  admin_id     uuid not null references admin (id) on delete cascade,
-  name         text not null,
+  id         uuid primary key,
+  admin_id   uuid not null references admin (id) on delete cascade,
+  name       text not null,
   -- SHA-256 of the key: the key itself is shown once and never stored.
-  key_hash     bytea not null unique,
-  key_hint     text not null,
-  created_at   timestamptz not null,
-  last_used_at timestamptz
+  key_hash   bytea not null unique,
+  key_hint   text not null,
+  created_at timestamptz not null
 );
 
 create table session (

@@ -44,7 +44,6 @@ export interface ApiTokenTable {
   keyHash: Buffer
   keyHint: string
   createdAt: Date
-  lastUsedAt: Date | null
 }
 
 export interface SessionTable {

@@ -1,0 +1,73 @@
+import type { Context } from '../platform/context.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import { type Principal, type Privilege, type Role, actorName } from './principal.ts'
+import { type Actor, type OrgScope, type SiteScope, grant } from './scope.ts'
+import { findOrgOfSite } from './store.ts'
+
+/** Who calls, and from where. */
+export interface Caller {
+  readonly principal: Principal
+  readonly srcIp: string
+  readonly userAgent: string | null
+}
+
+/** `operate`: acts on devices without changing what is configured (restart). */
+export type Need = 'read' | 'operate' | 'write' | 'admin'
+
+const rolesThatMay: Record<Need, ReadonlySet<Role>> = {
+  read: new Set(['admin', 'write', 'read', 'helpdesk']),
+  operate: new Set(['admin', 'write', 'helpdesk']),
+  write: new Set(['admin', 'write']),
+  admin: new Set(['admin']),
+}
+
+export interface OrgRequest {
+  readonly orgId: string
+  readonly needs: Need
+  /** Lets those in whose privileges name single sites; the scope then lists these sites. */
+  readonly sites?: 'some'
+}
+
+/**
+ * @throws AppError not_found where the caller has no privilege in the organization (as for one that
+ *   does not exist), forbidden where the privilege is too small.
+ */
+export function authorize(caller: Caller, { orgId, needs, sites }: OrgRequest): OrgScope {
+  const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId)
+  if (here.length === 0) throw notFound(orgId)
+  const enough = here.filter((privilege) => rolesThatMay[needs].has(privilege.role))
+  const siteIds = siteIdsOf(enough)
+  if (siteIds === 'all') return grant({ orgId, siteIds, actor: actorOf(caller) })
+  if (sites === 'some' && siteIds.length > 0) return grant({ orgId, siteIds, actor: actorOf(caller) })
+  throw tooLittle()
+}
+
+/** @throws AppError as authorize(); a site outside the caller's organizations is not found. */
+export async function authorizeSite(
+  ctx: Context,
+  caller: Caller,
+  { siteId, needs }: { readonly siteId: string; readonly needs: Need },
+): Promise<SiteScope> {
+  const orgIds = [...new Set(caller.principal.privileges.map((privilege) => privilege.orgId))]
+  const orgId = await findOrgOfSite(ctx.db, orgIds, siteId)
+  if (orgId === undefined) throw notFound(siteId)
+  const here = caller.principal.privileges.filter(
+    (privilege) => privilege.orgId === orgId && (privilege.scope === 'org' || privilege.siteId === siteId),
+  )
+  if (here.length === 0) throw notFound(siteId)
+  if (!here.some((privilege) => rolesThatMay[needs].has(privilege.role))) throw tooLittle()
+  return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) })
+}
+
+function siteIdsOf(privileges: readonly Privilege[]): 'all' | string[] {
+  if (privileges.some((privilege) => privilege.scope === 'org')) return 'all'
+  return privileges.flatMap((privilege) => privilege.siteId ?? [])
+}
+
+function actorOf({ principal, srcIp, userAgent }: Caller): Actor {
+  return { adminId: principal.adminId, name: actorName(principal), srcIp, userAgent }
+}
+
+function tooLittle(): AppError {
+  return new AppError('forbidden', 'You do not have permission to perform this action.')
+}

@@ -1,0 +1,64 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { hash, verify } from '@node-rs/argon2'
+import { AppError } from '../platform/errors.ts'
+
+/** argon2id (the library's default), 19 MiB, two passes, one lane: the second profile of RFC 9106's advice as OWASP scales it. */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+/** Hashing is the one request cost an unknown caller can cause; more than this would starve the others. */
+const MAX_RUNNING = 2
+const MAX_WAITING = 100
+
+const REMEMBER_MS = 60_000
+const REMEMBER_AT_MOST = 1000
+
+export interface Passwords {
+  hash(password: string): Promise<string>
+  /** False for a null hash too, after the same work: the time does not tell whether there is an account. */
+  matches(passwordHash: string | null, password: string): Promise<boolean>
+}
+
+/** Compatibility forms of a character are one password (NFKC), whatever keyboard typed it. */
+const normal = (password: string): string => password.normalize('NFKC')
+
+export function createPasswords(): Passwords {
+  const limited = limitConcurrency()
+  // Basic authentication proves the same password with every request: remember successes, under a
+  // key that dies with the process, for a short time.
+  const memoKey = randomBytes(32)
+  const remembered = new Map<string, number>()
+  // Verifying against this costs what verifying against a real one costs.
+  const dummyHash = hash(randomBytes(16).toString('hex'), cost)
+
+  return {
+    hash: (password) => limited(() => hash(normal(password), cost)),
+    async matches(passwordHash, password) {
+      const memo = createHmac('sha256', memoKey).update(`${passwordHash ?? ''}\n${normal(password)}`).digest('base64')
+      const until = remembered.get(memo)
+      if (passwordHash !== null && until !== undefined && until > Date.now()) return true
+      const ok = await limited(async () => verify(passwordHash ?? (await dummyHash), normal(password)))
+      if (!ok || passwordHash === null) return false
+      if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
+      remembered.set(memo, Date.now() + REMEMBER_MS)
+      return true
+    },
+  }
+}
+
+function limitConcurrency(): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (running >= MAX_RUNNING) {
+      if (waiting.length >= MAX_WAITING) throw new AppError('rate_limited', 'Too Many Request. Too many logins at once.')
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+}
