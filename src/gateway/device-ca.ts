@@ -1,0 +1,172 @@
+import 'reflect-metadata'
+import { randomBytes, webcrypto } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  type JsonGeneralNames,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { AppError } from '../platform/errors.ts'
+
+/** PEM texts; the key is PKCS #8. */
+export interface KeyPairPem {
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+/** What the gateway's TLS listener needs; the operator's own files serve as well as ours. */
+export interface GatewayTls {
+  /** PEM of the CA whose device certificates are accepted. */
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** Signs device certificates and the gateway's own. */
+export interface DeviceCa extends KeyPairPem {
+  readonly certificate: X509Certificate
+  readonly signingKey: webcrypto.CryptoKey
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+/** A device without a clock believes that it is the year of its firmware: certificates must be valid already. */
+const NOT_BEFORE = new Date('2020-01-01T00:00:00Z')
+const CA_YEARS = 30
+const LEAF_YEARS = 10
+
+/**
+ * The installation's device CA, made at the first start: `device-ca/ca.pem` and `ca.key` (mode 0600)
+ * in the data folder.
+ *
+ * @throws AppError `unavailable` when only one of the two files is there: making a new CA would lock
+ *         out every device, so that is left to the operator.
+ */
+export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
+  const folder = join(dataDir, 'device-ca')
+  const certPath = join(folder, 'ca.pem')
+  const keyPath = join(folder, 'ca.key')
+  const [certificatePem, keyPem] = await Promise.all([readIfThere(certPath), readIfThere(keyPath)])
+  if (certificatePem !== null && keyPem !== null) return openCa({ certificatePem, keyPem })
+  // A key alone is what a start leaves that died between the two files: nothing was signed with it yet.
+  if (certificatePem !== null) throw new AppError('unavailable', `device CA: ${certPath} is there, but not ${keyPath}`)
+  const made = await makeCa()
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeWhole(keyPath, made.keyPem, 0o600)
+  await writeWhole(certPath, made.certificatePem, 0o644)
+  return made
+}
+
+/** A new CA that is on no disk. */
+export async function makeCa(): Promise<DeviceCa> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: newSerialNumber(),
+      name: 'CN=Signalbox device CA',
+      notBefore: NOT_BEFORE,
+      notAfter: inYears(CA_YEARS),
+      keys,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new BasicConstraintsExtension(true, 0, true),
+        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+        await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+      ],
+    },
+    webcrypto,
+  )
+  const keyPem = await exportKey(keys.privateKey)
+  return { certificate, signingKey: keys.privateKey, certificatePem: certificate.toString('pem'), keyPem }
+}
+
+async function openCa(pem: KeyPairPem): Promise<DeviceCa> {
+  const key = PemConverter.decodeFirst(pem.keyPem)
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign'])
+  return { ...pem, certificate: new X509Certificate(pem.certificatePem), signingKey }
+}
+
+/** @param mac Lower-case hex without separators: the certificate's CN, which is the device's identity. */
+export function issueDeviceCertificate(ca: DeviceCa, mac: string): Promise<KeyPairPem> {
+  return issue(ca, `CN=${mac}`, [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])])
+}
+
+/**
+ * The gateway's TLS material. Its certificate is made anew at each start, because devices trust the
+ * CA and not the certificate: nothing to renew, nothing to keep.
+ *
+ * @param hosts Names and addresses under which devices reach the gateway.
+ */
+export async function issueGatewayTls(ca: DeviceCa, hosts: readonly string[]): Promise<GatewayTls> {
+  const names = hosts.map((host): JsonGeneralNames[number] => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }))
+  const { certificatePem, keyPem } = await issue(ca, 'CN=Signalbox gateway', [
+    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+    new SubjectAlternativeNameExtension(names),
+  ])
+  return { ca: ca.certificatePem, cert: certificatePem, key: keyPem }
+}
+
+async function issue(ca: DeviceCa, subject: string, extensions: readonly Extension[]): Promise<KeyPairPem> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.create(
+    {
+      serialNumber: newSerialNumber(),
+      subject,
+      issuer: ca.certificate.subject,
+      notBefore: NOT_BEFORE,
+      notAfter: inYears(LEAF_YEARS),
+      publicKey: keys.publicKey,
+      signingKey: ca.signingKey,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new BasicConstraintsExtension(false, undefined, true),
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        await AuthorityKeyIdentifierExtension.create(ca.certificate, false, webcrypto),
+        ...extensions,
+      ],
+    },
+    webcrypto,
+  )
+  return { certificatePem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) }
+}
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
+}
+
+/** 16 random bytes; the first bit is cleared, because a serial number is a positive integer. */
+function newSerialNumber(): string {
+  const bytes = randomBytes(16)
+  bytes[0] = (bytes[0] ?? 0) & 0x7f
+  return bytes.toString('hex')
+}
+
+function inYears(years: number): Date {
+  const date = new Date()
+  date.setUTCFullYear(date.getUTCFullYear() + years)
+  return date
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+}
+
+async function writeWhole(path: string, text: string, mode: number): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode })
+  await rename(`${path}.new`, path)
+}

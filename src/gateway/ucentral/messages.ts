@@ -1,0 +1,225 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+/**
+ * The params of the uCentral messages that Signalbox understands, in both directions. Members that
+ * it does not read are left open: firmwares add some with every release.
+ * Source: wlan-cloud-ucentralgw, PROTOCOL.md.
+ */
+
+/** A MAC address without separators; some firmwares send upper case. */
+const Serial = Type.String({ pattern: '^[0-9a-fA-F]{12}$' })
+const ShortText = Type.String({ maxLength: 256 })
+
+/** A member of a Virtual Chassis. Stock devices have none. */
+export const Member = Type.Object({
+  member: Type.Integer({ minimum: 0, maximum: 9 }),
+  mac: Serial,
+  serial: ShortText,
+  model: ShortText,
+  firmware: ShortText,
+})
+
+/** What a device can do beyond stock uCentral. Not advertised = never sent. */
+export const Extension = Type.Object({
+  protocol: Type.Literal(1),
+  /** Names without the prefix: `reboot`. */
+  methods: Type.Array(ShortText, { maxItems: 32 }),
+  members: Type.Optional(Type.Array(Member, { maxItems: 10 })),
+})
+
+export const Capabilities = Type.Object({
+  /** The hardware's own name, e.g. `edgecore_eap101`: what firmware is built for, and the model in the inventory. */
+  compatible: Type.String({ minLength: 1, maxLength: 256 }),
+  /** The name on the box. */
+  model: Type.Optional(ShortText),
+  /** Absent in old access point firmwares. */
+  platform: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('switch')])),
+  'x-signalbox': Type.Optional(Extension),
+})
+export type Capabilities = Static<typeof Capabilities>
+
+export const Connect = Type.Object({
+  serial: Serial,
+  uuid: Type.Optional(Type.Number()),
+  firmware: Type.String({ minLength: 1, maxLength: 256 }),
+  capabilities: Capabilities,
+  /** Seen: `boot`, `socket`, `upgradefailed`, `crashlog`, `recovery`. */
+  reason: Type.Optional(ShortText),
+})
+export type Connect = Static<typeof Connect>
+
+export const State = Type.Object({
+  serial: Serial,
+  state: Type.Object({
+    unit: Type.Optional(
+      Type.Object({
+        uptime: Type.Optional(Type.Number({ minimum: 0 })),
+        /** Load averages over 1, 5 and 15 minutes. */
+        load: Type.Optional(Type.Array(Type.Number(), { maxItems: 3 })),
+        cpu_load: Type.Optional(Type.Array(Type.Number(), { maxItems: 64 })),
+        memory: Type.Optional(
+          Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) }),
+        ),
+      }),
+    ),
+  }),
+})
+export type State = Static<typeof State>
+
+export const Healthcheck = Type.Object({
+  serial: Serial,
+  /** Percent. */
+  sanity: Type.Number({ minimum: 0, maximum: 100 }),
+})
+export type Healthcheck = Static<typeof Healthcheck>
+
+export const Log = Type.Object({ serial: Serial, log: Type.String(), severity: Type.Optional(Type.Number()) })
+export type Log = Static<typeof Log>
+
+/** One thing that happened on a device, with the device's own clock. */
+export const DeviceEvent = Type.Object({
+  serial: Serial,
+  data: Type.Object({
+    event: Type.Tuple([
+      Type.Number(),
+      Type.Object({ type: ShortText, payload: Type.Optional(Type.Unknown()) }),
+    ]),
+  }),
+})
+export type DeviceEvent = Static<typeof DeviceEvent>
+
+/** Payload of a switch's `firmware_upgrade_status` event. */
+export const UpgradeStatus = Type.Object({
+  operation: Type.Union([
+    Type.Literal('idle'), Type.Literal('download'), Type.Literal('install'), Type.Literal('fail'), Type.Literal('success'),
+  ]),
+  percentage: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+})
+export type UpgradeStatus = Static<typeof UpgradeStatus>
+
+export const Recovery = Type.Object({
+  serial: Serial,
+  firmware: Type.Optional(ShortText),
+  /** The device asks to be rebooted. */
+  reboot: Type.Optional(Type.Boolean()),
+})
+export type Recovery = Static<typeof Recovery>
+
+/** Messages of which only the sender matters. */
+const Sender = Type.Object({ serial: Serial })
+
+/** Device to gateway: method to the shape of its params. */
+export const deviceMessages = {
+  connect: Connect,
+  state: State,
+  healthcheck: Healthcheck,
+  log: Log,
+  event: DeviceEvent,
+  recovery: Recovery,
+  ping: Sender,
+  alarm: Sender,
+  telemetry: Sender,
+  deviceupdate: Sender,
+  cfgpending: Sender,
+  crashlog: Sender,
+  rebootLog: Sender,
+} as const satisfies Record<string, TSchema>
+export type DeviceMethod = keyof typeof deviceMessages
+export type DeviceMessage<M extends DeviceMethod> = Static<(typeof deviceMessages)[M]>
+
+/** Epoch seconds of a thing to do later; 0 = now. Real devices ignore it when they reboot. */
+const When = Type.Optional(Type.Integer({ minimum: 0 }))
+
+export const Reboot = Type.Object({ serial: Serial, when: When })
+export type Reboot = Static<typeof Reboot>
+
+export const Upgrade = Type.Object({ serial: Serial, when: When, uri: Type.String({ minLength: 1, maxLength: 2048 }) })
+export type Upgrade = Static<typeof Upgrade>
+
+/** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of both is there. */
+export const RebootPart = Type.Object({
+  serial: Serial,
+  member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
+  node: Type.Optional(Type.Union([Type.Literal('node0'), Type.Literal('node1')])),
+})
+export type RebootPart = Static<typeof RebootPart>
+
+/** Gateway to device: method to the shape of its params. */
+export const gatewayCalls = {
+  reboot: Reboot,
+  upgrade: Upgrade,
+  'x-signalbox.reboot': RebootPart,
+} as const satisfies Record<string, TSchema>
+export type GatewayMethod = keyof typeof gatewayCalls
+export type GatewayCall<M extends GatewayMethod> = Static<(typeof gatewayCalls)[M]>
+
+/** What a device answers: `error` 0 is success, other values are per method. */
+export const Result = Type.Object({
+  serial: Type.Optional(Serial),
+  uuid: Type.Optional(Type.Number()),
+  status: Type.Object({ error: Type.Integer(), text: Type.Optional(Type.String()) }),
+})
+export type Result = Static<typeof Result>
+
+/** JSON-RPC's own error object: stock devices never send it, ours and other agents do. */
+export const RpcError = Type.Object({ code: Type.Integer(), message: Type.String() })
+export type RpcError = Static<typeof RpcError>
+
+const deviceChecks = {
+  connect: Compile(Connect),
+  state: Compile(State),
+  healthcheck: Compile(Healthcheck),
+  log: Compile(Log),
+  event: Compile(DeviceEvent),
+  recovery: Compile(Recovery),
+  ping: Compile(Sender),
+  alarm: Compile(Sender),
+  telemetry: Compile(Sender),
+  deviceupdate: Compile(Sender),
+  cfgpending: Compile(Sender),
+  crashlog: Compile(Sender),
+  rebootLog: Compile(Sender),
+} satisfies Record<DeviceMethod, Check>
+
+const gatewayChecks = {
+  reboot: Compile(Reboot),
+  upgrade: Compile(Upgrade),
+  'x-signalbox.reboot': Compile(RebootPart),
+} satisfies Record<GatewayMethod, Check>
+
+interface Check {
+  Check(value: unknown): boolean
+}
+
+export function isDeviceMethod(method: string): method is DeviceMethod {
+  return Object.hasOwn(deviceMessages, method)
+}
+
+export function isDeviceMessage<M extends DeviceMethod>(method: M, params: unknown): params is DeviceMessage<M> {
+  return deviceChecks[method].Check(params)
+}
+
+export function isGatewayMethod(method: string): method is GatewayMethod {
+  return Object.hasOwn(gatewayCalls, method)
+}
+
+export function isGatewayCall<M extends GatewayMethod>(method: M, params: unknown): params is GatewayCall<M> {
+  return gatewayChecks[method].Check(params)
+}
+
+const upgradeStatus = Compile(UpgradeStatus)
+const result = Compile(Result)
+const rpcError = Compile(RpcError)
+
+export function isUpgradeStatus(payload: unknown): payload is UpgradeStatus {
+  return upgradeStatus.Check(payload)
+}
+
+export function isResult(value: unknown): value is Result {
+  return result.Check(value)
+}
+
+export function isRpcError(value: unknown): value is RpcError {
+  return rpcError.Check(value)
+}
