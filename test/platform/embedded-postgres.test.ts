@@ -1,0 +1,122 @@
+import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDataDir } from '../../src/platform/data-dir.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { stopOrphan } from '../../src/platform/embedded-postgres-orphan.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const log = createLog('fatal')
+const isRoot = process.getuid?.() === 0
+
+async function start(path: string): Promise<EmbeddedPostgres> {
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.release())
+  const server = await startEmbeddedPostgres({ dataDir: dataDir.path, log })
+  onTestFinished(() => server.stop())
+  return server
+}
+
+async function query(server: EmbeddedPostgres, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ ...server.connection })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  return Number.parseInt(await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8'), 10)
+}
+
+test('a first start gives a durable, private database that the application owns', async () => {
+  const server = await start(join(await temporaryDir(), 'data'))
+  const names = ['fsync', 'data_checksums', 'listen_addresses', 'server_encoding', 'TimeZone', 'is_superuser']
+  const settings = await Promise.all(names.map(async (name) => Object.values((await query(server, `show ${name}`))[0] ?? {})[0]))
+  expect(settings).toEqual(['on', 'on', '', 'UTF8', 'UTC', 'off'])
+  await query(server, 'create extension pg_trgm')
+})
+
+test('stop ends sessions and the process, and rows outlive it', async () => {
+  const path = await temporaryDir()
+  const first = await start(path)
+  await query(first, 'create table t as select 42 as n')
+  const session = new pg.Client({ ...first.connection })
+  const ended = new Promise((resolve) => session.on('error', resolve))
+  await session.connect()
+  await first.stop()
+  expect(await first.exited).toEqual({ code: 0, signal: null })
+  await ended
+  const second = await startEmbeddedPostgres({ dataDir: path, log })
+  onTestFinished(() => second.stop())
+  expect(await query(second, 'select n from t')).toEqual([{ n: 42 }])
+})
+
+test('exited tells of a database that died, and a start recovers it', async () => {
+  const path = await temporaryDir()
+  const server = await start(path)
+  await query(server, 'create table t as select 42 as n')
+  process.kill(await postmasterPid(path), 'SIGKILL')
+  expect(await server.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  // The process id of its lock files now belongs to somebody else.
+  const pidFile = join(path, 'postgres/cluster/postmaster.pid')
+  await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(process.ppid)))
+  const second = await startEmbeddedPostgres({ dataDir: path, log })
+  onTestFinished(() => second.stop())
+  expect(await query(second, 'select n from t')).toEqual([{ n: 42 }])
+})
+
+test('an orphan of an earlier run is stopped in order', async () => {
+  const path = await temporaryDir()
+  const server = await start(path)
+  expect(await stopOrphan(join(path, 'postgres/cluster'), log)).toBe(null)
+  expect(await server.exited).toEqual({ code: 0, signal: null })
+})
+
+test('a cluster whose making was cut is made anew', async () => {
+  const path = await temporaryDir()
+  await mkdir(join(path, 'postgres/cluster.new'), { recursive: true })
+  await writeFile(join(path, 'postgres/cluster.new/PG_VERSION'), '18\n')
+  const server = await start(path)
+  expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
+  expect(await readdir(join(path, 'postgres'))).not.toContain('cluster.new')
+})
+
+test('a cluster of another major version is refused in one line', async () => {
+  const path = await temporaryDir()
+  await mkdir(join(path, 'postgres/cluster'), { recursive: true })
+  await writeFile(join(path, 'postgres/cluster/PG_VERSION'), '9\n')
+  await expect(start(path)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/cluster is of PostgreSQL 9, but this Signalbox has PostgreSQL \d+$/),
+  })
+})
+
+test('a damaged cluster ends the start with the reason in one line', async () => {
+  const path = await temporaryDir()
+  const server = await start(path)
+  await server.stop()
+  await writeFile(join(path, 'postgres/cluster/postgresql.conf'), 'no_such_setting = 1\n')
+  await expect(startEmbeddedPostgres({ dataDir: path, log })).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/^PostgreSQL did not start: FATAL: [^\n]*postgresql\.conf[^\n]*$/),
+  })
+})
+
+test('a path with blanks, commas and quotes, too long for a socket', async () => {
+  const path = join(await temporaryDir(), `a b,c"d'e`, 'x'.repeat(120))
+  const server = await start(path)
+  expect(server.connection.host.startsWith(path)).toBe(false)
+  expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
+})
+
+test.skipIf(!isRoot)('as root, in a folder that only root may enter', async () => {
+  const closed = await temporaryDir()
+  await chmod(closed, 0o700)
+  const server = await start(join(closed, 'clone/data'))
+  expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
+})

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+/** A member for each that pg takes; plain data, because it passes between processes. */
+export interface TestConnection {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password?: string
+  readonly database: string
+}
+
+/** What the global set-up started. */
+export interface TestServer {
+  /** May create and drop databases. */
+  readonly admin: TestConnection
+  /** Owns the databases, as the application does. */
+  readonly owner: TestConnection
+  /** A migrated database without rows. */
+  readonly template: string
+}
+
+export interface TestDatabase {
+  /** For pg.Pool and migrate. */
+  readonly connection: TestConnection
+  /** Ends all sessions on it and removes it. */
+  drop(): Promise<void>
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    databaseServer: TestServer
+  }
+}
+
+/** A migrated, empty database of the caller's own. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const { admin, owner, template } = inject('databaseServer')
+  return create(`template ${template}`, { admin, owner })
+}
+
+/** A database without even the schema, for tests of migrations. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return create('template template0', inject('databaseServer'))
+}
+
+async function create(source: string, { admin, owner }: Pick<TestServer, 'admin' | 'owner'>): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await execute(admin, `create database ${name} ${source} owner ${pg.escapeIdentifier(owner.user)}`)
+  return {
+    connection: { ...owner, database: name },
+    drop: () => execute(admin, `drop database if exists ${name} with (force)`),
+  }
+}
+
+async function execute(config: TestConnection, statement: string): Promise<void> {
+  const client = new pg.Client(config)
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,13 @@
+// A process that does with a data folder what the server does, for tests that kill it.
+import { openDataDir } from '../../src/platform/data-dir.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { createLog } from '../../src/platform/log.ts'
+
+const [folder = ''] = process.argv.slice(2)
+const dataDir = await openDataDir(folder)
+const server = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('error') })
+process.stdout.write(`${JSON.stringify(server.connection)}\n`)
+process.once('SIGTERM', async () => {
+  await server.stop()
+  dataDir.release()
+})
