@@ -1,0 +1,141 @@
+// Runs the project's commands. Plain JavaScript for Node >= 20 without dependencies: it works on a fresh clone,
+// installs what is missing, and hands over to the pinned Node, which runs TypeScript as it is.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureInstalled } from './install.mjs'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** From this version on Node runs TypeScript without a flag. */
+const OLDEST_NODE = [22, 19]
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const PARENT_POLL_MS = 1000
+const KILL_AFTER_MS = 30_000
+
+/** Our own programs: each ends itself when its IPC channel closes, so a killed runner leaves no orphan. */
+const PROGRAMS = {
+  start: 'src/bin/server.ts',
+  cli: 'src/bin/cli.ts',
+  simulate: 'src/bin/simulator.ts',
+  migrate: 'src/bin/migrate.ts',
+  bench: 'bench/run.ts',
+  soak: 'test/soak/run.ts',
+}
+
+const CHECKS = [
+  { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
+  { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
+  { name: 'oxfmt', args: () => [tool('oxfmt', 'oxfmt'), '--check'] },
+  { name: 'depcruise', args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'] },
+  { name: 'check-tree', args: () => ['scripts/check-tree.mjs'], file: 'scripts/check-tree.mjs' },
+]
+
+const [command = '', ...args] = process.argv.slice(2)
+try {
+  mirror(await runCommand())
+} catch (error) {
+  process.stderr.write(`signalbox: ${error.message}\n`)
+  process.exitCode = 1
+}
+
+async function runCommand() {
+  const program = Object.hasOwn(PROGRAMS, command) ? PROGRAMS[command] : undefined
+  if (program === undefined && !['test', 'check', 'format'].includes(command)) {
+    throw new Error(`usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), 'test', 'check', 'format'].join('|')} [arguments]`)
+  }
+  await ensureInstalled(ROOT)
+  if (program !== undefined) return runNode([join(ROOT, program), ...args], { ipc: true, cwd: process.cwd() })
+  if (command === 'check') return runChecks()
+  const own = command === 'test' ? [tool('vitest', 'vitest'), 'run'] : [tool('oxfmt', 'oxfmt')]
+  return runNode([...own, ...args], { ipc: false, cwd: ROOT })
+}
+
+/** All of them, whatever the first ones say. */
+async function runChecks() {
+  const failed = []
+  for (const { name, args: checkArgs, file } of CHECKS) {
+    if (file !== undefined && !existsSync(join(ROOT, file))) continue
+    const { code, signal } = await runNode(checkArgs(), { ipc: false, cwd: ROOT })
+    if (signal !== null) return { code, signal }
+    if (code !== 0) failed.push(name)
+  }
+  process.stderr.write(failed.length === 0 ? 'check: passed\n' : `check: failed: ${failed.join(', ')}\n`)
+  return { code: failed.length === 0 ? 0 : 1, signal: null }
+}
+
+/** The file behind a package's command. */
+function tool(name, bin) {
+  const folder = join(ROOT, 'node_modules', name)
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return join(folder, typeof manifest.bin === 'string' ? manifest.bin : manifest.bin[bin])
+}
+
+/** Runs Node with these arguments until it ends. */
+async function runNode(nodeArgs, options) {
+  const pinned = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  const candidates = [...(existsSync(pinned) ? [pinned] : []), ...(isNewEnough() ? [process.execPath] : [])]
+  for (const node of candidates) {
+    const result = await supervise(node, nodeArgs, options)
+    if (result !== null) return result
+  }
+  throw new Error(`needs Node >= ${OLDEST_NODE.join('.')}; the pinned one is not installed (install scripts off?) and this is ${process.version}`)
+}
+
+function isNewEnough() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
+}
+
+/**
+ * Starts the child and ties its life to ours: signals are passed on once each,
+ * and when our own parent is gone the child is stopped.
+ *
+ * @returns {Promise<{ code: number | null, signal: string | null } | null>} Null when it can't be started here at all.
+ */
+function supervise(node, nodeArgs, { ipc, cwd }) {
+  // Warns of type stripping and SQLite in older Node versions.
+  const flags = ['--disable-warning=ExperimentalWarning']
+  const child = spawn(node, [...flags, ...nodeArgs], {
+    cwd,
+    env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}` },
+    stdio: ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
+  })
+  const passedOn = new Set()
+  const onSignal = (signal) => {
+    // A terminal signals the whole group and npm passes it on besides: more than one is noise.
+    if (passedOn.has(signal)) return
+    passedOn.add(signal)
+    child.kill(signal)
+  }
+  for (const signal of FORWARDED) process.on(signal, onSignal)
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+    setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS).unref()
+  }, PARENT_POLL_MS)
+  return new Promise((resolve) => {
+    const settle = (result) => {
+      clearInterval(watch)
+      for (const signal of FORWARDED) process.off(signal, onSignal)
+      resolve(result)
+    }
+    child.once('error', () => child.pid === undefined && settle(null))
+    child.once('exit', (code, signal) => settle({ code, signal }))
+  })
+}
+
+/** Ends as the child ended. */
+function mirror({ code, signal }) {
+  if (signal === null) {
+    process.exitCode = code
+    return
+  }
+  process.exitCode = 128 + constants.signals[signal] // should the signal not end us
+  process.kill(process.pid, signal)
+}
