@@ -1,0 +1,158 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from './clock.ts'
+import { type PollerOptions, startPoller } from './poller.ts'
+import { createWakes } from './wakes.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function start(options: Pick<PollerOptions, 'work'> & Partial<PollerOptions>) {
+  const wakes = createWakes()
+  const ctx = { wakes, clock: systemClock, log: pino({ level: 'silent' }) }
+  const poller = startPoller({ name: 'test', ctx, wake: 'outbox', intervalMs: 1000, ...options })
+  return { poller, wake: () => wakes.wake('outbox') }
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(0)
+
+test('runs at once, then at the interval', async () => {
+  const work = vi.fn<PollerOptions['work']>(async () => null)
+  const { poller } = start({ work })
+  await settle()
+  expect(work).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(999)
+  expect(work).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(2)
+  await poller.stop()
+})
+
+test('a wake runs it before the interval, and one that comes during a round is not lost', async () => {
+  let finish = (): void => {}
+  const work = vi.fn<PollerOptions['work']>(async () => {
+    await new Promise<void>((resolve) => (finish = resolve))
+    return false
+  })
+  const { poller, wake } = start({ work })
+  await settle()
+  wake()
+  wake()
+  expect(work).toHaveBeenCalledTimes(1)
+  finish()
+  await settle()
+  expect(work).toHaveBeenCalledTimes(2)
+  finish()
+  await settle()
+  expect(work).toHaveBeenCalledTimes(2)
+  wake()
+  await settle()
+  expect(work).toHaveBeenCalledTimes(3)
+  const stopped = poller.stop()
+  finish()
+  await stopped
+})
+
+test('rounds never overlap', async () => {
+  let running = 0
+  let most = 0
+  const work = async (): Promise<boolean> => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    running -= 1
+    return true
+  }
+  const { poller, wake } = start({ work })
+  for (let round = 0; round < 20; round += 1) {
+    wake()
+    await vi.advanceTimersByTimeAsync(20)
+  }
+  expect(most).toBe(1)
+  const stopped = poller.stop()
+  await vi.advanceTimersByTimeAsync(50)
+  await stopped
+})
+
+test('true repeats without waiting, a date waits until then', async () => {
+  const answers: (boolean | Date)[] = [true, true, new Date(Date.now() + 300), false]
+  const work = vi.fn<PollerOptions['work']>(async () => answers.shift() ?? null)
+  const { poller } = start({ work })
+  await settle()
+  expect(work).toHaveBeenCalledTimes(3)
+  await vi.advanceTimersByTimeAsync(299)
+  expect(work).toHaveBeenCalledTimes(3)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(4)
+  await poller.stop()
+})
+
+test('a burst of wakes shares a round within the gap', async () => {
+  const work = vi.fn<PollerOptions['work']>(async () => null)
+  const { poller, wake } = start({ work, minGapMs: 100 })
+  await settle()
+  wake()
+  await vi.advanceTimersByTimeAsync(99)
+  wake()
+  wake()
+  expect(work).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(2)
+  await poller.stop()
+})
+
+test('failures back off, wakes do not shorten that, and success resets it', async () => {
+  let broken = true
+  const work = vi.fn<PollerOptions['work']>(async () => {
+    if (broken) throw new Error('database is away')
+    return null
+  })
+  const { poller, wake } = start({ work })
+  await settle()
+  wake()
+  await vi.advanceTimersByTimeAsync(99)
+  expect(work).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(2)
+  await vi.advanceTimersByTimeAsync(199)
+  expect(work).toHaveBeenCalledTimes(2)
+  broken = false
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(3)
+  broken = true
+  wake()
+  await settle()
+  await vi.advanceTimersByTimeAsync(100)
+  expect(work).toHaveBeenCalledTimes(5)
+  await poller.stop()
+})
+
+test('stop waits for the running round, tells it by its signal, and ends pauses', async () => {
+  let finish = (): void => {}
+  let seen: AbortSignal | null = null
+  const { poller, wake } = start({
+    work: async (signal) => {
+      seen = signal
+      await new Promise<void>((resolve) => (finish = resolve))
+      return true
+    },
+  })
+  await settle()
+  let stopped = false
+  const stopping = poller.stop().then(() => (stopped = true))
+  await settle()
+  expect(seen).toMatchObject({ aborted: true })
+  expect(stopped).toBe(false)
+  finish()
+  await stopping
+  wake()
+  await vi.advanceTimersByTimeAsync(5000)
+  const idle = start({ work: async () => null })
+  await settle()
+  await idle.poller.stop()
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,0 +1,95 @@
+import { EventEmitter, once } from 'node:events'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { startJobs } from '../../src/platform/jobs.ts'
+import { type TestDatabase, createTestDatabase } from '../support/database.ts'
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let pool: pg.Pool
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = new pg.Pool({ ...database.connection, max: 1 })
+  pool.on('error', () => {})
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+test('installs its schema, runs what is asked for and repeats what failed', async () => {
+  const ran = new EventEmitter()
+  const payloads: unknown[] = []
+  const jobs = await startJobs({
+    connection: database.connection,
+    log,
+    tasks: [
+      {
+        name: 'greet',
+        run: async (payload) => {
+          payloads.push(payload)
+          if (payloads.length === 1) {
+            queueMicrotask(() => ran.emit('first'))
+            throw new Error('not yet')
+          }
+          ran.emit('second')
+        },
+      },
+    ],
+  })
+  const first = once(ran, 'first')
+  await jobs.add('greet', { name: 'lab' })
+  await first
+  await jobs.stop()
+
+  // The failed job stays in the database, due later: make it due and start again, as after a restart.
+  await pool.query(`update graphile_worker._private_jobs set run_at = now()`)
+  const second = once(ran, 'second')
+  const again = await startJobs({
+    connection: database.connection,
+    log,
+    tasks: [{ name: 'greet', run: async (payload) => void (payloads.push(payload), ran.emit('second')) }],
+  })
+  await second
+  await again.stop()
+  expect(payloads).toEqual([{ name: 'lab' }, { name: 'lab' }])
+})
+
+test('registers what has a time of its own', async () => {
+  const jobs = await startJobs({
+    connection: database.connection,
+    log,
+    tasks: [{ name: 'sweep', cron: '17 1 * * *', run: async () => {} }],
+  })
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query('select identifier from graphile_worker._private_known_crontabs')
+    expect(rows).toEqual([{ identifier: 'sweep' }])
+  })
+  await jobs.stop()
+})
+
+test('stop tells the running task and waits for it', async () => {
+  const ran = new EventEmitter()
+  let ended = false
+  const jobs = await startJobs({
+    connection: database.connection,
+    log,
+    tasks: [
+      {
+        name: 'long',
+        run: async (_payload, signal) => {
+          ran.emit('started')
+          if (!signal.aborted) await once(signal, 'abort')
+          ended = true
+        },
+      },
+    ],
+  })
+  const started = once(ran, 'started')
+  await jobs.add('long', {})
+  await started
+  await jobs.stop()
+  expect(ended).toBe(true)
+})
