@@ -1,0 +1,45 @@
+import { AppError } from '../platform/errors.ts'
+
+/** Deeper documents than any client sends would overflow the stack where they are written. */
+const MAX_DEPTH = 64
+
+/**
+ * Parses a JSON body. Zero bytes are an empty object: clients send a JSON content type with
+ * body-less POSTs.
+ *
+ * @throws AppError invalid for malformed JSON, and for what JSON allows but the database can't keep
+ *   (NUL characters, half surrogate pairs) or nobody means (`__proto__`).
+ */
+export function parseJsonBody(text: string): unknown {
+  if (text.trim() === '') return {}
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid', `JSON parse error - ${error instanceof Error ? error.message : 'malformed'}`)
+  }
+  assertStorable(value)
+  return value
+}
+
+/** Walks without recursion, so that the depth of the document can't overflow it. */
+function assertStorable(root: unknown): void {
+  const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, depth } = next
+    if (typeof value === 'string') assertText(value)
+    if (typeof value !== 'object' || value === null) continue
+    if (depth >= MAX_DEPTH) throw new AppError('invalid', `JSON parse error - nested deeper than ${MAX_DEPTH} levels`)
+    for (const [key, member] of Object.entries(value)) {
+      if (key === '__proto__') throw new AppError('invalid', `JSON parse error - forbidden key ${key}`)
+      assertText(key)
+      open.push({ value: member, depth: depth + 1 })
+    }
+  }
+}
+
+/** @throws AppError invalid for text that PostgreSQL can't keep. */
+export function assertText(text: string): void {
+  if (text.includes('\0')) throw new AppError('invalid', 'text may not contain the character U+0000')
+  if (!text.isWellFormed()) throw new AppError('invalid', 'text may not contain half a surrogate pair')
+}

@@ -1,0 +1,39 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, type ErrorCode } from '../platform/errors.ts'
+
+const statusOf: Record<ErrorCode, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 400,
+  too_large: 413,
+  rate_limited: 429,
+  unavailable: 503,
+}
+
+/**
+ * Turns what was thrown into the interface's error body. An AppError speaks for itself; an error of
+ * the HTTP layer (malformed JSON, wrong content type, too large) keeps its 4xx; everything else is a
+ * defect: logged, and answered 500 with the request's id to find it by.
+ */
+export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof AppError) {
+    if (error.code === 'unauthenticated') void reply.header('www-authenticate', 'Token')
+    void reply.code(statusOf[error.code]).send({ detail: error.message, ...error.fields })
+    return
+  }
+  if (isHttpError(error)) {
+    void reply.code(error.statusCode).send({ detail: error.message })
+    return
+  }
+  request.log.error({ err: error }, 'request failed')
+  void reply.code(500).send({ detail: `Internal error, request ${request.id}.` })
+}
+
+function isHttpError(error: unknown): error is FastifyError & { statusCode: number } {
+  return (
+    error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' &&
+    error.statusCode >= 400 && error.statusCode < 500
+  )
+}

@@ -1,0 +1,33 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+
+/** Query of every list. `limit` 0 means the default: clients send zero for "not set". */
+export const pageQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100 })),
+  page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 1 })),
+}
+
+export interface Page {
+  readonly limit: number
+  readonly offset: number
+  readonly page: number
+}
+
+/** One page's rows and how many there are on all pages. */
+export interface Paged<T> {
+  readonly rows: readonly T[]
+  readonly total: number
+}
+
+const DEFAULT_LIMIT = 100
+
+export function parsePage(query: { readonly limit?: number; readonly page?: number }): Page {
+  const limit = query.limit || DEFAULT_LIMIT
+  const page = query.page || 1
+  return { limit, page, offset: (page - 1) * limit }
+}
+
+/** The headers by which the interface's clients find the next page. */
+export function setPageHeaders(reply: FastifyReply, page: Page, total: number): void {
+  void reply.headers({ 'x-page-total': total, 'x-page-limit': page.limit, 'x-page-page': page.page })
+}

@@ -1,0 +1,32 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+const PATH = '/api/v1/openapi.json'
+
+/**
+ * Serves the OpenAPI 3.1 document, made from the schemas that check the requests, and a page to
+ * browse it. Register before the routes: it collects them as they come.
+ */
+export async function serveOpenApi(http: FastifyInstance, version: string): Promise<void> {
+  await http.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Signalbox', version, description: 'Network management that you run yourself.' },
+      security: [{ token: [] }, { session: [] }, { basic: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`Token <key>`' },
+          session: { type: 'apiKey', in: 'cookie', name: 'sessionid' },
+          basic: { type: 'http', scheme: 'basic' },
+        },
+      },
+    },
+  })
+  http.get(PATH, { schema: { hide: true } }, () => http.swagger())
+  await http.register(swaggerUi, {
+    routePrefix: '/docs',
+    uiConfig: { deepLinking: true, docExpansion: 'none' },
+    staticCSP: true,
+  })
+}

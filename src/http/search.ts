@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { addMs } from '../platform/clock.ts'
+import { invalidField } from '../platform/errors.ts'
+
+/** Query of every search over time. Source: contract, "Search". */
+export const searchQuery = {
+  start: Type.Optional(Type.String({ description: 'epoch seconds, `now`, or an offset like `-1d`' })),
+  end: Type.Optional(Type.String({ description: 'epoch seconds, `now`, or an offset like `-1h`' })),
+  duration: Type.Optional(Type.String({ default: '1d', description: 'like `10m`, `7d`, `2w`' })),
+}
+
+export interface TimeRange {
+  readonly start: Date
+  readonly end: Date
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3, w: 7 * 86_400e3 }
+const MAX_EPOCH_S = 253_402_300_799
+
+/**
+ * `end` defaults to now, `start` to `duration` (one day) before the end.
+ * @throws AppError invalid naming the field.
+ */
+export function parseTimeRange(
+  query: { readonly start?: string; readonly end?: string; readonly duration?: string },
+  now: Date,
+): TimeRange {
+  const end = query.end === undefined ? now : parseInstant('end', query.end, now)
+  const durationMs = parseDuration('duration', query.duration ?? '1d')
+  const start = query.start === undefined ? addMs(end, -durationMs) : parseInstant('start', query.start, now)
+  return { start, end }
+}
+
+function parseInstant(field: string, text: string, now: Date): Date {
+  if (text === 'now') return now
+  if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_EPOCH_S) return new Date(Number(text) * 1000)
+  if (text.startsWith('-')) return addMs(now, -parseDuration(field, text.slice(1)))
+  throw invalidField(field, 'must be epoch seconds, `now` or an offset like `-1d`')
+}
+
+function parseDuration(field: string, text: string): number {
+  const [, count, unit = 's'] = /^(\d{1,7})([smhdw])?$/.exec(text) ?? []
+  const ms = unitMs[unit]
+  if (count === undefined || ms === undefined || Number(count) * ms > MAX_EPOCH_S * 1000)
+    throw invalidField(field, 'must be a number with one of the units s, m, h, d, w')
+  return Number(count) * ms
+}
+
+/** Direction of a sort like `-timestamp`: a leading minus is descending. */
+export function parseSort(sort: string): { readonly by: string; readonly direction: 'asc' | 'desc' } {
+  return sort.startsWith('-') ? { by: sort.slice(1), direction: 'desc' } : { by: sort, direction: 'asc' }
+}

@@ -1,0 +1,104 @@
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import cookie from '@fastify/cookie'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify'
+import { uuidv7 } from 'uuidv7'
+import type { Authenticate } from '../access/authenticate.ts'
+import type { Caller } from '../access/authorize.ts'
+import type { Logger } from '../platform/log.ts'
+import { parseJsonBody } from './body.ts'
+import { replyWithError } from './errors.ts'
+import { compileValidator } from './validate.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls. Only routes that are not `public` may read it. */
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** Needs no credentials. */
+    public?: boolean
+  }
+}
+
+/** JSON bodies; uploads set a limit of their own. */
+const MAX_JSON_BYTES = 1024 * 1024
+/** A client that sends its headers slower than this holds a socket for nothing. Uploads may take their time. */
+const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
+
+export interface HttpOptions {
+  readonly log: Logger
+  /** PEM texts; plain HTTP without. */
+  readonly tls: { readonly cert: string; readonly key: string } | null
+}
+
+/** A server with the conventions of the interface and no routes yet. */
+export async function createHttpServer({ log, tls }: HttpOptions): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = log.child({ part: 'http' })
+  const http = Fastify({
+    loggerInstance,
+    disableRequestLogging: true,
+    genReqId: () => uuidv7(),
+    bodyLimit: MAX_JSON_BYTES,
+    routerOptions: { maxParamLength: 500 },
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) =>
+      tls === null ? createServer(timeouts, handler) : createTlsServer({ ...timeouts, ...tls }, handler),
+  })
+  http.setValidatorCompiler(compileValidator)
+  // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.
+  http.setSerializerCompiler(() => JSON.stringify)
+  http.setErrorHandler(replyWithError)
+  http.setNotFoundHandler((request, reply) => {
+    void reply.code(404).send({ detail: 'Not found.', path: pathOf(request) })
+  })
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    try {
+      done(null, parseJsonBody(String(text)))
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)))
+    }
+  })
+  await http.register(cookie)
+  http.addHook('preValidation', async (request) => {
+    // No body and no content type is an empty object too, where the operation takes one.
+    if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
+  })
+  return http
+}
+
+/** Adds the routes of the interface under /api/v1. Each needs credentials unless its config says `public`. */
+export async function serveApi(
+  http: FastifyInstance,
+  authenticate: Authenticate,
+  plugins: readonly FastifyPluginAsync[],
+): Promise<void> {
+  await http.register(
+    async (api) => {
+      api.decorateRequest('caller')
+      api.addHook('onRequest', async (request) => {
+        if (request.routeOptions.config.public !== true) request.caller = await identify(request, authenticate)
+      })
+      for (const plugin of plugins) await api.register(plugin)
+    },
+    { prefix: '/api/v1' },
+  )
+}
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+async function identify(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
+  const csrf = request.headers['x-csrftoken']
+  const principal = await authenticate({
+    authorization: request.headers.authorization,
+    sessionId: request.cookies['sessionid'],
+    csrfToken: typeof csrf === 'string' ? csrf : undefined,
+    unsafe: !SAFE.has(request.method),
+  })
+  return { principal, srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? request.url
+}

@@ -1,0 +1,65 @@
+import type { FastifySchemaCompiler } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
+import { type AppError, invalidField } from '../platform/errors.ts'
+import { assertText } from './body.ts'
+
+/**
+ * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path
+ * values are text, so they are converted to what their schema says first.
+ */
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const compiled = Compile(schema)
+  return (data: unknown) => {
+    try {
+      const value = httpPart === 'body' ? data : Value.Convert(schema, plainQuery(data))
+      if (compiled.Check(value)) return { value }
+      return { error: firstError(compiled.Errors(value)) }
+    } catch (error) {
+      return { error: error instanceof Error ? error : new Error(String(error)) }
+    }
+  }
+}
+
+/** Clients also write booleans as `True` and send filters they don't use as empty texts. */
+function plainQuery(data: unknown): Record<string, unknown> {
+  const plain: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(data ?? {})) {
+    for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text)
+    if (value === '') continue
+    plain[name] = value === 'True' ? 'true' : value === 'False' ? 'false' : value
+  }
+  return plain
+}
+
+interface FoundError {
+  readonly instancePath: string
+  readonly message: string
+  readonly params: object
+}
+
+function firstError(errors: readonly FoundError[]): AppError {
+  const [error] = errors
+  if (error === undefined) return invalidField('body', 'does not match its schema')
+  const missing = listIn(error.params, 'requiredProperties')
+  const allowed = listIn(error.params, 'allowedValues')
+  const path = [...error.instancePath.split('/').filter((part) => part !== ''), ...missing.slice(0, 1)]
+  return invalidField(path.join('.') || 'body', reason(error.message, missing, allowed))
+}
+
+function reason(message: string, missing: readonly string[], allowed: readonly string[]): string {
+  if (missing.length > 0) return 'is required'
+  return allowed.length > 0 ? `must be one of ${allowed.join(', ')}` : message
+}
+
+function listIn(params: object, name: string): string[] {
+  const list: unknown = Reflect.get(params, name)
+  return Array.isArray(list) ? list.map(String) : []
+}
+
+/** Checks a value that did not come through a route's schema, e.g. of a multipart part. */
+export function check<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  if (Value.Check(schema, value)) return value
+  throw firstError(Value.Errors(schema, value))
+}
