@@ -42,6 +42,11 @@ export function authorize(caller: Caller, { orgId, needs, sites }: OrgRequest): 
   throw tooLittle()
 }
 
+/** The scope of an organization that the caller is about to make: nobody can have a privilege in it yet. */
+export function authorizeNewOrg(caller: Caller, orgId: string): OrgScope {
+  return grant({ orgId, siteIds: 'all', actor: actorOf(caller) })
+}
+
 /** @throws AppError as authorize(); a site outside the caller's organizations is not found. */
 export async function authorizeSite(
   ctx: Context,

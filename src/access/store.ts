@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Db, anyOf } from '../platform/db.ts'
+import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import type { Principal, Privilege } from './principal.ts'
 
 export interface AdminAccess extends Omit<Principal, 'via'> {
@@ -57,4 +57,16 @@ export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: s
     .where('id', '=', siteId)
     .executeTakeFirst()
   return row?.orgId
+}
+
+export interface NewPrivilege {
+  readonly orgId: string
+  readonly id: string
+  readonly adminId: string
+  readonly scope: 'org'
+  readonly role: 'admin'
+}
+
+export async function insertPrivilege(tx: Tx, privilege: NewPrivilege): Promise<void> {
+  await tx.insertInto('privilege').values(privilege).execute()
 }

@@ -1,0 +1,53 @@
+import type { Tx } from '../platform/db.ts'
+
+export interface NewAdmin {
+  readonly id: string
+  readonly email: string
+  readonly passwordHash: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly createdAt: Date
+}
+
+/** @returns False when an account has the address already; nothing is changed then. */
+export async function insertAdmin(tx: Tx, admin: NewAdmin): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('admin')
+    .values({ ...admin, passwordModifiedAt: admin.createdAt })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+export interface NewApiToken {
+  readonly id: string
+  readonly adminId: string
+  readonly name: string
+  readonly keyHash: Buffer
+  readonly keyHint: string
+  readonly createdAt: Date
+}
+
+export async function insertApiToken(tx: Tx, token: NewApiToken): Promise<void> {
+  await tx.insertInto('apiToken').values(token).execute()
+}
+
+export interface NewSession {
+  readonly idHash: Buffer
+  readonly adminId: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+  await tx.insertInto('session').values(session).execute()
+}
+
+export async function deleteSession(tx: Tx, idHash: Buffer): Promise<void> {
+  await tx.deleteFrom('session').where('idHash', '=', idHash).execute()
+}
+
+export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
+  await tx.deleteFrom('session').where('expiresAt', '<=', now).execute()
+}

@@ -1,0 +1,22 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { insertPrivilege } from '../access/store.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type Document, mergeOrg } from './org.ts'
+import { type Org, insertOrg } from './store.ts'
+
+/** Makes the organization of `scope`; who makes it becomes its administrator. */
+export async function createOrg(ctx: Context, scope: OrgScope, body: Document): Promise<Org> {
+  const at = ctx.clock.now()
+  const content = mergeOrg(null, body)
+  const { adminId } = scope.actor
+  return inTx(ctx, async (tx) => {
+    const org = await insertOrg(tx, scope, { ...content, at })
+    if (adminId !== null)
+      await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    await appendAudit(tx, scope, { message: `Add Org "${org.name}"`, after: { ...org.doc, name: org.name }, at })
+    return org
+  })
+}

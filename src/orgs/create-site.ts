@@ -1,0 +1,22 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type Document, mergeSite } from './org.ts'
+import { type Site, insertSite } from './store-sites.ts'
+
+export async function createSite(ctx: Context, scope: OrgScope, body: Document): Promise<Site> {
+  const at = ctx.clock.now()
+  const content = mergeSite(null, body)
+  return inTx(ctx, async (tx) => {
+    const site = await insertSite(tx, scope, { id: uuidv7(), ...content, at })
+    await appendAudit(tx, scope, { message: `Add Site "${site.name}"`, siteId: site.id, after: auditDocument(site), at })
+    return site
+  })
+}
+
+/** A site as the audit log shows it. */
+export function auditDocument(site: Site): Record<string, unknown> {
+  return { ...site.doc, name: site.name, timezone: site.timezone }
+}

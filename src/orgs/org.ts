@@ -1,0 +1,40 @@
+import { mergeDocument, omitFields } from '../http/documents.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { Org } from './store.ts'
+import type { Site } from './store-sites.ts'
+import { IANAZone } from 'luxon'
+
+export type Document = Readonly<Record<string, unknown>>
+
+/** What the service decides itself; a client that sends it back changes nothing. */
+const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
+
+export interface OrgDocument {
+  readonly name: string
+  readonly doc: Record<string, unknown>
+}
+
+export interface SiteDocument extends OrgDocument {
+  /** IANA zone name. */
+  readonly timezone: string
+}
+
+/** Merges a client's body over what is stored; `before` is null on creation. */
+export function mergeOrg(before: Org | null, body: Document): OrgDocument {
+  const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
+  return { name: requireName(merged), doc: omitFields(merged, [...readOnly, 'name']) }
+}
+
+/** As mergeOrg. @throws AppError invalid for a zone that the IANA database does not know. */
+export function mergeSite(before: Site | null, body: Document): SiteDocument {
+  const merged = mergeDocument({ ...before?.doc, name: before?.name, timezone: before?.timezone ?? 'UTC' }, body)
+  const timezone = merged['timezone'] ?? 'UTC'
+  if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone)) throw invalidField('timezone', 'is not an IANA zone name')
+  return { name: requireName(merged), timezone, doc: omitFields(merged, [...readOnly, 'name', 'timezone']) }
+}
+
+function requireName(document: Document): string {
+  const name = document['name']
+  if (typeof name !== 'string' || name === '') throw invalidField('name', 'is required')
+  return name
+}

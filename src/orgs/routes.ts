@@ -1,0 +1,105 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { uuidv7 } from 'uuidv7'
+import { authorize, authorizeNewOrg, authorizeSite } from '../access/authorize.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import { OrgParams, SiteParams } from '../http/schemas.ts'
+import type { Context } from '../platform/context.ts'
+import { createOrg } from './create-org.ts'
+import { createSite } from './create-site.ts'
+import { getOrg } from './store.ts'
+import { getSite, listSites } from './store-sites.ts'
+import { updateOrg } from './update-org.ts'
+import { updateSite } from './update-site.ts'
+import {
+  CreateOrgBody, CreateSiteBody, OrgReply, SiteReply, UpdateOrgBody, UpdateSiteBody, presentOrg, presentSite,
+} from './wire.ts'
+
+/** Organizations and sites. Source: contract, Orgs and Sites. */
+export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.post(
+      '/orgs',
+      { schema: { operationId: 'createOrg', tags: ['Orgs'], body: CreateOrgBody, response: { 200: OrgReply } } },
+      async ({ caller, body }, reply) => reply.send(presentOrg(await createOrg(ctx, authorizeNewOrg(caller, uuidv7()), body))),
+    )
+
+    http.get(
+      '/orgs/:org_id',
+      { schema: { operationId: 'getOrg', tags: ['Orgs'], params: OrgParams, response: { 200: OrgReply } } },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        return reply.send(presentOrg(await getOrg(ctx.db, scope)))
+      },
+    )
+
+    http.put(
+      '/orgs/:org_id',
+      {
+        schema: {
+          operationId: 'updateOrg', tags: ['Orgs'], params: OrgParams, body: UpdateOrgBody, response: { 200: OrgReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        return reply.send(presentOrg(await updateOrg(ctx, scope, body)))
+      },
+    )
+  }
+}
+
+export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.get(
+      '/orgs/:org_id/sites',
+      {
+        schema: {
+          operationId: 'listOrgSites', tags: ['Sites'], params: OrgParams, querystring: Type.Object(pageQuery),
+          response: { 200: Type.Array(SiteReply) },
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        const page = parsePage(query)
+        const { rows, total } = await listSites(ctx.db, scope, page)
+        setPageHeaders(reply, page, total)
+        return reply.send(rows.map(presentSite))
+      },
+    )
+
+    http.post(
+      '/orgs/:org_id/sites',
+      {
+        schema: {
+          operationId: 'createOrgSite', tags: ['Sites'], params: OrgParams, body: CreateSiteBody, response: { 200: SiteReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        return reply.send(presentSite(await createSite(ctx, scope, body)))
+      },
+    )
+
+    http.get(
+      '/sites/:site_id',
+      { schema: { operationId: 'getSite', tags: ['Sites'], params: SiteParams, response: { 200: SiteReply } } },
+      async ({ caller, params }, reply) => {
+        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
+        return reply.send(presentSite(await getSite(ctx.db, scope)))
+      },
+    )
+
+    http.put(
+      '/sites/:site_id',
+      {
+        schema: {
+          operationId: 'updateSite', tags: ['Sites'], params: SiteParams, body: UpdateSiteBody, response: { 200: SiteReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+        return reply.send(presentSite(await updateSite(ctx, scope, body)))
+      },
+    )
+  }
+}

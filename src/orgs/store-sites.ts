@@ -1,0 +1,73 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { type Db, type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { notFound } from '../platform/errors.ts'
+import type { SiteTable } from '../platform/schema/access.ts'
+
+export type Site = Selectable<SiteTable>
+
+export interface SiteContent {
+  readonly name: string
+  /** IANA zone name. */
+  readonly timezone: string
+  readonly doc: Record<string, unknown>
+  readonly at: Date
+}
+
+/** Sites by name, and how many there are; one query. */
+export async function listSites(db: Db, scope: OrgScope, page: Page): Promise<Paged<Site>> {
+  let query = db
+    .selectFrom('site')
+    .selectAll()
+    .select(sql<string>`count(*) over ()`.as('total'))
+    .where('orgId', '=', scope.orgId)
+  if (scope.siteIds !== 'all') query = query.where('id', '=', anyOf(scope.siteIds))
+  const rows = await query.orderBy('name').orderBy('id').limit(page.limit).offset(page.offset).execute()
+  // Past the last page no row carries the count.
+  const [first] = rows
+  if (first === undefined && page.offset > 0) return { rows: [], total: await countSites(db, scope) }
+  return { rows: rows.map(({ total: _, ...site }) => site), total: Number(first?.total ?? 0) }
+}
+
+async function countSites(db: Db, scope: OrgScope): Promise<number> {
+  let query = db.selectFrom('site').select(sql<string>`count(*)`.as('total')).where('orgId', '=', scope.orgId)
+  if (scope.siteIds !== 'all') query = query.where('id', '=', anyOf(scope.siteIds))
+  return Number((await query.executeTakeFirstOrThrow()).total)
+}
+
+export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
+  const site = await selectSite(reader, scope).executeTakeFirst()
+  if (site === undefined) throw notFound(scope.siteId)
+  return site
+}
+
+/** The site, locked against other changes until `tx` ends. */
+export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
+  const site = await selectSite(tx, scope).forUpdate().executeTakeFirst()
+  if (site === undefined) throw notFound(scope.siteId)
+  return site
+}
+
+function selectSite(reader: Reader, scope: SiteScope) {
+  return reader.selectFrom('site').selectAll().where('orgId', '=', scope.orgId).where('id', '=', scope.siteId)
+}
+
+export async function insertSite(tx: Tx, scope: OrgScope, site: SiteContent & { readonly id: string }): Promise<Site> {
+  const { id, name, timezone, doc, at } = site
+  return tx
+    .insertInto('site')
+    .values({ orgId: scope.orgId, id, name, timezone, doc: json(doc), createdAt: at, modifiedAt: at })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function updateSite(tx: Tx, scope: SiteScope, { name, timezone, doc, at }: SiteContent): Promise<Site> {
+  return tx
+    .updateTable('site')
+    .set({ name, timezone, doc: json(doc), modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', scope.siteId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}

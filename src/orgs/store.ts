@@ -1,0 +1,43 @@
+import type { Selectable } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Reader, type Tx, json } from '../platform/db.ts'
+import { notFound } from '../platform/errors.ts'
+import type { OrgTable } from '../platform/schema/access.ts'
+
+export type Org = Selectable<OrgTable>
+
+export interface OrgContent {
+  readonly name: string
+  readonly doc: Record<string, unknown>
+  readonly at: Date
+}
+
+export async function insertOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
+  return tx
+    .insertInto('org')
+    .values({ id: scope.orgId, name, doc: json(doc), createdAt: at, modifiedAt: at })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function getOrg(reader: Reader, scope: OrgScope): Promise<Org> {
+  const org = await reader.selectFrom('org').selectAll().where('id', '=', scope.orgId).executeTakeFirst()
+  if (org === undefined) throw notFound(scope.orgId)
+  return org
+}
+
+/** The organization, locked against other changes until `tx` ends. */
+export async function lockOrg(tx: Tx, scope: OrgScope): Promise<Org> {
+  const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forUpdate().executeTakeFirst()
+  if (org === undefined) throw notFound(scope.orgId)
+  return org
+}
+
+export async function updateOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
+  return tx
+    .updateTable('org')
+    .set({ name, doc: json(doc), modifiedAt: at })
+    .where('id', '=', scope.orgId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,22 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type Document, mergeOrg } from './org.ts'
+import { type Org, lockOrg, updateOrg as writeOrg } from './store.ts'
+
+/** Replaces the top-level fields that `body` names; see mergeDocument. */
+export async function updateOrg(ctx: Context, scope: OrgScope, body: Document): Promise<Org> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const before = await lockOrg(tx, scope)
+    const after = await writeOrg(tx, scope, { ...mergeOrg(before, body), at })
+    await appendAudit(tx, scope, {
+      message: `Update Org "${after.name}"`,
+      before: { ...before.doc, name: before.name },
+      after: { ...after.doc, name: after.name },
+      at,
+    })
+    return after
+  })
+}

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { Timestamp, Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Org } from './store.ts'
+import type { Site } from './store-sites.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+
+const orgFields = {
+  allow_mist: Type.Optional(Type.Boolean()),
+  session_expiry: Type.Optional(Type.Integer({ minimum: 10, maximum: 20160, description: 'minutes, default 1440' })),
+}
+
+export const CreateOrgBody = Type.Object({ name: Name, ...orgFields }, { additionalProperties: true })
+export const UpdateOrgBody = Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true })
+export const OrgReply = Type.Object(
+  { id: Uuid, name: Type.String(), allow_mist: Type.Boolean(), session_expiry: Type.Integer(), created_time: Timestamp, modified_time: Timestamp },
+  { additionalProperties: true },
+)
+
+const siteFields = {
+  timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
+  notes: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  address: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  country_code: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  latlng: Type.Optional(Type.Union([Type.Object({ lat: Type.Number(), lng: Type.Number() }), Type.Null()])),
+  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+}
+
+export const CreateSiteBody = Type.Object({ name: Name, ...siteFields }, { additionalProperties: true })
+export const UpdateSiteBody = Type.Object({ name: Type.Optional(Name), ...siteFields }, { additionalProperties: true })
+export const SiteReply = Type.Object(
+  { id: Uuid, org_id: Uuid, name: Type.String(), timezone: Type.String(), created_time: Timestamp, modified_time: Timestamp },
+  { additionalProperties: true },
+)
+
+export function presentOrg(org: Org): Record<string, unknown> {
+  return {
+    allow_mist: false,
+    session_expiry: 1440,
+    ...org.doc,
+    id: org.id,
+    name: org.name,
+    created_time: epochS(org.createdAt),
+    modified_time: epochS(org.modifiedAt),
+  }
+}
+
+export function presentSite(site: Site): Record<string, unknown> {
+  return {
+    notes: '',
+    ...site.doc,
+    id: site.id,
+    org_id: site.orgId,
+    name: site.name,
+    timezone: site.timezone,
+    created_time: epochS(site.createdAt),
+    modified_time: epochS(site.modifiedAt),
+  }
+}
