@@ -33,7 +33,9 @@ export function createPasswords(): Passwords {
   return {
     hash: (password) => limited(() => hash(normal(password), cost)),
     async matches(passwordHash, password) {
-      const memo = createHmac('sha256', memoKey).update(`${passwordHash ?? ''}\n${normal(password)}`).digest('base64')
+      const memo = createHmac('sha256', memoKey)
+        .update(`${passwordHash ?? ''}\n${normal(password)}`)
+        .digest('base64')
       const until = remembered.get(memo)
       if (passwordHash !== null && until !== undefined && until > Date.now()) return true
       const ok = await limited(async () => verify(passwordHash ?? (await dummyHash), normal(password)))
@@ -50,7 +52,8 @@ function limitConcurrency(): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   return async (work) => {
     if (running >= MAX_RUNNING) {
-      if (waiting.length >= MAX_WAITING) throw new AppError('rate_limited', 'Too Many Request. Too many logins at once.')
+      if (waiting.length >= MAX_WAITING)
+        throw new AppError('rate_limited', 'Too Many Request. Too many logins at once.')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else running += 1
     try {

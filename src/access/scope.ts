@@ -25,7 +25,10 @@ export interface SiteScope extends OrgScope {
 /** The scope of a worker, which acts on what a person has asked for before. */
 export type SystemScope = OrgScope & { readonly siteIds: 'all' }
 
-export function systemScope(worker: 'rollout' | 'gateway' | 'webhooks' | 'operator', orgId: string): SystemScope {
+export function systemScope(
+  worker: 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'operator',
+  orgId: string,
+): SystemScope {
   const actor: Actor = { adminId: null, name: worker, srcIp: null, userAgent: null }
   return grant({ orgId, siteIds: 'all', actor })
 }

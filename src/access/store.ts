@@ -18,7 +18,11 @@ function selectAccess(db: Db) {
   return db
     .selectFrom('admin')
     .select([
-      'admin.id as adminId', 'admin.email', 'admin.firstName', 'admin.lastName', 'admin.passwordHash',
+      'admin.id as adminId',
+      'admin.email',
+      'admin.firstName',
+      'admin.lastName',
+      'admin.passwordHash',
       'admin.passwordModifiedAt',
     ])
     .select(privilegesOfAdmin.as('privileges'))

@@ -6,10 +6,10 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { sha256 } from '../platform/secrets.ts'
-import { deleteExpiredSessions, deleteSession, insertSession } from './store.ts'
+import { deleteExpiredSessions, deleteSession, findSessionMinutes, insertSession } from './store.ts'
 
-/** The interface's default for `session_expiry`: 1440 minutes. */
-const SESSION_MS = 1440 * 60_000
+/** The interface's default for an organization's `session_expiry`. */
+const DEFAULT_SESSION_MINUTES = 1440
 
 export interface OpenedSession {
   /** The cookie's value; only its hash is stored. */
@@ -31,10 +31,12 @@ export async function login(
   if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
   const now = ctx.clock.now()
   const sessionId = randomBytes(32).toString('base64url')
-  const expiresAt = addMs(now, SESSION_MS)
-  await inTx(ctx, async (tx) => {
+  const expiresAt = await inTx(ctx, async (tx) => {
     await deleteExpiredSessions(tx, now)
+    const minutes = (await findSessionMinutes(tx, access.adminId)) ?? DEFAULT_SESSION_MINUTES
+    const expiresAt = addMs(now, minutes * 60_000)
     await insertSession(tx, { idHash: sha256(sessionId), adminId: access.adminId, createdAt: now, expiresAt })
+    return expiresAt
   })
   return { sessionId, csrfToken: ctx.secrets.sign('csrf', sessionId), expiresAt }
 }

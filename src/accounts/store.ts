@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
 
 export interface NewAdmin {
@@ -38,6 +39,17 @@ export interface NewSession {
   readonly adminId: string
   readonly createdAt: Date
   readonly expiresAt: Date
+}
+
+/** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
+export async function findSessionMinutes(tx: Tx, adminId: string): Promise<number | null> {
+  const row = await tx
+    .selectFrom('privilege')
+    .innerJoin('org', 'org.id', 'privilege.orgId')
+    .select(sql<number | null>`min((org.doc ->> 'session_expiry')::int)`.as('minutes'))
+    .where('privilege.adminId', '=', adminId)
+    .executeTakeFirst()
+  return row?.minutes ?? null
 }
 
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../access/principal.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
@@ -34,7 +34,7 @@ export const SelfReply = Type.Object({
 })
 
 /** The account record. Source: contract, GET /self. */
-export function presentSelf(principal: Principal): Record<string, unknown> {
+export function presentSelf(principal: Principal): Static<typeof SelfReply> {
   return {
     admin_id: principal.adminId,
     email: principal.email,
@@ -48,7 +48,7 @@ export function presentSelf(principal: Principal): Record<string, unknown> {
   }
 }
 
-function presentPrivilege(privilege: Privilege): Record<string, unknown> {
+function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
   return {
     scope: privilege.scope,
     role: privilege.role,

@@ -104,7 +104,10 @@ export async function appendDeviceEvents(
     [
       ...rows.map(({ siteId, event }) => ({ orgId, siteId, topic: 'device-events' as const, event })),
       ...twins.map(({ device, what }) => ({
-        orgId, siteId: device.siteId, topic: 'device-updowns' as const, event: updownEvent(orgId, device, what, at),
+        orgId,
+        siteId: device.siteId,
+        topic: 'device-updowns' as const,
+        event: updownEvent(orgId, device, what, at),
       })),
     ],
     at,

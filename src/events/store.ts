@@ -42,7 +42,11 @@ export interface NewDeviceEvent {
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
   const rows = events.map(({ event, ...row }) => ({
-    ...row, id: uuidv7(), type: event.type, event: json(event), createdAt: at,
+    ...row,
+    id: uuidv7(),
+    type: event.type,
+    event: json(event),
+    createdAt: at,
   }))
   for (const some of slices(rows)) await tx.insertInto('deviceEvent').values(some).execute()
 }
@@ -52,6 +56,7 @@ const ROWS_PER_STATEMENT = 5000
 
 function slices<T>(rows: readonly T[]): T[][] {
   const parts: T[][] = []
-  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) parts.push(rows.slice(start, start + ROWS_PER_STATEMENT))
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT)
+    parts.push(rows.slice(start, start + ROWS_PER_STATEMENT))
   return parts
 }

@@ -33,7 +33,10 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 
 function isHttpError(error: unknown): error is FastifyError & { statusCode: number } {
   return (
-    error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' &&
-    error.statusCode >= 400 && error.statusCode < 500
+    error instanceof Error &&
+    'statusCode' in error &&
+    typeof error.statusCode === 'number' &&
+    error.statusCode >= 400 &&
+    error.statusCode < 500
   )
 }

@@ -1,7 +1,12 @@
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyRequest,
+} from 'fastify'
 import { uuidv7 } from 'uuidv7'
 import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'

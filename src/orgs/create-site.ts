@@ -11,7 +11,12 @@ export async function createSite(ctx: Context, scope: OrgScope, body: Document):
   const content = mergeSite(null, body)
   return inTx(ctx, async (tx) => {
     const site = await insertSite(tx, scope, { id: uuidv7(), ...content, at })
-    await appendAudit(tx, scope, { message: `Add Site "${site.name}"`, siteId: site.id, after: auditDocument(site), at })
+    await appendAudit(tx, scope, {
+      message: `Add Site "${site.name}"`,
+      siteId: site.id,
+      after: auditDocument(site),
+      at,
+    })
     return site
   })
 }

@@ -29,7 +29,8 @@ export function mergeOrg(before: Org | null, body: Document): OrgDocument {
 export function mergeSite(before: Site | null, body: Document): SiteDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name, timezone: before?.timezone ?? 'UTC' }, body)
   const timezone = merged['timezone'] ?? 'UTC'
-  if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone)) throw invalidField('timezone', 'is not an IANA zone name')
+  if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone))
+    throw invalidField('timezone', 'is not an IANA zone name')
   return { name: requireName(merged), timezone, doc: omitFields(merged, [...readOnly, 'name', 'timezone']) }
 }
 

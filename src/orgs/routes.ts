@@ -12,7 +12,14 @@ import { getSite, listSites } from './store-sites.ts'
 import { updateOrg } from './update-org.ts'
 import { updateSite } from './update-site.ts'
 import {
-  CreateOrgBody, CreateSiteBody, OrgReply, SiteReply, UpdateOrgBody, UpdateSiteBody, presentOrg, presentSite,
+  CreateOrgBody,
+  CreateSiteBody,
+  OrgReply,
+  SiteReply,
+  UpdateOrgBody,
+  UpdateSiteBody,
+  presentOrg,
+  presentSite,
 } from './wire.ts'
 
 /** Organizations and sites. Source: contract, Orgs and Sites. */
@@ -21,7 +28,8 @@ export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
     http.post(
       '/orgs',
       { schema: { operationId: 'createOrg', tags: ['Orgs'], body: CreateOrgBody, response: { 200: OrgReply } } },
-      async ({ caller, body }, reply) => reply.send(presentOrg(await createOrg(ctx, authorizeNewOrg(caller, uuidv7()), body))),
+      async ({ caller, body }, reply) =>
+        reply.send(presentOrg(await createOrg(ctx, authorizeNewOrg(caller, uuidv7()), body))),
     )
 
     http.get(
@@ -37,7 +45,11 @@ export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       '/orgs/:org_id',
       {
         schema: {
-          operationId: 'updateOrg', tags: ['Orgs'], params: OrgParams, body: UpdateOrgBody, response: { 200: OrgReply },
+          operationId: 'updateOrg',
+          tags: ['Orgs'],
+          params: OrgParams,
+          body: UpdateOrgBody,
+          response: { 200: OrgReply },
         },
       },
       async ({ caller, params, body }, reply) => {
@@ -54,7 +66,10 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       '/orgs/:org_id/sites',
       {
         schema: {
-          operationId: 'listOrgSites', tags: ['Sites'], params: OrgParams, querystring: Type.Object(pageQuery),
+          operationId: 'listOrgSites',
+          tags: ['Sites'],
+          params: OrgParams,
+          querystring: Type.Object(pageQuery),
           response: { 200: Type.Array(SiteReply) },
         },
       },
@@ -71,7 +86,11 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       '/orgs/:org_id/sites',
       {
         schema: {
-          operationId: 'createOrgSite', tags: ['Sites'], params: OrgParams, body: CreateSiteBody, response: { 200: SiteReply },
+          operationId: 'createOrgSite',
+          tags: ['Sites'],
+          params: OrgParams,
+          body: CreateSiteBody,
+          response: { 200: SiteReply },
         },
       },
       async ({ caller, params, body }, reply) => {
@@ -93,7 +112,11 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       '/sites/:site_id',
       {
         schema: {
-          operationId: 'updateSite', tags: ['Sites'], params: SiteParams, body: UpdateSiteBody, response: { 200: SiteReply },
+          operationId: 'updateSite',
+          tags: ['Sites'],
+          params: SiteParams,
+          body: UpdateSiteBody,
+          response: { 200: SiteReply },
         },
       },
       async ({ caller, params, body }, reply) => {

@@ -31,7 +31,10 @@ export async function listSites(db: Db, scope: OrgScope, page: Page): Promise<Pa
 }
 
 async function countSites(db: Db, scope: OrgScope): Promise<number> {
-  let query = db.selectFrom('site').select(sql<string>`count(*)`.as('total')).where('orgId', '=', scope.orgId)
+  let query = db
+    .selectFrom('site')
+    .select(sql<string>`count(*)`.as('total'))
+    .where('orgId', '=', scope.orgId)
   if (scope.siteIds !== 'all') query = query.where('id', '=', anyOf(scope.siteIds))
   return Number((await query.executeTakeFirstOrThrow()).total)
 }

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Org } from './store.ts'
@@ -14,7 +14,14 @@ const orgFields = {
 export const CreateOrgBody = Type.Object({ name: Name, ...orgFields }, { additionalProperties: true })
 export const UpdateOrgBody = Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true })
 export const OrgReply = Type.Object(
-  { id: Uuid, name: Type.String(), allow_mist: Type.Boolean(), session_expiry: Type.Integer(), created_time: Timestamp, modified_time: Timestamp },
+  {
+    id: Uuid,
+    name: Type.String(),
+    allow_mist: Type.Boolean(),
+    session_expiry: Type.Integer(),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
   { additionalProperties: true },
 )
 
@@ -30,11 +37,18 @@ const siteFields = {
 export const CreateSiteBody = Type.Object({ name: Name, ...siteFields }, { additionalProperties: true })
 export const UpdateSiteBody = Type.Object({ name: Type.Optional(Name), ...siteFields }, { additionalProperties: true })
 export const SiteReply = Type.Object(
-  { id: Uuid, org_id: Uuid, name: Type.String(), timezone: Type.String(), created_time: Timestamp, modified_time: Timestamp },
+  {
+    id: Uuid,
+    org_id: Uuid,
+    name: Type.String(),
+    timezone: Type.String(),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
   { additionalProperties: true },
 )
 
-export function presentOrg(org: Org): Record<string, unknown> {
+export function presentOrg(org: Org): Static<typeof OrgReply> {
   return {
     allow_mist: false,
     session_expiry: 1440,
@@ -46,10 +60,9 @@ export function presentOrg(org: Org): Record<string, unknown> {
   }
 }
 
-export function presentSite(site: Site): Record<string, unknown> {
+export function presentSite(site: Site): Static<typeof SiteReply> {
   return {
-    notes: '',
-    ...site.doc,
+    ...{ notes: '', ...site.doc },
     id: site.id,
     org_id: site.orgId,
     name: site.name,

@@ -41,8 +41,8 @@ const BATCHES_AT_ONCE = 2
 interface Batch<V> {
   readonly keys: Set<string>
   readonly result: Promise<ReadonlyMap<string, V>>
-  resolve(result: ReadonlyMap<string, V>): void
-  reject(error: unknown): void
+  readonly resolve: (result: ReadonlyMap<string, V>) => void
+  readonly reject: (error: unknown) => void
 }
 
 function openBatch<V>(): Batch<V> {

@@ -1,5 +1,12 @@
 export type ErrorCode =
-  | 'invalid' | 'unauthenticated' | 'forbidden' | 'not_found' | 'conflict' | 'too_large' | 'rate_limited' | 'unavailable'
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'too_large'
+  | 'rate_limited'
+  | 'unavailable'
 
 /** An outcome the caller can act on. Anything else that is thrown is a defect and answers 500. */
 export class AppError extends Error {

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -22,7 +30,8 @@ export function createSecrets(masterKey: Buffer): Secrets {
   const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32))
   const sealKey = derive('seal')
   const signKeys = { csrf: derive('csrf'), firmware: derive('firmware') }
-  const sign: Secrets['sign'] = (purpose, text) => createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
+  const sign: Secrets['sign'] = (purpose, text) =>
+    createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
   return {
     seal(plain, aad) {
       const nonce = randomBytes(NONCE_BYTES)

@@ -81,6 +81,7 @@ export interface DeviceSessionTable {
   epoch: string
   connected: boolean
   connectedAt: Date
+  lostAt: Date | null
   facts: Json<Record<string, unknown>>
 }
 

@@ -15,7 +15,14 @@ export interface OrgUpgradeTable {
 }
 
 export type UpgradeStatus =
-  | 'created' | 'queued' | 'downloading' | 'downloaded' | 'upgrading' | 'completed' | 'failed' | 'cancelled'
+  | 'created'
+  | 'queued'
+  | 'downloading'
+  | 'downloaded'
+  | 'upgrading'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
 
 export interface SiteUpgradeTable {
   orgId: string

@@ -1,0 +1,66 @@
+// The import rules of ARCHITECTURE.md. Imports point down; nouns at the top never import each other.
+const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'devices', 'firmware', 'rollout']
+const tops = ['maps', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
+const roofs = ['app', 'bin', 'cli', 'simulator']
+const within = (names) => `^src/(${names.join('|')})/`
+const rule = (name, from, to) => ({ name, severity: 'error', from, to })
+
+module.exports = {
+  forbidden: [
+    rule('no-cycle', {}, { circular: true }),
+    ...layers.map((layer, index) =>
+      rule(
+        `${layer}-imports-only-lower`,
+        { path: within([layer]) },
+        { path: within([...layers.slice(index + 1), ...tops, ...roofs]) },
+      ),
+    ),
+    ...tops.map((top) =>
+      rule(
+        `${top}-knows-no-sibling`,
+        { path: within([top]) },
+        { path: within([...tops.filter((other) => other !== top), ...roofs]) },
+      ),
+    ),
+    rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator']) }),
+    rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|platform)/' }),
+    rule(
+      'simulator-shares-only-codecs',
+      { path: '^src/simulator/', pathNot: '\\.test\\.ts$' },
+      {
+        path: '^src/',
+        pathNot:
+          '^src/(simulator|platform)/|^src/gateway/ucentral/(jsonrpc|messages)\\.ts$|^src/gateway/device-ca\\.ts$',
+      },
+    ),
+    rule(
+      'sql-only-in-store',
+      { path: '^src/', pathNot: '(/store[^/]*\\.ts$|^src/platform/)' },
+      { path: 'node_modules/(kysely|pg)/', dependencyTypesNot: ['type-only'] },
+    ),
+    rule(
+      'http-only-in-routes',
+      { path: '^src/', pathNot: '(/routes[^/]*\\.ts$|^src/http/|^src/app/)' },
+      { path: 'node_modules/(@fastify|fastify)/' },
+    ),
+    rule(
+      'wire-only-from-routes',
+      { path: '^src/', pathNot: '(/routes[^/]*\\.ts$|/wire[^/]*(\\.test)?\\.ts$)' },
+      { path: '/wire[^/]*\\.ts$' },
+    ),
+    rule(
+      'pure-has-no-io',
+      { path: '(/strategies/|/drivers/|/(plan|decide)-[^/]+\\.ts$)', pathNot: '\\.test\\.ts$' },
+      {
+        path: '(^src/platform/(db|context|log)|/store|node_modules/(pg|kysely|fastify)/|^(fs|net|http|https|child_process|timers)$)',
+        dependencyTypesNot: ['type-only'],
+      },
+    ),
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { extensions: ['.ts'] },
+  },
+}
