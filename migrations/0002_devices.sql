@@ -76,10 +76,14 @@ create table device_session (
   epoch        bigint not null,
   connected    boolean not null,
   connected_at timestamptz not null,
+  -- When its node was found dead or restarted; null again with the next connection. A device that
+  -- comes back soon has not been away: it is called disconnected only some time after.
+  lost_at      timestamptz,
   -- What the connect message said, kept so that a claim can take it over.
   facts        jsonb not null
 ) with (fillfactor = 60);
 create index device_session_by_node on device_session (node_id) where connected;
+create index device_session_lost on device_session (lost_at) where lost_at is not null;
 
 create table device_command (
   org_id      uuid not null,

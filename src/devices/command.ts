@@ -1,0 +1,36 @@
+/** Parts of a device; none = all of it. At most one of both. */
+export interface RestartParams {
+  /** Of a Virtual Chassis. */
+  readonly member?: number
+  /** Of a cluster. */
+  readonly node?: 'node0' | 'node1'
+}
+
+/** In wire shape, as the row keeps it. */
+export interface UpgradeParams {
+  readonly image_id: string
+  readonly version: string
+}
+
+export type CommandOrder =
+  | { readonly kind: 'restart'; readonly params: RestartParams }
+  | { readonly kind: 'upgrade'; readonly params: UpgradeParams }
+
+export type NewCommand = CommandOrder & {
+  readonly id: string
+  readonly deviceId: string
+  /** The site upgrade it belongs to; null for a person's command. */
+  readonly jobId: string | null
+  readonly attempt: number
+  readonly createdAt: Date
+  /** Not sent by then = never sent. */
+  readonly expiresAt: Date
+}
+
+/** How a command ended. */
+export type CommandOutcome =
+  | { readonly kind: 'done'; readonly text: string | null }
+  /** The device certainly did not do it. */
+  | { readonly kind: 'rejected'; readonly code: string; readonly text: string }
+  /** The device may have done it. */
+  | { readonly kind: 'unknown'; readonly why: 'timeout' | 'connection_lost' }

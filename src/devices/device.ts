@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto'
+import type { DeviceType, VcMember } from '../platform/schema/devices.ts'
+
+export type { DeviceType } from '../platform/schema/devices.ts'
+
+/** Twelve lower-case hex digits, from any of the usual spellings; null when it is no MAC address. */
+export function parseMac(text: string): string | null {
+  const plain = text.toLowerCase()
+  if (/^[0-9a-f]{12}$/.test(plain)) return plain
+  return /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/.test(plain) ? plain.replaceAll(/[:-]/g, '') : null
+}
+
+/**
+ * A device's id is a function of its MAC, so that it is the same before and after a claim, and clients
+ * that know the MAC know the id.
+ * @param mac Twelve lower-case hex digits.
+ */
+export function deviceIdOf(mac: string): string {
+  return `00000000-0000-0000-1000-${mac}`
+}
+
+/** Without letters and digits that people mix up when they read a label. */
+const claimAlphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+
+/** What the label of a device would carry: three groups of five, about 74 bits. */
+export function newClaimCode(): string {
+  const group = (): string => Array.from({ length: 5 }, () => claimAlphabet[randomInt(claimAlphabet.length)]).join('')
+  return [group(), group(), group()].join('-')
+}
+
+/** What a device said of itself when it connected; stored as a document, hence no undefined members. */
+export interface DeviceFacts {
+  readonly firmware: string
+  readonly model: string
+  readonly type: DeviceType
+  /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+  readonly members: readonly VcMember[] | null
+  /** Why it connects, in the device's words: `boot`, `socket`, ... */
+  readonly reason: string | null
+  readonly ext_ip: string | null
+}

@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Tx, json } from '../platform/db.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import type { CommandOrder, CommandOutcome, NewCommand } from './command.ts'
+
+/** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
+export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
+  if (commands.length === 0) return
+  const rows = commands.map((command) => ({
+    id: command.id, device_id: command.deviceId, job_id: command.jobId, kind: command.kind,
+    attempt: command.attempt, params: command.params, created_at: command.createdAt, expires_at: command.expiresAt,
+  }))
+  await sql`
+    insert into device_command (org_id, id, device_id, job_id, kind, attempt, params, created_at, expires_at)
+    select ${scope.orgId}::uuid, id, device_id, job_id, kind, attempt, params, created_at, expires_at
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, device_id uuid, job_id uuid, kind text,
+      attempt integer, params jsonb, created_at timestamptz, expires_at timestamptz)
+    on conflict (org_id, job_id, device_id, kind, attempt) where job_id is not null do nothing
+  `.execute(tx)
+  wakeAfterCommit(tx, 'commands')
+}
+
+/** A command whose intent to send is committed, with what its driver must know of the device. */
+export type CommandToSend = CommandOrder & {
+  readonly orgId: string
+  readonly id: string
+  readonly deviceId: string
+  /** Of the session that must carry it. */
+  readonly epoch: string
+  readonly mac: string
+  readonly type: DeviceType
+}
+
+/**
+ * Marks as sent, and returns, the oldest queued command of each device that has a session on the node
+ * and nothing in flight. The caller writes to the sockets once this has committed.
+ */
+export async function claimQueuedCommands(tx: Tx, nodeId: string, at: Date, limit: number): Promise<CommandToSend[]> {
+  const claimed = await sql<CommandToSend>`
+    with next as (
+      select distinct on (command.device_id) command.org_id, command.id, session.epoch
+      from device_command command
+      join device_session session on session.device_id = command.device_id
+      where command.state = 'queued' and command.expires_at > ${at}
+        and session.connected and session.node_id = ${nodeId}
+        and not exists (
+          select from device_command other where other.device_id = command.device_id and other.state = 'sent')
+      order by command.device_id, command.id
+      limit ${limit}
+    )
+    update device_command command set state = 'sent', epoch = next.epoch, sent_at = ${at}
+    from next, device
+    where command.org_id = next.org_id and command.id = next.id and command.state = 'queued'
+      and device.org_id = command.org_id and device.id = command.device_id
+    returning command.org_id, command.id, command.device_id, command.epoch, command.kind, command.params,
+      device.mac, device.type
+  `.execute(tx)
+  return claimed.rows
+}
+
+/** Puts back commands that were claimed but certainly never written to a socket. */
+export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
+  await sql`
+    update device_command command set state = 'queued', epoch = null, sent_at = null
+    from jsonb_to_recordset(${json(commands)}::jsonb) as unsent (id uuid, epoch bigint)
+    where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
+  `.execute(tx)
+}
+
+/** The end of a command that was sent under `epoch`. */
+export interface FinishedCommand {
+  readonly orgId: string
+  readonly id: string
+  readonly epoch: string
+  readonly outcome: CommandOutcome
+}
+
+/** Writes outcomes. One of another epoch, or of a command that has ended already, is stale and writes nothing. */
+export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
+  const rows = finished.map(({ orgId, id, epoch, outcome: { kind, ...outcome } }) => ({
+    org_id: orgId, id, epoch, state: kind, outcome,
+  }))
+  const ended = await sql<EndedCommand>`
+    update device_command command set state = ended.state, outcome = ended.outcome, finished_at = ${at}
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as ended (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
+    where command.org_id = ended.org_id and command.id = ended.id
+      and command.epoch = ended.epoch and command.state = 'sent'
+    returning command.job_id
+  `.execute(tx)
+  wakeJobs(tx, ended.rows)
+}
+
+/** What was in flight on sessions older than the given ones may have run: nobody will hear its reply any more. */
+export async function loseCommands(tx: Tx, sessions: readonly { deviceId: string; beforeEpoch: string }[], at: Date): Promise<void> {
+  const rows = sessions.map(({ deviceId, beforeEpoch }) => ({ device_id: deviceId, before_epoch: beforeEpoch }))
+  const ended = await sql<EndedCommand>`
+    update device_command command
+    set state = 'unknown', outcome = '{"why": "connection_lost"}', finished_at = ${at}
+    from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, before_epoch bigint)
+    where command.device_id = session.device_id and command.epoch < session.before_epoch and command.state = 'sent'
+    returning command.job_id
+  `.execute(tx)
+  wakeJobs(tx, ended.rows)
+}
+
+/** Ends the queued commands that nobody could send in time. */
+export async function expireCommands(tx: Tx, at: Date): Promise<void> {
+  const ended = await tx
+    .updateTable('deviceCommand')
+    .set({ state: 'expired', finishedAt: at })
+    .where('state', '=', 'queued')
+    .where('expiresAt', '<=', at)
+    .returning('jobId')
+    .execute()
+  wakeJobs(tx, ended)
+}
+
+interface EndedCommand {
+  readonly jobId: string | null
+}
+
+function wakeJobs(tx: Tx, ended: readonly EndedCommand[]): void {
+  if (ended.length > 0) wakeAfterCommit(tx, 'commands')
+  if (ended.some(({ jobId }) => jobId !== null)) wakeAfterCommit(tx, 'rollouts')
+}
