@@ -2,14 +2,16 @@
 
 create table firmware_image (
   org_id     uuid not null references org (id),
+  -- Also the file's name in the data folder: no two rows share a file, so a delete needs no other row's leave.
   id         uuid not null,
-  -- Lower-case hex; also the file's name in the data folder, so equal images share one file.
+  -- Lower-case hex.
   sha256     text not null,
   size_bytes bigint not null,
   created_at timestamptz not null,
   primary key (org_id, id)
 );
-create index firmware_image_by_hash on firmware_image (org_id, sha256);
+-- The same bytes for a further model or version add to the image that is there.
+create unique index firmware_image_by_hash on firmware_image (org_id, sha256);
 
 create table firmware_version (
   org_id     uuid not null,
@@ -20,8 +22,9 @@ create table firmware_version (
   tag        text,
   created_at timestamptz not null,
   primary key (org_id, model, version),
-  foreign key (org_id, image_id) references firmware_image (org_id, id)
+  foreign key (org_id, image_id) references firmware_image (org_id, id) on delete cascade
 );
+create index firmware_version_by_image on firmware_version (org_id, image_id);
 
 -- One row a command that made a device download. `delivered_at` is written before the last byte
 -- leaves, `fenced_at` stops the download for good: never both, so a fenced attempt cannot flash.

@@ -1,0 +1,32 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import type { FirmwareFiles } from './firmware.ts'
+import { removeImageFile } from './storage.ts'
+import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './store.ts'
+
+/**
+ * Removes an image and its lines of the catalog; its file goes after the commit.
+ * @throws AppError not_found, conflict while an upgrade uses it.
+ */
+export async function deleteFirmware(
+  ctx: Context,
+  scope: OrgScope,
+  { files, imageId }: { readonly files: FirmwareFiles; readonly imageId: string },
+): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    if (!(await lockImageForDelete(tx, scope, imageId))) throw notFound(imageId)
+    if (await isImageInUse(tx, scope, imageId))
+      throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end.')
+    const image = await findImage(tx, scope, imageId)
+    await deleteImage(tx, scope, imageId)
+    await appendAudit(tx, scope, {
+      message: `Delete firmware ${image?.versions.map(({ model, version }) => `${version} for ${model}`).join(', ')}`,
+      before: { id: imageId, versions: image?.versions },
+      at: ctx.clock.now(),
+    })
+  })
+  await removeImageFile(files, imageId)
+}

@@ -1,0 +1,91 @@
+import type { FileHandle } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { systemScope } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import type { DownloadTicket } from './download-url.ts'
+import type { CatalogImage, FirmwareFiles } from './firmware.ts'
+import type { ByteRange } from './range.ts'
+import { openImageFile } from './storage.ts'
+import { findImage } from './store.ts'
+import { startDownload, touchDownload } from './store-downloads.ts'
+
+const CHUNK_BYTES = 64 * 1024
+/** Often enough for the 15 s after which a download counts as given up. */
+const TOUCH_MS = 5000
+
+/** @throws AppError not_found. */
+export async function getTicketImage(ctx: Context, { orgId, imageId }: DownloadTicket): Promise<CatalogImage> {
+  const image = await findImage(ctx.db, systemScope('firmware', orgId), imageId)
+  if (image === undefined) throw notFound(imageId)
+  return image
+}
+
+export interface DownloadPart {
+  readonly files: FirmwareFiles
+  readonly ticket: DownloadTicket
+  readonly range: ByteRange
+  /** Of the whole image. */
+  readonly sizeBytes: number
+}
+
+/**
+ * Begins to send a part of an image to a device.
+ *
+ * The image's last byte leaves only after `delivered_at` has been committed, and never once the
+ * download is fenced. So a device whose download was fenced undelivered does not have the image,
+ * however it put its requests together (see store-downloads.ts).
+ * @returns A stream of exactly the range; it fails, short of it, when the download is fenced.
+ * @throws AppError forbidden where it is fenced already, unavailable where the file is missing.
+ */
+export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
+  const { files, ticket } = part
+  const file = await openImageFile(files, ticket.imageId).catch((error: unknown) => {
+    ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
+    throw new AppError('unavailable', 'This image can not be read at the moment.')
+  })
+  try {
+    const { commandId, imageId } = ticket
+    const scope = systemScope('firmware', ticket.orgId)
+    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, at: ctx.clock.now() })))) throw fenced()
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  return Readable.from(partOf(ctx, part, file), { objectMode: false, highWaterMark: CHUNK_BYTES })
+}
+
+/** Reads no further than the socket takes: the stream asks for a chunk when it has room. */
+async function* partOf(ctx: Context, { ticket, range, sizeBytes }: DownloadPart, file: FileHandle): AsyncGenerator<Buffer> {
+  const scope = systemScope('firmware', ticket.orgId)
+  let touchedAt = ctx.clock.now()
+  let untouchedBytes = 0
+  try {
+    for (let position = range.start; position <= range.end; ) {
+      const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
+      position += chunk.length
+      untouchedBytes += chunk.length
+      const at = ctx.clock.now()
+      if (position > range.end || at.getTime() - touchedAt.getTime() >= TOUCH_MS) {
+        const progress = { commandId: ticket.commandId, at, bytes: untouchedBytes, last: position === sizeBytes }
+        if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, progress)))) throw fenced()
+        touchedAt = at
+        untouchedBytes = 0
+      }
+      yield chunk
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function readChunk(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
+  if (bytesRead === 0) throw new Error('the file of a firmware image is shorter than its row says')
+  return buffer.subarray(0, bytesRead)
+}
+
+function fenced(): AppError {
+  return new AppError('forbidden', 'This download has been called off.')
+}

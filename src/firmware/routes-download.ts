@@ -1,0 +1,44 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Context } from '../platform/context.ts'
+import { downloadImage, getTicketImage } from './download-image.ts'
+import { openDownloadTicket } from './download-url.ts'
+import type { FirmwareFiles } from './firmware.ts'
+import { parseRange } from './range.ts'
+import { DownloadParams } from './wire.ts'
+
+/** A device that takes nothing for so long has gone, whatever its socket says. */
+const IDLE_MS = 60_000
+
+/**
+ * Where devices get their images: outside /api/v1, and without credentials because the signed path is
+ * one. Register without a prefix. See download-url.ts and download-image.ts.
+ */
+export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.route({
+      method: ['GET', 'HEAD'],
+      exposeHeadRoute: false,
+      url: '/firmware/:org_id/:command_id/:image_id/:expires/:signature',
+      config: { public: true },
+      schema: { hide: true, params: DownloadParams },
+      handler: async (request, reply) => {
+        const ticket = openDownloadTicket(ctx, request.params)
+        const { sha256, sizeBytes } = await getTicketImage(ctx, ticket)
+        const etag = `"${sha256}"`
+        const ifRange = request.headers['if-range']
+        const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined
+        const range = parseRange(wanted, sizeBytes)
+        void reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform', etag })
+        if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${sizeBytes}`).send()
+        const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
+        const body = request.method === 'HEAD' ? null : await downloadImage(ctx, { files, ticket, range: part, sizeBytes })
+        // From here on nothing can fail into an error body of another length.
+        void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
+        if (range !== 'whole') void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)
+        if (body === null) return reply.send()
+        reply.raw.setTimeout(IDLE_MS)
+        return reply.send(body)
+      },
+    })
+  }
+}

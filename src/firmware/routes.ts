@@ -1,0 +1,125 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { authorize, authorizeSite } from '../access/authorize.ts'
+import type { OrgScope } from '../access/scope.ts'
+import { typeOfModel } from '../devices/models.ts'
+import { parsePage, setPageHeaders } from '../http/lists.ts'
+import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
+import type { Context } from '../platform/context.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import { deleteFirmware } from './delete-image.ts'
+import type { CatalogVersion, FirmwareFiles } from './firmware.ts'
+import { tooLarge } from './storage.ts'
+import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
+import { uploadImage } from './upload-image.ts'
+import {
+  ImageParams, ImageReply, ListQuery, UploadQuery, type VersionChoice, VersionsQuery, VersionsReply, parseOffer,
+  parseVersionChoice, presentImage, presentVersion,
+} from './wire.ts'
+import { Type } from 'typebox'
+
+/** A client that sends nothing for so long has gone, whatever its socket says. */
+const IDLE_MS = 60_000
+
+/**
+ * The firmware catalog. Upload, list, get and delete of images are our own (the interface has none);
+ * the versions listings are the interface's.
+ */
+export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    await http.register(uploadRoute(ctx, files))
+
+    http.get(
+      '/orgs/:org_id/firmware',
+      { schema: { operationId: 'listOrgFirmware', params: OrgParams, querystring: ListQuery, response: { 200: Type.Array(ImageReply) } } },
+      async ({ caller, params, query }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        const page = parsePage(query)
+        const { rows, total } = await listImages(ctx.db, scope, page)
+        setPageHeaders(reply, page, total)
+        return rows.map((image) => presentImage(scope.orgId, image))
+      },
+    )
+
+    http.get(
+      '/orgs/:org_id/firmware/:image_id',
+      { schema: { operationId: 'getOrgFirmware', params: ImageParams, response: { 200: ImageReply } } },
+      async ({ caller, params }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        const image = await findImage(ctx.db, scope, params.image_id)
+        if (image === undefined) throw notFound(params.image_id)
+        return presentImage(scope.orgId, image)
+      },
+    )
+
+    http.delete(
+      '/orgs/:org_id/firmware/:image_id',
+      { schema: { operationId: 'deleteOrgFirmware', params: ImageParams, response: { 200: Empty } } },
+      async ({ caller, params }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        await deleteFirmware(ctx, scope, { files, imageId: params.image_id })
+        return {}
+      },
+    )
+
+    http.get(
+      '/orgs/:org_id/devices/versions',
+      { schema: { operationId: 'listOrgAvailableDeviceVersions', params: OrgParams, querystring: VersionsQuery, response: { 200: VersionsReply } } },
+      async ({ caller, params, query }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        return (await versionsFor(ctx, scope, parseVersionChoice(query))).map(presentVersion)
+      },
+    )
+
+    http.get(
+      '/sites/:site_id/devices/versions',
+      { schema: { operationId: 'listSiteAvailableDeviceVersions', params: SiteParams, querystring: VersionsQuery, response: { 200: VersionsReply } } },
+      async ({ caller, params, query }) => {
+        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
+        return (await versionsFor(ctx, scope, parseVersionChoice(query))).map(presentVersion)
+      },
+    )
+  }
+}
+
+/** In a context of its own: its body is the image, whatever content type the client puts on it. */
+function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.removeAllContentTypeParsers()
+    http.addContentTypeParser('*', (_request, body, done) => done(null, body))
+    http.post(
+      '/orgs/:org_id/firmware',
+      {
+        schema: {
+          operationId: 'uploadOrgFirmware',
+          description: 'The body is the image as it is, `application/octet-stream`.',
+          params: OrgParams,
+          querystring: UploadQuery,
+          response: { 200: ImageReply },
+        },
+        // What is left of a body that was refused is not worth reading.
+        onError: async (_request, reply) => void reply.header('connection', 'close'),
+      },
+      async (request) => {
+        const scope = authorize(request.caller, { orgId: request.params.org_id, needs: 'write' })
+        const offer = parseOffer(request.query)
+        const body = imageBody(request, files)
+        request.raw.setTimeout(IDLE_MS)
+        return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body, offer }))
+      },
+    )
+  }
+}
+
+function imageBody({ body, headers }: FastifyRequest, { maxBytes }: FirmwareFiles): Readable {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (body instanceof Readable) return body
+  throw new AppError('invalid', 'The body is empty: send the image as it is.')
+}
+
+async function versionsFor(ctx: Context, scope: OrgScope, { type, model }: VersionChoice): Promise<CatalogVersion[]> {
+  const versions = await listVersions(ctx.db, scope, model === undefined ? {} : { models: [model] })
+  const types = await listDeviceTypesByModel(ctx.db, scope)
+  return versions.filter((version) => (types.get(version.model) ?? typeOfModel(version.model) ?? 'ap') === type)
+}

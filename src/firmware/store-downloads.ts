@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import type { Tx } from '../platform/db.ts'
+
+/** A download belongs to the command that caused it: each attempt has an address, hence a row, of its own. */
+export interface DownloadKey {
+  readonly commandId: string
+  readonly imageId: string
+}
+
+/**
+ * Stops the download of a command for good, unless its device may have got the whole image already.
+ *
+ * - `fenced`: the last byte never left and never will, so this command can't flash anything.
+ * - `delivered`: the last byte left (or was about to): the device may flash, wait for it.
+ *
+ * The same answer every time it is asked again. Works before the first request too.
+ */
+export async function fenceDownload(tx: Tx, scope: OrgScope, key: DownloadKey): Promise<'fenced' | 'delivered'> {
+  const row = await tx
+    .insertInto('firmwareDownload')
+    .values({ ...identity(scope, key), startedAt: now, touchedAt: now, bytesServed: '0', fencedAt: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['orgId', 'commandId'])
+        .doUpdateSet({ fencedAt: sql<Date>`coalesce(firmware_download.fenced_at, now())` })
+        .where('firmwareDownload.deliveredAt', 'is', null),
+    )
+    .returning('fencedAt')
+    .executeTakeFirst()
+  return row === undefined ? 'delivered' : 'fenced'
+}
+
+/**
+ * Notes that a response to the device begins.
+ * @returns False for a fenced download: nothing may be sent.
+ */
+export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & { at: Date }): Promise<boolean> {
+  const { at, ...id } = key
+  const row = await tx
+    .insertInto('firmwareDownload')
+    .values({ ...identity(scope, id), startedAt: at, touchedAt: at, bytesServed: '0' })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['orgId', 'commandId'])
+        .doUpdateSet({ touchedAt: at })
+        .where('firmwareDownload.fencedAt', 'is', null),
+    )
+    .returning('commandId')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export interface DownloadProgress {
+  readonly commandId: string
+  readonly at: Date
+  /** What has left since the last note of this response. */
+  readonly bytes: number
+  /** The next byte to leave is the image's last: from here on the device may flash. */
+  readonly last: boolean
+}
+
+/**
+ * Notes progress. With `last`, this is the write that decides between delivery and fence: the row's
+ * lock orders the two, and whichever commits first excludes the other.
+ * @returns False for a fenced download: nothing more may be sent.
+ */
+export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadProgress): Promise<boolean> {
+  const { commandId, at, bytes, last } = progress
+  const row = await tx
+    .updateTable('firmwareDownload')
+    .set({
+      touchedAt: at,
+      bytesServed: sql<string>`bytes_served + ${bytes}`,
+      ...(last && { deliveredAt: sql<Date>`coalesce(delivered_at, ${at})` }),
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('commandId', '=', commandId)
+    .where('fencedAt', 'is', null)
+    .returning('commandId')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+const now = sql<Date>`now()`
+
+function identity(scope: OrgScope, { commandId, imageId }: DownloadKey) {
+  return { orgId: scope.orgId, commandId, imageId }
+}

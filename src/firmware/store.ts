@@ -1,0 +1,171 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
+import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
+
+export interface VersionFilter {
+  /** Hardware models; left out or empty means every model. */
+  readonly models?: readonly string[]
+}
+
+/** The organization's catalog, ordered by model, then newest first. */
+export function listVersions(reader: Reader, scope: OrgScope, { models = [] }: VersionFilter): Promise<CatalogVersion[]> {
+  let query = reader
+    .selectFrom('firmwareVersion')
+    .select(['model', 'version', 'tag', 'imageId', 'createdAt'])
+    .where('orgId', '=', scope.orgId)
+  if (models.length > 0) query = query.where('model', '=', anyOf(models))
+  return query.orderBy('model').orderBy('createdAt', 'desc').orderBy('version', 'desc').execute()
+}
+
+/** The type that the organization's devices of each model have: a manifest may name it against its model's look. */
+export async function listDeviceTypesByModel(reader: Reader, scope: OrgScope): Promise<Map<string, DeviceType>> {
+  const rows = await reader
+    .selectFrom('device')
+    .select(['model', 'type'])
+    .distinct()
+    .where('orgId', '=', scope.orgId)
+    .execute()
+  return new Map(rows.map(({ model, type }) => [model, type]))
+}
+
+interface ImageRow extends Omit<CatalogImage, 'sizeBytes'> {
+  readonly sizeBytes: string
+}
+
+const versionsOfImage = sql<CatalogImage['versions']>`(
+  select coalesce(json_agg(json_build_object('model', v.model, 'version', v.version, 'tag', v.tag)
+                           order by v.model, v.version), '[]')
+  from firmware_version v where v.org_id = firmware_image.org_id and v.image_id = firmware_image.id
+)`
+
+function selectImages(reader: Reader, scope: OrgScope) {
+  return reader
+    .selectFrom('firmwareImage')
+    .select(['id', 'sha256', 'sizeBytes', 'createdAt', versionsOfImage.as('versions')])
+    .where('orgId', '=', scope.orgId)
+}
+
+/** Newest first. */
+export async function listImages(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<CatalogImage>> {
+  const rows = await selectImages(reader, scope)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { total } = await reader
+    .selectFrom('firmwareImage')
+    .select(({ fn }) => fn.countAll<string>().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return { rows: rows.map(imageOf), total: Number(total) }
+}
+
+export async function findImage(reader: Reader, scope: OrgScope, imageId: string): Promise<CatalogImage | undefined> {
+  const row = await selectImages(reader, scope).where('id', '=', imageId).executeTakeFirst()
+  return row && imageOf(row)
+}
+
+function imageOf({ sizeBytes, ...row }: ImageRow): CatalogImage {
+  return { ...row, sizeBytes: Number(sizeBytes) }
+}
+
+/**
+ * Inserts the image, or finds the organization's image of the same bytes; either way its row is
+ * locked until `tx` ends, so that it can't be deleted from under the versions that follow.
+ * @returns The id of the image that is there now.
+ */
+export async function insertImage(tx: Tx, scope: OrgScope, image: Image): Promise<string> {
+  const { id } = await tx
+    .insertInto('firmwareImage')
+    .values({ ...image, orgId: scope.orgId, sizeBytes: String(image.sizeBytes) })
+    .onConflict((conflict) =>
+      conflict.columns(['orgId', 'sha256']).doUpdateSet((eb) => ({ sha256: eb.ref('excluded.sha256') })),
+    )
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/**
+ * Adds lines to the catalog. A line that is there with the same image takes the new tag.
+ * @returns Those that are there with another image, unchanged.
+ */
+export async function insertVersions(
+  tx: Tx,
+  scope: OrgScope,
+  versions: readonly CatalogVersion[],
+): Promise<{ readonly model: string; readonly version: string }[]> {
+  const written = await tx
+    .insertInto('firmwareVersion')
+    .values(versions.map((version) => ({ ...version, orgId: scope.orgId })))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['orgId', 'model', 'version'])
+        .doUpdateSet((eb) => ({ tag: eb.ref('excluded.tag') }))
+        .whereRef('firmwareVersion.imageId', '=', 'excluded.imageId'),
+    )
+    .returning(['model'])
+    .execute()
+  const models = new Set(written.map(({ model }) => model))
+  return versions.filter(({ model }) => !models.has(model))
+}
+
+/** Locks the row against upgrades that are about to use the image (see lockImages) and against a second delete. */
+export async function lockImageForDelete(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('firmwareImage')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', imageId)
+    .forUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/**
+ * Holds images until `tx` ends, so that none is deleted while an upgrade to it is being written.
+ * @returns The ids that are there.
+ */
+export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly string[]): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('firmwareImage')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(imageIds))
+    .orderBy('id')
+    .forShare()
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Whether a running upgrade, or a command that has not ended, will still download the image. */
+export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
+  const target = tx
+    .selectFrom('activeUpgradeTarget as a')
+    .innerJoin('upgradeTarget as t', (on) =>
+      on.onRef('t.orgId', '=', 'a.orgId').onRef('t.upgradeId', '=', 'a.upgradeId').onRef('t.deviceId', '=', 'a.deviceId'),
+    )
+    .select(sql`1`.as('one'))
+    .where('a.orgId', '=', scope.orgId)
+    .where('t.imageId', '=', imageId)
+  const command = tx
+    .selectFrom('deviceCommand')
+    .select(sql`1`.as('one'))
+    .where('orgId', '=', scope.orgId)
+    .where('kind', '=', 'upgrade')
+    .where('state', 'in', ['queued', 'sent'])
+    .where(sql`params->>'image_id'`, '=', imageId)
+  const row = await tx
+    .selectNoFrom((eb) => eb.or([eb.exists(target), eb.exists(command)]).as('inUse'))
+    .executeTakeFirstOrThrow()
+  return Boolean(row.inUse)
+}
+
+/** Its lines of the catalog go with it. */
+export async function deleteImage(tx: Tx, scope: OrgScope, imageId: string): Promise<void> {
+  await tx.deleteFrom('firmwareImage').where('orgId', '=', scope.orgId).where('id', '=', imageId).execute()
+}

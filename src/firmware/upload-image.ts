@@ -1,0 +1,76 @@
+import type { Readable } from 'node:stream'
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { AppError, invalidField, notFound } from '../platform/errors.ts'
+import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
+import { type ReceivedFile, discardFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
+import { findImage, insertImage, insertVersions } from './store.ts'
+
+/** What an image is offered as. */
+export interface Offer {
+  readonly version: string
+  /** At least one, distinct. */
+  readonly models: readonly string[]
+  readonly tag: VersionTag | null
+  /** What the client says the bytes are, lower-case hex; null = not said. */
+  readonly sha256: string | null
+}
+
+export interface Upload {
+  readonly files: FirmwareFiles
+  readonly body: Readable
+  readonly offer: Offer
+}
+
+/**
+ * Takes an image into the catalog. The file is on disk, synced, before the row that names it is
+ * committed; a failure leaves neither.
+ * @throws AppError invalid for another hash than announced, conflict where the model has that version
+ *   from another image, too_large, unavailable.
+ */
+export async function uploadImage(ctx: Context, scope: OrgScope, { files, body, offer }: Upload): Promise<CatalogImage> {
+  const received = await receiveFile(files, body)
+  if (offer.sha256 !== null && offer.sha256 !== received.sha256) {
+    await discardFile(received)
+    throw invalidField('sha256', `the image's SHA-256 is ${received.sha256}`)
+  }
+  const id = uuidv7()
+  await keepFile(files, received, id)
+  try {
+    const image = await inTx(ctx, (tx) => catalog(tx, scope, { id, received, offer, at: ctx.clock.now() }))
+    if (image.id !== id) await removeImageFile(files, id)
+    return image
+  } catch (error) {
+    // Of another error we can't tell whether it committed: then the next start's sweep decides by the rows.
+    if (error instanceof AppError) await removeImageFile(files, id)
+    throw error
+  }
+}
+
+interface NewImage {
+  readonly id: string
+  readonly received: ReceivedFile
+  readonly offer: Offer
+  readonly at: Date
+}
+
+async function catalog(tx: Tx, scope: OrgScope, { id, received, offer, at }: NewImage): Promise<CatalogImage> {
+  const { version, models, tag } = offer
+  const { sha256, sizeBytes } = received
+  const imageId = await insertImage(tx, scope, { id, sha256, sizeBytes, createdAt: at })
+  const lines = models.map((model) => ({ model, version, tag, imageId, createdAt: at }))
+  const [taken] = await insertVersions(tx, scope, lines)
+  if (taken !== undefined)
+    throw new AppError('conflict', `${taken.model} has version ${taken.version} from another image: delete that first.`)
+  await appendAudit(tx, scope, {
+    message: `Upload firmware ${version} for ${models.join(', ')}`,
+    after: { id: imageId, version, models, sha256 },
+    at,
+  })
+  const image = await findImage(tx, scope, imageId)
+  if (image === undefined) throw notFound(imageId)
+  return image
+}
