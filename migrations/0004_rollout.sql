@@ -11,6 +11,9 @@ create table org_upgrade (
   enable_p2p     boolean not null,
   -- Percent of hard failures over all sites that stops everything; null = no such limit.
   max_failure_percentage integer,
+  -- What that percentage is of: all targets less those that were skipped when planning.
+  planned        integer not null,
+  hard_failures  integer not null default 0,
   admin_id       uuid,
   created_at     timestamptz not null,
   primary key (org_id, id)
@@ -28,9 +31,12 @@ create table site_upgrade (
   stop_reason    text,
   start_at       timestamptz not null,
   reboot_at      timestamptz not null,
-  -- Phases, strategies and limits as planned; see rollout/plan.ts.
+  -- Strategy, number of phases and limits as planned: UpgradePlan of platform/schema/rollout.ts.
   plan           jsonb not null,
   current_phase  integer not null default 1,
+  phase_opened_at timestamptz,
+  -- Phase -> hard failures in it. Offline and cancelled targets are no hard failures.
+  hard_failures  jsonb not null default '{}',
   -- Target state -> how many.
   counts         jsonb not null,
   total          integer not null,
@@ -54,21 +60,30 @@ create table upgrade_target (
   device_id      uuid not null,
   mac            text not null,
   model          text not null,
+  -- From 1; 0 = skipped when planning.
   phase          integer not null,
+  -- Place in the plan's order, from 1; 0 = skipped when planning.
   ordinal        integer not null,
-  image_id       uuid,
+  image_id       uuid not null,
   from_version   text,
   target_version text not null,
+  -- Upgrade even a device that runs the target version.
+  force          boolean not null,
+  -- A TargetState of rollout/rollout.ts.
   state          text not null,
+  -- Number of the latest command; 0 = none yet.
   attempt        integer not null default 0,
+  -- Attempts that failed by the device's doing; those that an absent device missed don't count.
+  failed_attempts integer not null default 0,
   -- Boot count of the device when the upgrade was commanded.
   boot_count     integer,
   entered_at     timestamptz not null,
-  due_at         timestamptz,
   reason         text,
   primary key (org_id, upgrade_id, device_id),
   foreign key (org_id, upgrade_id) references site_upgrade (org_id, id)
 ) with (fillfactor = 60);
+-- On columns that never change, so that updates stay HOT.
+create index upgrade_target_by_phase on upgrade_target (org_id, upgrade_id, phase);
 
 -- No device in two active upgrades: the row exists while its target is not terminal.
 create table active_upgrade_target (

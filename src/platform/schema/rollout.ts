@@ -10,9 +10,42 @@ export interface OrgUpgradeTable {
   force: boolean
   enableP2p: boolean
   maxFailurePercentage: number | null
+  planned: number
+  hardFailures: Generated<number>
   adminId: string | null
   createdAt: Date
 }
+
+export type RolloutStrategy = 'big_bang' | 'canary' | 'serial'
+
+/** How a site upgrade proceeds, fixed when it is created. Who is in which phase: the targets' rows. */
+export interface UpgradePlan {
+  readonly strategy: RolloutStrategy
+  /** How many phases there are, empty ones included. */
+  readonly phases: number
+  /** Cumulative percent; canary only. */
+  readonly canary_phases: readonly number[] | null
+  /** Tolerated hard failures by phase; replaces the percentage. */
+  readonly max_failures: readonly number[] | null
+  /** Null: no such limit. */
+  readonly max_failure_percentage: number | null
+  /** Targets less those that were skipped when planning: what the percentage is of. */
+  readonly planned: number
+  readonly timezone: string
+}
+
+/** A device that was left out, or (without a MAC) a warning about the whole site. */
+export interface UpgradeNote {
+  readonly mac?: string
+  readonly reason: string
+}
+
+/** `scheduled`, `rebooted` and the like are names of the wire; see upgrades/wire.ts. */
+export type TargetState =
+  | 'planned' | 'deferred' | 'dl_requested' | 'downloading' | 'rebooting' | 'verifying'
+  | 'upgraded' | 'failed' | 'skipped' | 'cancelled'
+
+export type TargetCounts = Readonly<Record<TargetState, number>>
 
 export type UpgradeStatus =
   | 'created'
@@ -34,11 +67,14 @@ export interface SiteUpgradeTable {
   stopReason: string | null
   startAt: Date
   rebootAt: Date
-  plan: Json<Record<string, unknown>>
+  plan: Json<UpgradePlan>
   currentPhase: Generated<number>
-  counts: Json<Record<string, number>>
+  phaseOpenedAt: Date | null
+  /** By phase number. */
+  hardFailures: Json<Readonly<Record<string, number>>>
+  counts: Json<TargetCounts>
   total: number
-  notes: Json<unknown[]>
+  notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
   dueAt: Date | null
@@ -54,14 +90,15 @@ export interface UpgradeTargetTable {
   model: string
   phase: number
   ordinal: number
-  imageId: string | null
+  imageId: string
   fromVersion: string | null
   targetVersion: string
-  state: string
+  force: boolean
+  state: TargetState
   attempt: Generated<number>
+  failedAttempts: Generated<number>
   bootCount: number | null
   enteredAt: Date
-  dueAt: Date | null
   reason: string | null
 }
 
