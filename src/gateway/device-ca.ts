@@ -69,6 +69,17 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
   return made
 }
 
+/**
+ * A CA in a folder with `ca.pem` and `ca.key`, which is not made when it is missing.
+ *
+ * @throws AppError `unavailable` when either file is missing.
+ */
+export async function openDeviceCa(folder: string): Promise<DeviceCa> {
+  const [certificatePem, keyPem] = await Promise.all(['ca.pem', 'ca.key'].map((name) => readIfThere(join(folder, name))))
+  if (certificatePem && keyPem) return openCa({ certificatePem, keyPem })
+  throw new AppError('unavailable', `device CA: ${folder} does not hold both ca.pem and ca.key`)
+}
+
 /** A new CA that is on no disk. */
 export async function makeCa(): Promise<DeviceCa> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

@@ -1,0 +1,205 @@
+import { readFile } from 'node:fs/promises'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { openDeviceCa } from '../gateway/device-ca.ts'
+import { AppError } from '../platform/errors.ts'
+import { createLog, type LogLevel } from '../platform/log.ts'
+import { type FaultPlan, type FaultTargets, parseFaultTargets, parseMac } from '../simulator/faults.ts'
+import { generateFleet, parseFleet, type PlannedDevice } from '../simulator/fleet-plan.ts'
+import { type FleetOptions, startFleet } from '../simulator/fleet.ts'
+import { realPace } from '../simulator/pace.ts'
+
+interface Flags {
+  readonly gateway: { readonly host: string; readonly port: number }
+  readonly ca: string
+  readonly fleet?: string
+  readonly count: number
+  readonly type: 'ap' | 'switch'
+  readonly model?: string
+  readonly firmware: string
+  readonly members: number
+  readonly firstMac: string
+  readonly bootMs: number
+  readonly flashMs: number
+  readonly stateIntervalMs: number
+  readonly downloadBytesPerS: number
+  readonly timeScale: number
+  readonly startsPerS: number
+  readonly refuse?: FaultTargets
+  readonly failDownload?: FaultTargets
+  readonly neverReturn?: FaultTargets
+  readonly oldVersion?: FaultTargets
+  readonly flap?: FaultTargets
+  readonly slow?: FaultTargets
+  readonly report?: string
+  readonly stateDir?: string
+  readonly logLevel: LogLevel
+}
+
+const notes = `
+WHO is a share of all devices (10%) or MACs with commas between.
+
+An access point downloads first and then answers an upgrade, a switch answers at once and reports
+by events. The version of an image is what its first line says,
+  SIGNALBOX-FIRMWARE model=MODEL[,MODEL...] version=VERSION
+else its file name without extension, else the first 12 digits of its SHA-256.
+
+Prints "simulator ready N devices" when each device has connected once.`
+
+function commandLine(): Command {
+  return new Command('simulate')
+    .description('Simulated access points and switches that speak to a gateway as real ones do.')
+    .addOption(
+      option('--gateway <host:port>', 'gateway to connect to', parseAddress).default(
+        { host: '127.0.0.1', port: 15002 },
+        '127.0.0.1:15002',
+      ),
+    )
+    .option('--ca <dir>', 'folder with ca.pem and ca.key, which sign device certificates', 'data/device-ca')
+    .option(
+      '--fleet <file>',
+      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?}',
+    )
+    .addOption(
+      option('--count <n>', 'without a file: number of devices that are all alike', wholeFrom(1))
+        .default(10)
+        .conflicts('fleet'),
+    )
+    .addOption(new Option('--type <type>', '  their type').choices(['ap', 'switch']).default('ap'))
+    .option('--model <name>', '  their model (default: "EAP101" or "ECS4150-28P")')
+    .option('--firmware <version>', '  the version that they come with', '1.0.0')
+    .addOption(
+      option('--members <n>', '  members of the Virtual Chassis that each of them is', wholeFrom(0)).default(0),
+    )
+    .addOption(
+      option('--first-mac <mac>', '  MAC of the first, the others count up', parseMacFlag).default('020000000001'),
+    )
+    .addOption(option('--boot-ms <ms>', 'time of a boot', wholeFrom(0)).default(realPace.bootMs))
+    .addOption(option('--flash-ms <ms>', 'time to write an image to flash', wholeFrom(0)).default(realPace.flashMs))
+    .addOption(
+      option('--state-interval-ms <ms>', 'time between reports of state', wholeFrom(1)).default(
+        realPace.stateIntervalMs,
+      ),
+    )
+    .addOption(
+      option('--download-bytes-per-s <n>', 'speed of a download, 0 = unlimited', wholeFrom(0)).default(
+        realPace.downloadBytesPerS,
+      ),
+    )
+    .addOption(
+      option(
+        '--time-scale <factor>',
+        'factor on times that real clients have built in: reconnecting, pauses around a reboot',
+        parseFactor,
+      ).default(realPace.timeScale),
+    )
+    .addOption(
+      option('--starts-per-s <n>', 'devices switched on per second', wholeFrom(1)).default(realPace.startsPerS),
+    )
+    .addOption(option('--refuse <who>', 'refuse reboots and upgrades', parseFaultTargets))
+    .addOption(option('--fail-download <who>', 'break off downloads', parseFaultTargets))
+    .addOption(option('--never-return <who>', 'stay away after a reboot', parseFaultTargets))
+    .addOption(option('--old-version <who>', 'come back from an upgrade with the old version', parseFaultTargets))
+    .addOption(option('--flap <who>', 'lose the connection three times after each boot', parseFaultTargets))
+    .addOption(option('--slow <who>', 'take ten times as long', parseFaultTargets))
+    .option(
+      '--report <file>',
+      'append each change of a device to this file, as JSON lines with counts of boots, flashes and downloads',
+    )
+    .option('--state-dir <dir>', 'keep the devices in this folder, so that they live on at the next start')
+    .addOption(
+      new Option('--log-level <level>').choices(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+    )
+    .addHelpText('after', notes)
+}
+
+/** An option whose bad value ends the program with a line that says why. */
+function option(flags: string, description: string, parse: (text: string) => unknown): Option {
+  return new Option(flags, description).argParser((text) => {
+    try {
+      return parse(text)
+    } catch (error) {
+      if (error instanceof AppError) throw new InvalidArgumentError(error.message)
+      throw error
+    }
+  })
+}
+
+function wholeFrom(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value
+    throw new InvalidArgumentError(`It is to be a whole number from ${least}.`)
+  }
+}
+
+function parseFactor(text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value) && value > 0) return value
+  throw new InvalidArgumentError('It is to be a number above 0.')
+}
+
+function parseMacFlag(text: string): string {
+  return parseMac(text)
+}
+
+function parseAddress(text: string): Flags['gateway'] {
+  const [, host, port] = /^(?:\[?([^\]]+?)\]?):(\d+)$/.exec(text) ?? []
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535)
+    throw new InvalidArgumentError('It is to be HOST:PORT.')
+  return { host, port: Number(port) }
+}
+
+function faultsOf(flags: Flags): FaultPlan {
+  return {
+    ...(flags.refuse && { refuse: flags.refuse }),
+    ...(flags.failDownload && { fail_download: flags.failDownload }),
+    ...(flags.neverReturn && { never_return: flags.neverReturn }),
+    ...(flags.oldVersion && { old_version: flags.oldVersion }),
+    ...(flags.flap && { flap: flags.flap }),
+    ...(flags.slow && { slow: flags.slow }),
+  }
+}
+
+async function plannedDevices(flags: Flags): Promise<readonly PlannedDevice[]> {
+  if (flags.fleet !== undefined) return parseFleet(await readFile(flags.fleet, 'utf8'))
+  const model = flags.model ?? (flags.type === 'ap' ? 'EAP101' : 'ECS4150-28P')
+  return generateFleet({ ...flags, model })
+}
+
+async function run(flags: Flags): Promise<void> {
+  const devices = await plannedDevices(flags)
+  const fleet = await startFleet({
+    gateway: flags.gateway,
+    ca: await openDeviceCa(flags.ca),
+    devices,
+    log: createLog(flags.logLevel),
+    faults: faultsOf(flags),
+    pace: flags,
+    ...(flags.report !== undefined && { report: flags.report }),
+    ...(flags.stateDir !== undefined && { stateDir: flags.stateDir }),
+    onChange: announceWhenReady(devices.length),
+  })
+  const stop = (): void => void fleet.stop().then(() => process.exit(0))
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+}
+
+/** Counts instead of asking all devices at each change. */
+function announceWhenReady(total: number): NonNullable<FleetOptions['onChange']> {
+  let connected = 0
+  return (device, change) => {
+    if (change !== 'connected' || device.connections !== 1) return
+    connected += 1
+    if (connected === total) process.stdout.write(`simulator ready ${total} devices\n`)
+  }
+}
+
+// A fleet must not outlive the server that started it.
+process.once('disconnect', () => process.exit(0))
+
+const program = commandLine().parse()
+try {
+  await run(program.opts<Flags>())
+} catch (error) {
+  if (!(error instanceof AppError) && !(error instanceof Error && 'code' in error)) throw error
+  program.error(`simulate: ${error.message}`)
+}

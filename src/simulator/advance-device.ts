@@ -1,0 +1,179 @@
+import { answerCall } from './answer-call.ts'
+import {
+  type Activity,
+  type DeviceInput,
+  type DeviceState,
+  type DownloadedImage,
+  type Effect,
+  finishBoot,
+  goDown,
+  isOnline,
+  type Profile,
+  type Step,
+} from './device.ts'
+import { upgradeEventParams } from './telemetry.ts'
+
+/** What has just happened, and when (epoch milliseconds). */
+export interface Happening {
+  readonly input: DeviceInput
+  readonly nowMs: number
+}
+
+/** The whole behaviour of a simulated device. Inputs that come too late for what it does now change nothing. */
+export function advanceDevice(profile: Profile, state: DeviceState, { input, nowMs }: Happening): Step {
+  switch (input.on) {
+    case 'call':
+      // What is down hears nothing: such a call was still on its way.
+      return isOnline(profile, state) ? answerCall(profile, state, { call: input, nowMs }) : { state, effects: [] }
+    case 'progress':
+      return { state: withProgress(state, input.percent), effects: [] }
+    case 'downloaded':
+      return takeImage(profile, state, { image: input.image, nowMs })
+    case 'download_failed':
+      return failUpgrade(profile, state, { text: `Download failed, ${input.text}`, nowMs })
+    case 'elapsed':
+      return elapse(profile, state, nowMs)
+    case 'connected':
+      return settle(profile, state)
+  }
+}
+
+function withProgress(state: DeviceState, percent: number): DeviceState {
+  if (state.activity.kind !== 'downloading') return state
+  return { ...state, activity: { ...state.activity, percent } }
+}
+
+function takeImage(
+  profile: Profile,
+  state: DeviceState,
+  { image, nowMs }: { readonly image: DownloadedImage; readonly nowMs: number },
+): Step {
+  if (state.activity.kind !== 'downloading') return { state, effects: [] }
+  const counts = { ...state.counts, downloads: state.counts.downloads + 1 }
+  const received = { ...state, counts }
+  const recorded: Effect = { do: 'record', change: 'download' }
+  if (image.models !== null && !image.models.includes(profile.model)) {
+    const failed = failUpgrade(profile, received, { text: 'Firmware image validation failed', nowMs })
+    return { state: failed.state, effects: [recorded, ...failed.effects] }
+  }
+  if (profile.type === 'ap') {
+    const activity: Activity = { kind: 'triggering', callId: state.activity.callId, version: image.version }
+    return { state: { ...received, activity }, effects: [recorded, { do: 'wait', ms: profile.timing.triggerMs }] }
+  }
+  const installing = beginInstall(profile, received, image.version)
+  const status: Effect = notifyUpgrade(profile, nowMs, { operation: 'install', percentage: 0 })
+  return { state: installing, effects: [recorded, ...installEffects(profile), status] }
+}
+
+/** An access point answers the call, a switch has answered long ago and tells by event. */
+function failUpgrade(
+  profile: Profile,
+  state: DeviceState,
+  { text, nowMs }: { readonly text: string; readonly nowMs: number },
+): Step {
+  if (state.activity.kind !== 'downloading') return { state, effects: [] }
+  const { callId } = state.activity
+  const told: Effect =
+    profile.type === 'ap'
+      ? { do: 'reply', id: callId, error: 2, text }
+      : notifyUpgrade(profile, nowMs, { operation: 'fail' })
+  return { state: { ...state, activity: { kind: 'idle' } }, effects: [told] }
+}
+
+function elapse(profile: Profile, state: DeviceState, nowMs: number): Step {
+  const { activity } = state
+  switch (activity.kind) {
+    case 'idle':
+    case 'lost':
+      return { state, effects: [] }
+    case 'downloading':
+      return reportDownload(profile, state, { percent: activity.percent, nowMs })
+    case 'triggering': {
+      const reply: Effect = { do: 'reply', id: activity.callId, error: 0, text: 'Triggering FW upgrade' }
+      return { state: beginInstall(profile, state, activity.version), effects: [reply, ...installEffects(profile)] }
+    }
+    case 'installing':
+      return continueInstall(profile, state, { activity, nowMs })
+    case 'restarting':
+      return goDown(profile, state, 'boot')
+    case 'booting':
+      return finishBoot(profile, state, nowMs)
+  }
+}
+
+function reportDownload(
+  profile: Profile,
+  state: DeviceState,
+  { percent, nowMs }: { readonly percent: number; readonly nowMs: number },
+): Step {
+  if (profile.type === 'ap') return { state, effects: [] }
+  const status = notifyUpgrade(profile, nowMs, { operation: 'download', percentage: percent })
+  return { state, effects: [status, { do: 'wait', ms: profile.timing.statusMs }] }
+}
+
+function beginInstall(profile: Profile, state: DeviceState, version: string): DeviceState {
+  return { ...state, activity: { kind: 'installing', version, remainingMs: profile.timing.flashMs } }
+}
+
+function installEffects(profile: Profile): readonly Effect[] {
+  return [
+    { do: 'record', change: 'install' },
+    { do: 'wait', ms: installWaitMs(profile, profile.timing.flashMs) },
+  ]
+}
+
+/** A switch reports on its way; an access point is not heard of until it is back. */
+function installWaitMs({ type, timing }: Profile, remainingMs: number): number {
+  return type === 'switch' ? Math.min(timing.statusMs, remainingMs) : remainingMs
+}
+
+function continueInstall(
+  profile: Profile,
+  state: DeviceState,
+  { activity, nowMs }: { readonly activity: Extract<Activity, { kind: 'installing' }>; readonly nowMs: number },
+): Step {
+  const { flashMs } = profile.timing
+  const remainingMs = activity.remainingMs - installWaitMs(profile, activity.remainingMs)
+  if (remainingMs <= 0) return finishInstall(profile, state, { version: activity.version, nowMs })
+  const percentage = Math.floor((100 * (flashMs - remainingMs)) / flashMs)
+  return {
+    state: { ...state, activity: { ...activity, remainingMs } },
+    effects: [
+      notifyUpgrade(profile, nowMs, { operation: 'install', percentage }),
+      { do: 'wait', ms: installWaitMs(profile, remainingMs) },
+    ],
+  }
+}
+
+function finishInstall(
+  profile: Profile,
+  state: DeviceState,
+  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+): Step {
+  const keepsOld = profile.faults.has('old_version')
+  const flashed: DeviceState = {
+    ...state,
+    firmware: keepsOld ? state.firmware : version,
+    counts: { ...state.counts, flashes: state.counts.flashes + 1 },
+  }
+  const success: readonly Effect[] =
+    profile.type === 'switch' ? [notifyUpgrade(profile, nowMs, { operation: 'success', percentage: 100 })] : []
+  // Switches have no such reason to give: they boot what they find.
+  const reason = keepsOld && profile.type === 'ap' ? 'upgradefailed' : 'boot'
+  const down = goDown(profile, flashed, reason)
+  return { state: down.state, effects: [...success, { do: 'record', change: 'flash' }, ...down.effects] }
+}
+
+/** Connected: the next connection is one after a broken socket, not after a boot. */
+function settle(profile: Profile, state: DeviceState): Step {
+  const settled: DeviceState = { ...state, connectReason: 'socket' }
+  if (state.flapsLeft === 0) return { state: settled, effects: [] }
+  return {
+    state: { ...settled, flapsLeft: state.flapsLeft - 1 },
+    effects: [{ do: 'drop', afterMs: profile.timing.flapMs }],
+  }
+}
+
+function notifyUpgrade(profile: Profile, nowMs: number, payload: Parameters<typeof upgradeEventParams>[2]): Effect {
+  return { do: 'notify', method: 'event', params: upgradeEventParams(profile, nowMs, payload) }
+}

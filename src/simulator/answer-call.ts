@@ -1,0 +1,119 @@
+import { type GatewayCall, isGatewayCall } from '../gateway/ucentral/messages.ts'
+import { type DeviceInput, type DeviceState, type Effect, goDown, type Profile, type Step } from './device.ts'
+import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
+
+type Call = Extract<DeviceInput, { on: 'call' }>
+type Answer = (profile: Profile, state: DeviceState, context: { readonly call: Call; readonly nowMs: number }) => Step
+
+/** What a device's firmware does with each method. Source: wlan-cloud-ucentralgw PROTOCOL.md, and real clients on the wire. */
+const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+  ['reboot', (profile, state, { call }) => reboot(profile, state, call)],
+  ['upgrade', (profile, state, { call, nowMs }) => upgrade(profile, state, { call, nowMs })],
+  ['x-signalbox.reboot', (profile, state, { call }) => rebootPart(profile, state, call)],
+  ['leds', (profile, state, { call }) => leds(profile, state, call)],
+  ['request', request],
+  ['ping', (_profile, state, { call }) => ({ state, effects: [accept(call, '')] })],
+])
+
+/** Calls for somebody else are dropped, as is what an access point does not know; a switch calls the unknown a success. */
+export const answerCall: Answer = (profile, state, context) => {
+  const { call } = context
+  if (call.params['serial'] !== profile.mac) return { state, effects: [] }
+  const answer = answers.get(call.method)
+  if (answer !== undefined && advertises(profile, call.method)) return answer(profile, state, context)
+  return { state, effects: profile.type === 'ap' ? [] : [accept(call, 'Success')] }
+}
+
+/** Only a device with parts that restart by themselves has the extension. */
+export function advertises(profile: Profile, method: string): boolean {
+  return method !== 'x-signalbox.reboot' || profile.members.length > 0 || profile.cluster
+}
+
+function reboot(profile: Profile, state: DeviceState, call: Call): Step {
+  if (!isGatewayCall('reboot', call.params)) return refuse(state, call, 1, 'Invalid parameters')
+  if (profile.faults.has('refuse')) return refuse(state, call, 1, 'Reboot refused')
+  const { kind } = state.activity
+  if (kind !== 'idle' && kind !== 'downloading') return refuse(state, call, 1, 'Device is busy')
+  const aborted: readonly Effect[] = kind === 'downloading' ? [{ do: 'abort_download' }] : []
+  const accepted = [...aborted, accept(call, 'Rebooting')]
+  if (profile.type === 'ap') {
+    const effects: readonly Effect[] = [...accepted, { do: 'wait', ms: profile.timing.goodbyeMs }]
+    return { state: { ...state, activity: { kind: 'restarting' } }, effects }
+  }
+  const down = goDown(profile, state, 'boot')
+  return { state: down.state, effects: [...accepted, ...down.effects] }
+}
+
+/** The address ends in a shell string there: these characters would leave it. */
+const unsafeUri = /["'$`\\\p{Cc}]/u
+
+const upgrade: Answer = (profile, state, { call, nowMs }) => {
+  if (!isGatewayCall('upgrade', call.params)) return refuse(state, call, 1, 'Invalid parameters')
+  if (profile.faults.has('refuse')) return refuse(state, call, 2, 'Invalid signature')
+  if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Upgrade already in progress')
+  const { uri }: GatewayCall<'upgrade'> = call.params
+  if (unsafeUri.test(uri)) return refuse(state, call, 2, 'Download failed, uri can not be used')
+  const downloading = { ...state, activity: { kind: 'downloading', callId: call.id, percent: 0 } } as const
+  const download: Effect = { do: 'download', uri }
+  if (profile.type === 'ap') return { state: downloading, effects: [download] }
+  return {
+    state: downloading,
+    effects: [
+      accept(call, 'upgrade requested successfully'),
+      {
+        do: 'notify',
+        method: 'event',
+        params: upgradeEventParams(profile, nowMs, { operation: 'download', percentage: 0 }),
+      },
+      download,
+      { do: 'wait', ms: profile.timing.statusMs },
+    ],
+  }
+}
+
+function rebootPart(profile: Profile, state: DeviceState, call: Call): Step {
+  if (!isGatewayCall('x-signalbox.reboot', call.params)) return refuse(state, call, 1, 'Invalid parameters')
+  if (profile.faults.has('refuse')) return refuse(state, call, 1, 'Reboot refused')
+  if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Device is busy')
+  const { member, node } = call.params
+  if ((member === undefined) === (node === undefined)) return refuse(state, call, 1, 'Invalid parameters')
+  if (node !== undefined && !profile.cluster) return refuse(state, call, 1, `No ${node}`)
+  if (member !== undefined && !profile.members.some((known) => known.member === member)) {
+    return refuse(state, call, 1, `No member ${member}`)
+  }
+  const counts = { ...state.counts, partBoots: state.counts.partBoots + 1 }
+  const effects: readonly Effect[] = [accept(call, 'Rebooting'), { do: 'record', change: 'part_boot' }]
+  // The others take over the connection of the part that holds it.
+  const takeover: readonly Effect[] = holdsConnection(profile, call.params) ? [{ do: 'drop', afterMs: 0 }] : []
+  return { state: { ...state, counts }, effects: [...effects, ...takeover] }
+}
+
+function holdsConnection(profile: Profile, part: GatewayCall<'x-signalbox.reboot'>): boolean {
+  if (part.node !== undefined) return part.node === 'node0'
+  return part.member === Math.min(...profile.members.map((known) => known.member))
+}
+
+/** Without a pattern an access point's client crashes and is started again. */
+function leds(profile: Profile, state: DeviceState, call: Call): Step {
+  const known = typeof call.params['pattern'] === 'string'
+  if (!known && profile.type === 'ap') return { state, effects: [{ do: 'drop', afterMs: 0 }] }
+  return { state, effects: [accept(call, 'Success')] }
+}
+
+function request(profile: Profile, state: DeviceState, context: { readonly call: Call; readonly nowMs: number }): Step {
+  const { call, nowMs } = context
+  const { message, request_uuid: requestUuid } = call.params
+  if (typeof requestUuid !== 'string') return refuse(state, call, 1, 'Invalid parameters')
+  if (message !== 'state' && message !== 'healthcheck') return refuse(state, call, 1, 'Invalid parameters')
+  const params = message === 'state' ? stateParams(profile, state, nowMs) : healthcheckParams(profile)
+  const asked: Effect = { do: 'notify', method: message, params: { ...params, request_uuid: requestUuid } }
+  return { state, effects: [accept(call, 'Success'), asked] }
+}
+
+function accept(call: Call, text: string): Effect {
+  return { do: 'reply', id: call.id, error: 0, text }
+}
+
+function refuse(state: DeviceState, call: Call, error: number, text: string): Step {
+  return { state, effects: [{ do: 'reply', id: call.id, error, text }] }
+}

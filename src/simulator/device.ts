@@ -1,0 +1,215 @@
+import type { Fault } from './faults.ts'
+
+/** A member of a simulated Virtual Chassis. */
+export interface ChassisMember {
+  /** 0..9; the lowest is the master, which holds the connection. */
+  readonly member: number
+  /** Lower-case hex without separators. */
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+}
+
+/** What a simulated device is; it never changes. */
+export interface Profile {
+  /** Lower-case hex without separators: the certificate's name and `serial` on the wire. */
+  readonly mac: string
+  /** The number on the box. */
+  readonly serial: string
+  readonly model: string
+  readonly type: 'ap' | 'switch'
+  /** Empty: not a Virtual Chassis. */
+  readonly members: readonly ChassisMember[]
+  /** Two nodes, `node0` and `node1`, that can be restarted one by one. */
+  readonly cluster: boolean
+  readonly faults: ReadonlySet<Fault>
+  readonly timing: Timing
+}
+
+/** Milliseconds as they pass here, scale and slowness included. */
+export interface Timing {
+  readonly bootMs: number
+  readonly flashMs: number
+  /** An access point's pause between a valid image and its reply to the upgrade. */
+  readonly triggerMs: number
+  /** How long an access point stays connected after it accepted a reboot. */
+  readonly goodbyeMs: number
+  /** A switch reports on its upgrade in this interval. */
+  readonly statusMs: number
+  /** A flapping device loses its connection this long after it was made. */
+  readonly flapMs: number
+}
+
+/**
+ * What the device is busy with. Only an idle device takes an upgrade.
+ *
+ * `triggering`: the image is valid, the reply to the upgrade is due (access points only).
+ * `restarting`: the reboot was accepted, the connection still stands.
+ * `lost`: switched itself off for good.
+ */
+export type Activity =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'downloading'; readonly callId: number; readonly percent: number }
+  | { readonly kind: 'triggering'; readonly callId: number; readonly version: string }
+  | { readonly kind: 'installing'; readonly version: string; readonly remainingMs: number }
+  | { readonly kind: 'restarting' }
+  | { readonly kind: 'booting'; readonly reason: BootReason }
+  | { readonly kind: 'lost' }
+
+export type BootReason = 'boot' | 'upgradefailed'
+
+export interface DeviceState {
+  readonly firmware: string
+  readonly activity: Activity
+  /** What the next `connect` gives as its reason. */
+  readonly connectReason: BootReason | 'socket'
+  /** Epoch milliseconds. */
+  readonly bootedAtMs: number
+  /** How often the connection will still be lost after this boot. */
+  readonly flapsLeft: number
+  readonly counts: Counts
+}
+
+/** Effects on the device since it was made: what proves that nothing was done twice. */
+export interface Counts {
+  readonly boots: number
+  /** Images written to flash, whether or not the device came back with them. */
+  readonly flashes: number
+  /** Images received whole. */
+  readonly downloads: number
+  /** Restarts of single members and nodes. */
+  readonly partBoots: number
+}
+
+/** What the history of a device is made of; `install` is the begin of a flash, `flash` its end. */
+export type DeviceChange = 'made' | 'download' | 'install' | 'flash' | 'down' | 'boot' | 'part_boot' | 'lost'
+
+/** An image as it came from the network. */
+export interface DownloadedImage {
+  /** The version it holds. */
+  readonly version: string
+  /** Models that it is built for; null: it does not say. */
+  readonly models: readonly string[] | null
+}
+
+export type DeviceInput =
+  | {
+      readonly on: 'call'
+      readonly id: number
+      readonly method: string
+      readonly params: Readonly<Record<string, unknown>>
+    }
+  | { readonly on: 'progress'; readonly percent: number }
+  | { readonly on: 'downloaded'; readonly image: DownloadedImage }
+  /** `text` as the device's own download program words it. */
+  | { readonly on: 'download_failed'; readonly text: string }
+  /** The time of the last `wait` is over. */
+  | { readonly on: 'elapsed' }
+  /** `connect` was sent. */
+  | { readonly on: 'connected' }
+
+/** What the device does to the world, in order. Whether it keeps a connection follows from its state: `isOnline`. */
+export type Effect =
+  | { readonly do: 'reply'; readonly id: number; readonly error: number; readonly text: string }
+  | { readonly do: 'notify'; readonly method: string; readonly params: Readonly<Record<string, unknown>> }
+  | { readonly do: 'download'; readonly uri: string }
+  | { readonly do: 'abort_download' }
+  /** Ask for `elapsed`; replaces an earlier wait. */
+  | { readonly do: 'wait'; readonly ms: number }
+  /** Lose the connection, if there still is the same. */
+  | { readonly do: 'drop'; readonly afterMs: number }
+  | { readonly do: 'record'; readonly change: DeviceChange }
+
+export interface Step {
+  readonly state: DeviceState
+  readonly effects: readonly Effect[]
+}
+
+/** How often a flapping device loses its connection after a boot. */
+export const FLAPS = 3
+
+const idle: Activity = { kind: 'idle' }
+
+/** A device that has just been switched on. */
+export function newDevice(profile: Profile, firmware: string, nowMs: number): DeviceState {
+  return {
+    firmware,
+    activity: idle,
+    connectReason: 'boot',
+    bootedAtMs: nowMs,
+    flapsLeft: profile.faults.has('flap') ? FLAPS : 0,
+    counts: { boots: 0, flashes: 0, downloads: 0, partBoots: 0 },
+  }
+}
+
+/**
+ * Takes up the life of a device after the simulator was away. It ran on meanwhile: a flash or boot
+ * that was under way begins again, a download is lost with the process that made it.
+ */
+export function resumeDevice(profile: Profile, saved: DeviceState, nowMs: number): Step {
+  const { activity } = saved
+  switch (activity.kind) {
+    case 'idle':
+    case 'downloading':
+    case 'triggering':
+      return { state: { ...saved, activity: idle, connectReason: 'socket' }, effects: [] }
+    case 'installing': {
+      const state = { ...saved, activity: { ...activity, remainingMs: profile.timing.flashMs } }
+      return { state, effects: [{ do: 'wait', ms: profile.timing.flashMs }] }
+    }
+    case 'restarting':
+    case 'lost':
+      return finishBoot(profile, { ...saved, activity: { kind: 'booting', reason: 'boot' } }, nowMs)
+    case 'booting':
+      return finishBoot(profile, saved, nowMs)
+  }
+}
+
+/** A device without a connection is down, or an access point that writes its flash. */
+export function isOnline(profile: Profile, state: DeviceState): boolean {
+  switch (state.activity.kind) {
+    case 'idle':
+    case 'downloading':
+    case 'triggering':
+    case 'restarting':
+      return true
+    case 'installing':
+      return profile.type === 'switch'
+    case 'booting':
+    case 'lost':
+      return false
+  }
+}
+
+export function uptimeS(state: DeviceState, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - state.bootedAtMs) / 1000))
+}
+
+/** Goes down, and comes back after the boot time unless it is to stay away. */
+export function goDown(profile: Profile, state: DeviceState, reason: BootReason): Step {
+  if (profile.faults.has('never_return')) {
+    return { state: { ...state, activity: { kind: 'lost' } }, effects: [{ do: 'record', change: 'lost' }] }
+  }
+  const activity: Activity = { kind: 'booting', reason }
+  const effects: readonly Effect[] = [
+    { do: 'record', change: 'down' },
+    { do: 'wait', ms: profile.timing.bootMs },
+  ]
+  return { state: { ...state, activity }, effects }
+}
+
+/** Up again: uptime starts over. */
+export function finishBoot(profile: Profile, state: DeviceState, nowMs: number): Step {
+  const reason = state.activity.kind === 'booting' ? state.activity.reason : 'boot'
+  return {
+    state: {
+      ...state,
+      activity: idle,
+      connectReason: reason,
+      bootedAtMs: nowMs,
+      flapsLeft: profile.faults.has('flap') ? FLAPS : 0,
+      counts: { ...state.counts, boots: state.counts.boots + 1 },
+    },
+    effects: [{ do: 'record', change: 'boot' }],
+  }
+}

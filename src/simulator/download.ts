@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Dispatcher, errors, request } from 'undici'
+import { fileNameOf, HEADER_BYTES, type ImageFile } from './image.ts'
+
+export interface DownloadOptions {
+  readonly dispatcher: Dispatcher
+  readonly signal: AbortSignal
+  /** 0 = no limit. */
+  readonly bytesPerS: number
+  /** Break off at the first bytes. */
+  readonly failing: boolean
+  /** Called for each whole percent, where the size is known. */
+  onProgress(percent: number): void
+}
+
+/** A download that failed, worded as devices word it. */
+export class DownloadError extends Error {
+  override readonly name = 'DownloadError'
+}
+
+/**
+ * Reads the whole image over HTTP, hashing and forgetting it as it comes.
+ *
+ * @throws DownloadError whatever is wrong with it, an abort included.
+ */
+export async function downloadImage(uri: string, options: DownloadOptions): Promise<ImageFile> {
+  try {
+    const { statusCode, headers, body } = await request(uri, options)
+    if (statusCode !== 200) {
+      await body.dump()
+      throw new DownloadError(`curl_rc 22, http_code ${statusCode}`)
+    }
+    const size = Number(headers['content-length'] ?? 0)
+    const disposition = headers['content-disposition']
+    const image = await readBody(body, { ...options, size })
+    return { ...image, fileName: fileNameOf(Array.isArray(disposition) ? disposition[0] : disposition) }
+  } catch (error) {
+    if (error instanceof DownloadError) throw error
+    throw new DownloadError(`curl_rc ${curlCode(error)}, http_code 000`)
+  }
+}
+
+interface ReadOptions extends DownloadOptions {
+  /** Bytes that are announced; 0 = unknown. */
+  readonly size: number
+}
+
+async function readBody(body: AsyncIterable<Buffer>, options: ReadOptions): Promise<Omit<ImageFile, 'fileName'>> {
+  const hash = createHash('sha256')
+  const startedMs = Date.now()
+  let head = Buffer.alloc(0)
+  let bytes = 0
+  let percent = 0
+  for await (const chunk of body) {
+    if (options.failing) throw new DownloadError('curl_rc 18, http_code 200')
+    hash.update(chunk)
+    if (head.length < HEADER_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEADER_BYTES - head.length)])
+    bytes += chunk.length
+    const now = options.size === 0 ? 0 : Math.floor((100 * bytes) / options.size)
+    if (now > percent) options.onProgress(now)
+    percent = Math.max(percent, now)
+    const aheadMs = options.bytesPerS === 0 ? 0 : (1000 * bytes) / options.bytesPerS - (Date.now() - startedMs)
+    if (aheadMs > 0) await delay(aheadMs, undefined, { signal: options.signal })
+  }
+  if (bytes === 0) throw new DownloadError('curl_rc 52, http_code 200')
+  return { head, sha256: hash.digest('hex') }
+}
+
+/** Exit codes of curl: 3 bad address, 7 no connection, 18 broken off, 28 too slow. */
+function curlCode(error: unknown): number {
+  if (error instanceof errors.InvalidArgumentError || error instanceof TypeError) return 3
+  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError) return 28
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED') return 7
+  return 18
+}

@@ -1,0 +1,101 @@
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { AppError } from '../platform/errors.ts'
+import { parseMac } from './faults.ts'
+
+const Text = Type.String({ minLength: 1, maxLength: 256 })
+
+const PlannedMember = Type.Object({
+  /** Its place in the list when missing. */
+  member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
+  mac: Text,
+  serial: Text,
+  model: Text,
+})
+
+const PlannedDevice = Type.Object({
+  mac: Text,
+  serial: Text,
+  model: Text,
+  type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]),
+  /** The version that it comes with. */
+  firmware: Text,
+  members: Type.Optional(Type.Array(PlannedMember, { maxItems: 10 })),
+  cluster: Type.Optional(Type.Boolean()),
+})
+
+/** A device of a fleet, as a fleet file has it. */
+export type PlannedDevice = Static<typeof PlannedDevice>
+
+const Plan = Type.Array(PlannedDevice, { minItems: 1 })
+
+/**
+ * @param text A JSON array; MACs with or without separators.
+ * @throws AppError `invalid` in one line that names the place.
+ */
+export function parseFleet(text: string): readonly PlannedDevice[] {
+  const plan = readJson(text)
+  if (!Value.Check(Plan, plan)) {
+    const [first] = Value.Errors(Plan, plan)
+    throw new AppError('invalid', `fleet file: ${first?.instancePath || '/'} ${first?.message ?? 'can not be read'}`)
+  }
+  const devices = plan.map(normalize)
+  const seen = new Set<string>()
+  for (const { mac } of devices) {
+    if (seen.has(mac)) throw new AppError('invalid', `fleet file: ${mac} is there twice`)
+    seen.add(mac)
+  }
+  return devices
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid', `fleet file: ${error instanceof Error ? error.message : 'no JSON'}`)
+  }
+}
+
+function normalize(device: PlannedDevice): PlannedDevice {
+  const members = device.members?.map((member, i) => ({
+    ...member,
+    member: member.member ?? i,
+    mac: parseMac(member.mac),
+  }))
+  return { ...device, mac: parseMac(device.mac), ...(members !== undefined && { members }) }
+}
+
+export interface GeneratedFleet {
+  readonly count: number
+  readonly type: PlannedDevice['type']
+  readonly model: string
+  readonly firmware: string
+  /** Members of each device's Virtual Chassis; 0 or 1 = none. */
+  readonly members: number
+  /** MAC of the first device, lower-case hex; the others count up from it. */
+  readonly firstMac: string
+}
+
+/** Devices that are all alike; each Virtual Chassis takes as many MACs as it has members. */
+export function generateFleet(fleet: GeneratedFleet): readonly PlannedDevice[] {
+  const step = Math.max(1, fleet.members)
+  return Array.from({ length: fleet.count }, (_, i): PlannedDevice => {
+    const mac = macAfter(fleet.firstMac, i * step)
+    const { type, model, firmware } = fleet
+    const device = { mac, serial: serialOf(mac), model, type, firmware }
+    if (fleet.members < 2) return device
+    const members = Array.from({ length: fleet.members }, (_member, member) => {
+      const own = macAfter(mac, member)
+      return { member, mac: own, serial: serialOf(own), model }
+    })
+    return { ...device, members }
+  })
+}
+
+function macAfter(mac: string, steps: number): string {
+  return (Number.parseInt(mac, 16) + steps).toString(16).padStart(12, '0')
+}
+
+function serialOf(mac: string): string {
+  return `SIM${mac.toUpperCase()}`
+}

@@ -1,0 +1,92 @@
+import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { DeviceChange, DeviceState } from './device.ts'
+
+/** One change of one device, a JSON line. */
+export interface JournalEntry {
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly mac: string
+  readonly change: DeviceChange
+  /** After the change. */
+  readonly state: DeviceState
+}
+
+/**
+ * An append-only history of what happened on devices. Written at once and in order, so that it holds
+ * whatever becomes of the process; the counts in its last line for a device are all that was ever done to it.
+ */
+export interface Journal {
+  append(entry: JournalEntry): void
+  close(): void
+}
+
+export function openJournal(path: string): Journal {
+  const file = openSync(path, 'a', 0o644)
+  return {
+    append: (entry) => void writeSync(file, `${JSON.stringify(entry)}\n`),
+    close: () => closeSync(file),
+  }
+}
+
+/** The journal in a state folder, which is made when it is missing. */
+export function journalPath(stateDir: string): string {
+  mkdirSync(stateDir, { recursive: true })
+  return join(stateDir, 'devices.jsonl')
+}
+
+const Count = Type.Integer({ minimum: 0 })
+const Reason = Type.Union([Type.Literal('boot'), Type.Literal('upgradefailed')])
+const CallId = Type.Integer()
+
+const Saved = Type.Object({
+  mac: Type.String(),
+  state: Type.Object({
+    firmware: Type.String(),
+    activity: Type.Union([
+      Type.Object({ kind: Type.Literal('idle') }),
+      Type.Object({ kind: Type.Literal('downloading'), callId: CallId, percent: Type.Number() }),
+      Type.Object({ kind: Type.Literal('triggering'), callId: CallId, version: Type.String() }),
+      Type.Object({ kind: Type.Literal('installing'), version: Type.String(), remainingMs: Type.Number() }),
+      Type.Object({ kind: Type.Literal('restarting') }),
+      Type.Object({ kind: Type.Literal('booting'), reason: Reason }),
+      Type.Object({ kind: Type.Literal('lost') }),
+    ]),
+    connectReason: Type.Union([Reason, Type.Literal('socket')]),
+    bootedAtMs: Type.Number(),
+    flapsLeft: Count,
+    counts: Type.Object({ boots: Count, flashes: Count, downloads: Count, partBoots: Count }),
+  }),
+})
+const saved = Compile(Saved)
+
+/** The last state of each device, by MAC; empty when there is no journal yet. */
+export function readJournal(path: string): ReadonlyMap<string, DeviceState> {
+  const states = new Map<string, DeviceState>()
+  for (const line of readLines(path)) {
+    const entry = parseLine(line)
+    if (entry !== null) states.set(entry.mac, entry.state)
+  }
+  return states
+}
+
+function readLines(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Null for a line that was cut when the process was killed. */
+function parseLine(line: string): Static<typeof Saved> | null {
+  try {
+    const entry: unknown = JSON.parse(line)
+    return saved.Check(entry) ? entry : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,61 @@
+import type { Profile, Timing } from './device.ts'
+import type { Fault } from './faults.ts'
+
+/** How fast the world of a fleet turns. */
+export interface Pace {
+  readonly bootMs: number
+  readonly flashMs: number
+  readonly stateIntervalMs: number
+  /** Bytes a second of one download; 0 = as fast as they come. */
+  readonly downloadBytesPerS: number
+  /** Factor on the times that real clients have built in: reconnecting, last seconds before a reboot, progress reports. */
+  readonly timeScale: number
+  /** Devices switched on per second. */
+  readonly startsPerS: number
+}
+
+export const realPace: Pace = {
+  bootMs: 30_000,
+  flashMs: 60_000,
+  stateIntervalMs: 60_000,
+  downloadBytesPerS: 0,
+  timeScale: 1,
+  startsPerS: 200,
+}
+
+const SLOWNESS = 10
+/** A slow device's share of an unlimited line. */
+const SLOW_BYTES_PER_S = 1024 * 1024
+
+export function timingOf(pace: Pace, faults: ReadonlySet<Fault>): Timing {
+  const slowness = faults.has('slow') ? SLOWNESS : 1
+  return {
+    bootMs: pace.bootMs * slowness,
+    flashMs: pace.flashMs * slowness,
+    triggerMs: 10_000 * pace.timeScale * slowness,
+    goodbyeMs: 10_000 * pace.timeScale,
+    statusMs: Math.max(1, 1000 * pace.timeScale),
+    flapMs: 15_000 * pace.timeScale,
+  }
+}
+
+/** Bytes a second; 0 = no limit. */
+export function downloadRate(pace: Pace, faults: ReadonlySet<Fault>): number {
+  if (!faults.has('slow')) return pace.downloadBytesPerS
+  return pace.downloadBytesPerS === 0 ? SLOW_BYTES_PER_S : pace.downloadBytesPerS / SLOWNESS
+}
+
+/**
+ * The wait before the next attempt, as the two real clients have it; neither adds jitter.
+ *
+ * @param failures Attempts without success, the lost connection included: 1, 2, ...
+ */
+export function reconnectDelayMs(type: Profile['type'], failures: number, timeScale: number): number {
+  const seconds = type === 'ap' ? Math.min(900, 10 * failures) : 5
+  return seconds * 1000 * timeScale
+}
+
+/** WebSocket ping of the real clients. */
+export function pingIntervalMs(type: Profile['type']): number {
+  return type === 'ap' ? 60_000 : 300_000
+}

@@ -1,0 +1,246 @@
+import type { Dispatcher } from 'undici'
+import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../gateway/ucentral/jsonrpc.ts'
+import type { KeyPairPem } from '../gateway/device-ca.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Logger } from '../platform/log.ts'
+import { advanceDevice } from './advance-device.ts'
+import {
+  type Activity,
+  type Counts,
+  type DeviceChange,
+  type DeviceInput,
+  type DeviceState,
+  type Effect,
+  isOnline,
+  newDevice,
+  type Profile,
+  resumeDevice,
+} from './device.ts'
+import { DownloadError, downloadImage } from './download.ts'
+import type { Fault } from './faults.ts'
+import { GatewayLink } from './gateway-link.ts'
+import { readImage } from './image.ts'
+import { downloadRate, type Pace, timingOf } from './pace.ts'
+import { connectParams, healthcheckParams, stateParams } from './telemetry.ts'
+
+/** What a device shares with its fleet. */
+export interface Surroundings {
+  /** `wss://host:port/` */
+  readonly url: string
+  /** PEM. */
+  readonly ca: string
+  readonly pace: Pace
+  readonly clock: Clock
+  readonly log: Logger
+  readonly dispatcher: Dispatcher
+  onChange(device: SimulatedDevice, change: DeviceChange | LinkChange): void
+}
+
+export type LinkChange = 'connected' | 'disconnected'
+
+/** Real clients pack what is longer. */
+const COMPRESS_FROM_BYTES = 2048
+
+/** The pure device of `advance-device.ts` with its timers, download and connection. */
+export class SimulatedDevice {
+  readonly #world: Surroundings
+  readonly #link: GatewayLink
+  readonly #saved: DeviceState | null
+  #profile: Profile
+  #state: DeviceState
+  #connections = 0
+  #timer: NodeJS.Timeout | undefined
+  #reports: NodeJS.Timeout | undefined
+  #download: AbortController | null = null
+  #stopped = false
+
+  /** @param start Its state where it has one already, else the version that it comes with. */
+  constructor(
+    profile: Profile,
+    start: { readonly saved: DeviceState | null; readonly firmware: string; readonly identity: KeyPairPem },
+    world: Surroundings,
+  ) {
+    this.#profile = profile
+    this.#world = world
+    this.#saved = start.saved
+    this.#state = start.saved ?? newDevice(profile, start.firmware, world.clock.now().getTime())
+    const { url, ca, pace } = world
+    this.#link = new GatewayLink(
+      { url, ca, ...start.identity, type: profile.type, timeScale: pace.timeScale },
+      {
+        onOpen: () => this.#opened(),
+        onText: (text) => this.#received(text),
+        onDown: (why) => this.#down(why),
+      },
+    )
+  }
+
+  get mac(): string {
+    return this.#profile.mac
+  }
+  get profile(): Profile {
+    return this.#profile
+  }
+  get state(): DeviceState {
+    return this.#state
+  }
+  get firmware(): string {
+    return this.#state.firmware
+  }
+  get activity(): Activity['kind'] {
+    return this.#state.activity.kind
+  }
+  get counts(): Counts {
+    return this.#state.counts
+  }
+  get connected(): boolean {
+    return this.#link.isOpen
+  }
+  /** How often it has connected. */
+  get connections(): number {
+    return this.#connections
+  }
+
+  /** Switches it on. */
+  start(): void {
+    if (this.#saved === null) {
+      this.#perform({ do: 'record', change: 'made' })
+      this.#follow()
+      return
+    }
+    const { state, effects } = resumeDevice(this.#profile, this.#saved, this.#nowMs())
+    this.#enter(state, effects)
+  }
+
+  /** Ends its timers, download and connection; its state stays as it is. */
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    clearInterval(this.#reports)
+    this.#download?.abort()
+    this.#link.unwant()
+  }
+
+  /** Breaks or heals it from now on; what already runs ends as it began. */
+  setFaults(faults: ReadonlySet<Fault>): void {
+    this.#profile = { ...this.#profile, faults, timing: timingOf(this.#world.pace, faults) }
+  }
+
+  /** Loses the connection, as by a broken line; the device itself goes on. */
+  loseConnection(): void {
+    this.#link.drop()
+  }
+
+  #take(input: DeviceInput): void {
+    if (this.#stopped) return
+    const { state, effects } = advanceDevice(this.#profile, this.#state, { input, nowMs: this.#nowMs() })
+    this.#enter(state, effects)
+  }
+
+  #enter(state: DeviceState, effects: readonly Effect[]): void {
+    this.#state = state
+    for (const effect of effects) this.#perform(effect)
+    this.#follow()
+  }
+
+  #follow(): void {
+    if (isOnline(this.#profile, this.#state)) this.#link.want()
+    else this.#link.unwant()
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.do) {
+      case 'reply':
+        this.#reply(effect)
+        break
+      case 'notify':
+        this.#notify(effect.method, effect.params)
+        break
+      case 'download':
+        void this.#fetch(effect.uri)
+        break
+      case 'abort_download':
+        this.#download?.abort()
+        break
+      case 'wait':
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(() => this.#take({ on: 'elapsed' }), effect.ms)
+        break
+      case 'drop':
+        this.#dropAfter(effect.afterMs)
+        break
+      case 'record':
+        this.#world.onChange(this, effect.change)
+        break
+    }
+  }
+
+  /** Lost when there is no connection, as real clients lose it. */
+  #reply({ id, error, text }: Extract<Effect, { do: 'reply' }>): void {
+    this.#link.send(encodeResult(id, { serial: this.mac, uuid: 1, status: { error, text } }))
+  }
+
+  #notify(method: string, params: Readonly<Record<string, unknown>>): void {
+    const plain = encodeNotification(method, params)
+    this.#link.send(plain.length < COMPRESS_FROM_BYTES ? plain : encodeNotification(method, compressParams(params)))
+  }
+
+  #dropAfter(ms: number): void {
+    const during = this.#connections
+    setTimeout(() => {
+      if (during === this.#connections) this.#link.drop()
+    }, ms).unref()
+  }
+
+  #opened(): void {
+    this.#connections += 1
+    this.#notify('connect', connectParams(this.#profile, this.#state))
+    this.#report()
+    this.#reports = setInterval(() => this.#report(), this.#world.pace.stateIntervalMs)
+    this.#world.onChange(this, 'connected')
+    this.#take({ on: 'connected' })
+  }
+
+  #report(): void {
+    this.#notify('state', stateParams(this.#profile, this.#state, this.#nowMs()))
+    this.#notify('healthcheck', healthcheckParams(this.#profile))
+  }
+
+  #down(why: string): void {
+    clearInterval(this.#reports)
+    this.#world.log.debug({ mac: this.mac, why }, 'no connection')
+    this.#world.onChange(this, 'disconnected')
+  }
+
+  #received(text: string): void {
+    const frame = decodeFrame(text)
+    if (frame.kind !== 'call' || frame.id === null) {
+      this.#world.log.warn({ mac: this.mac, frame: text.slice(0, 200) }, 'no call, dropped')
+      return
+    }
+    this.#take({ on: 'call', id: frame.id, method: frame.method, params: frame.params })
+  }
+
+  async #fetch(uri: string): Promise<void> {
+    const abort = new AbortController()
+    this.#download = abort
+    const { faults } = this.#profile
+    try {
+      const image = await downloadImage(uri, {
+        dispatcher: this.#world.dispatcher,
+        signal: abort.signal,
+        bytesPerS: downloadRate(this.#world.pace, faults),
+        failing: faults.has('fail_download'),
+        onProgress: (percent) => this.#take({ on: 'progress', percent }),
+      })
+      if (!abort.signal.aborted) this.#take({ on: 'downloaded', image: readImage(image) })
+    } catch (error) {
+      if (!(error instanceof DownloadError)) throw error
+      if (!abort.signal.aborted) this.#take({ on: 'download_failed', text: error.message })
+    }
+  }
+
+  #nowMs(): number {
+    return this.#world.clock.now().getTime()
+  }
+}
