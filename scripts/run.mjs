@@ -112,9 +112,9 @@ function supervise(node, nodeArgs, { ipc, cwd }) {
     child.kill(signal)
   }
   for (const signal of FORWARDED) process.on(signal, onSignal)
-  const parent = process.ppid
+  const starter = findStarter()
   const watch = setInterval(() => {
-    if (process.ppid === parent) return
+    if (findStarter() === starter) return
     clearInterval(watch)
     child.kill('SIGTERM')
     setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS).unref()
@@ -128,6 +128,21 @@ function supervise(node, nodeArgs, { ipc, cwd }) {
     child.once('error', () => child.pid === undefined && settle(null))
     child.once('exit', (code, signal) => settle({ code, signal }))
   })
+}
+
+/**
+ * The process whose end shall end us: our parent, or npm behind the shell that
+ * it runs scripts in, which would outlive it.
+ */
+function findStarter() {
+  const parent = process.ppid
+  if (process.env.npm_lifecycle_event === undefined || process.platform !== 'linux') return parent
+  try {
+    if (readFileSync(`/proc/${parent}/cmdline`, 'utf8').split('\0')[1] !== '-c') return parent
+    return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${parent}/status`, 'utf8'))?.[1])
+  } catch {
+    return parent // gone between the two looks, which shows as another parent
+  }
 }
 
 /** Ends as the child ended. */
