@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 
-/** Query of every list. `limit` 0 means the default: clients send zero for "not set". */
+/** Query of every list. Zero means the default: clients send it for "not set". */
 export const pageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100 })),
+  limit: Type.Optional(Type.Integer({ minimum: 0, default: 100, description: 'at most 1000' })),
   page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 1 })),
 }
 
@@ -20,9 +20,10 @@ export interface Paged<T> {
 }
 
 const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
 
 export function parsePage(query: { readonly limit?: number; readonly page?: number }): Page {
-  const limit = query.limit || DEFAULT_LIMIT
+  const limit = Math.min(query.limit || DEFAULT_LIMIT, MAX_LIMIT)
   const page = query.page || 1
   return { limit, page, offset: (page - 1) * limit }
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
 import Fastify, {
+  LogController,
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
@@ -42,7 +43,7 @@ export async function createHttpServer({ log, tls }: HttpOptions): Promise<Fasti
   const loggerInstance: FastifyBaseLogger = log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => uuidv7(),
     bodyLimit: MAX_JSON_BYTES,
     routerOptions: { maxParamLength: 500 },

@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { AppError } from '../platform/errors.ts'
+import type { LogLevel } from '../platform/log.ts'
+
+const text = (description: string) => Type.Optional(Type.String({ description }))
+const integer = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }))
+
+const MAX_PORT = 65_535
+
+/** Every setting there is. The descriptions are what `npm start -- --help` prints. */
+const Environment = Type.Object({
+  SIGNALBOX_DATA_DIR: text('folder of everything the service keeps; default ./data'),
+  SIGNALBOX_DATABASE_URL: text('a PostgreSQL (15 or newer) of your own instead of the embedded one'),
+  SIGNALBOX_HOST: text('address to listen on; default 127.0.0.1'),
+  SIGNALBOX_PORT: integer(0, MAX_PORT, 'HTTP port; default 8080, 0 takes a free one'),
+  SIGNALBOX_UCENTRAL_PORT: integer(0, MAX_PORT, 'port for uCentral devices; default 15002, 0 takes a free one'),
+  SIGNALBOX_BASE_URL: text('where clients and devices reach the HTTP server; default from host and port'),
+  SIGNALBOX_TLS_CERT: text('PEM file: serve https with this certificate chain (needs SIGNALBOX_TLS_KEY)'),
+  SIGNALBOX_TLS_KEY: text('PEM file: the key of SIGNALBOX_TLS_CERT'),
+  SIGNALBOX_TLS: Type.Optional(
+    Type.Enum(['off', 'self-signed'], {
+      description: 'self-signed: serve https with a self-made certificate for localhost',
+    }),
+  ),
+  SIGNALBOX_UCENTRAL_CA: text('PEM file: the CA of your devices instead of the built-in one'),
+  SIGNALBOX_UCENTRAL_CERT: text('PEM file: the gateway certificate (needs SIGNALBOX_UCENTRAL_CA and _KEY)'),
+  SIGNALBOX_UCENTRAL_KEY: text('PEM file: the key of SIGNALBOX_UCENTRAL_CERT'),
+  SIGNALBOX_LOG_LEVEL: Type.Optional(
+    Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { description: 'default info' }),
+  ),
+  SIGNALBOX_FIRMWARE_MAX_MB: integer(1, 1_000_000, 'largest firmware image, in MiB; default 2048'),
+  SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
+  SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
+})
+
+export interface Config {
+  readonly dataDir: string
+  readonly databaseUrl: string | null
+  readonly host: string
+  readonly port: number
+  readonly ucentralPort: number
+  /** Without a trailing slash; null = made from host and port once they are known. */
+  readonly baseUrl: string | null
+  /** PEM texts. */
+  readonly tls: 'off' | 'self-signed' | { readonly cert: string; readonly key: string }
+  /** The operator's own device PKI, PEM texts; null = the built-in CA. */
+  readonly ucentralTls: { readonly ca: string; readonly cert: string; readonly key: string } | null
+  readonly logLevel: LogLevel
+  readonly firmwareMaxBytes: number
+  readonly rolloutSoakMs: number
+  readonly webhookAllowCidrs: readonly string[]
+}
+
+/**
+ * Reads the settings. Unknown SIGNALBOX_ names are refused: a misspelt setting is worse than none.
+ * @throws AppError invalid, one line that names the setting.
+ */
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const env = checkEnvironment(environment)
+  const host = env.SIGNALBOX_HOST ?? '127.0.0.1'
+  if (isIP(host) === 0 && host !== 'localhost') throw invalid('SIGNALBOX_HOST', 'must be an IP address or localhost')
+  return Object.freeze({
+    dataDir: resolve(env.SIGNALBOX_DATA_DIR ?? 'data'),
+    databaseUrl: parseUrl('SIGNALBOX_DATABASE_URL', env.SIGNALBOX_DATABASE_URL, ['postgres:', 'postgresql:']),
+    host,
+    port: env.SIGNALBOX_PORT ?? 8080,
+    ucentralPort: env.SIGNALBOX_UCENTRAL_PORT ?? 15_002,
+    baseUrl: parseUrl('SIGNALBOX_BASE_URL', env.SIGNALBOX_BASE_URL, ['http:', 'https:']),
+    tls: parseTls(env),
+    ucentralTls: parseUcentralTls(env),
+    logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
+    firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * 1024 * 1024,
+    rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
+    webhookAllowCidrs: parseCidrs(env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+  })
+}
+
+/** Name and description of every setting, for people. */
+export function describeSettings(): { readonly name: string; readonly description: string }[] {
+  return Object.entries(Environment.properties).map(([name, schema]) => {
+    const description: unknown = Reflect.get(schema, 'description')
+    return { name, description: typeof description === 'string' ? description : '' }
+  })
+}
+
+type Env = Type.Static<typeof Environment>
+
+/** Used by the runner, the tests and the benchmarks, not by the server. */
+const elsewhere: ReadonlySet<string> = new Set(['SIGNALBOX_TEST_DATABASE_URL'])
+
+function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
+  const given: Record<string, string> = {}
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name)) continue
+    if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
+    if (value !== undefined && value !== '') given[name] = value
+  }
+  const env = Value.Convert(Environment, given)
+  if (Value.Check(Environment, env)) return env
+  const [error] = Value.Errors(Environment, env)
+  const name = error?.instancePath.slice(1) ?? 'SIGNALBOX_'
+  const allowed: unknown = error && Reflect.get(error.params, 'allowedValues')
+  throw invalid(
+    name,
+    Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : (error?.message ?? 'is not valid'),
+  )
+}
+
+function parseTls(env: Env): Config['tls'] {
+  const { SIGNALBOX_TLS_CERT: cert, SIGNALBOX_TLS_KEY: key, SIGNALBOX_TLS: mode } = env
+  if (cert === undefined && key === undefined) return mode ?? 'off'
+  if (mode !== undefined) throw invalid('SIGNALBOX_TLS', 'goes without SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY')
+  if (cert === undefined) throw invalid('SIGNALBOX_TLS_CERT', 'is needed with SIGNALBOX_TLS_KEY')
+  if (key === undefined) throw invalid('SIGNALBOX_TLS_KEY', 'is needed with SIGNALBOX_TLS_CERT')
+  return { cert: readPem('SIGNALBOX_TLS_CERT', cert), key: readPem('SIGNALBOX_TLS_KEY', key) }
+}
+
+function parseUcentralTls(env: Env): Config['ucentralTls'] {
+  const files = {
+    SIGNALBOX_UCENTRAL_CA: env.SIGNALBOX_UCENTRAL_CA,
+    SIGNALBOX_UCENTRAL_CERT: env.SIGNALBOX_UCENTRAL_CERT,
+    SIGNALBOX_UCENTRAL_KEY: env.SIGNALBOX_UCENTRAL_KEY,
+  }
+  if (Object.values(files).every((file) => file === undefined)) return null
+  const [ca, cert, key] = Object.entries(files).map(([name, file]) => {
+    if (file === undefined) throw invalid(name, 'is needed with the other two SIGNALBOX_UCENTRAL_ files')
+    return readPem(name, file)
+  })
+  return { ca: ca ?? '', cert: cert ?? '', key: key ?? '' }
+}
+
+function readPem(name: string, path: string): string {
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw invalid(name, `can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (!pem.includes('-----BEGIN ')) throw invalid(name, `${path} is not a PEM file`)
+  return pem
+}
+
+function parseUrl(name: string, value: string | undefined, protocols: readonly string[]): string | null {
+  if (value === undefined) return null
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !protocols.includes(url.protocol))
+    throw invalid(name, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+  return value.replace(/\/+$/, '')
+}
+
+function parseCidrs(value: string | undefined): string[] {
+  const cidrs = (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  for (const cidr of cidrs) {
+    const [address = '', bits = ''] = cidr.split('/')
+    const family = isIP(address)
+    if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+      throw invalid('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', `${cidr} is not an address range like 10.0.0.0/8`)
+  }
+  return cidrs
+}
+
+function invalid(name: string, why: string): AppError {
+  return new AppError('invalid', `${name} ${why}`)
+}

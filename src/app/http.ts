@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { createAuthenticate } from '../access/authenticate.ts'
+import type { Passwords } from '../access/password.ts'
+import { accountRoutes } from '../accounts/routes.ts'
+import type { FirmwareFiles } from '../firmware/firmware.ts'
+import { firmwareRoutes } from '../firmware/routes.ts'
+import { deviceRoutes } from '../devices/routes.ts'
+import { inventoryRoutes } from '../devices/routes-inventory.ts'
+import { deviceStatsRoutes } from '../devices/routes-stats.ts'
+import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
+import { serveOpenApi } from '../http/openapi.ts'
+import { createHttpServer, serveApi } from '../http/server.ts'
+import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
+import { auditLogRoutes } from '../orgs/routes-logs.ts'
+import type { Context } from '../platform/context.ts'
+import { operatorRoutes } from './routes-operator.ts'
+import { version } from '../platform/version.ts'
+
+export interface HttpParts {
+  readonly passwords: Passwords
+  /** Proves that a caller can read the data folder; see routes-operator.ts. */
+  readonly operatorKey: string
+  readonly tls: { readonly cert: string; readonly key: string } | null
+  /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
+  readonly deviceCaDir: string | null
+  readonly firmwareFiles: FirmwareFiles
+}
+
+/** The HTTP server with every route, not listening yet. */
+export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {
+  const http = await createHttpServer({ log: ctx.log, tls: parts.tls })
+  await serveOpenApi(http, version)
+  await serveApi(http, createAuthenticate(ctx, parts.passwords), apiRoutes(ctx, parts))
+  await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
+  await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
+  return http
+}
+
+/** Every noun's routes under /api/v1. */
+function apiRoutes(ctx: Context, { passwords, firmwareFiles }: HttpParts): FastifyPluginAsync[] {
+  return [
+    accountRoutes(ctx, passwords),
+    orgRoutes(ctx),
+    siteRoutes(ctx),
+    auditLogRoutes(ctx),
+    inventoryRoutes(ctx),
+    deviceRoutes(ctx),
+    deviceStatsRoutes(ctx),
+    firmwareRoutes(ctx, firmwareFiles),
+  ]
+}

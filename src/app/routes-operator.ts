@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { bootstrap } from '../accounts/bootstrap.ts'
+import { parseMac } from '../devices/device.ts'
+import { importManifest } from '../devices/import-manifest.ts'
+import { listUnclaimed } from '../devices/store-registry.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../gateway/device-ca.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { AppError, invalidField } from '../platform/errors.ts'
+import { equalText } from '../platform/secrets.ts'
+import type { HttpParts } from './http.ts'
+
+const BootstrapBody = Type.Object({
+  email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@]+@[^\\s@]+$' }),
+  password: Type.String({ minLength: 8, maxLength: 128 }),
+  org: Type.String({ minLength: 1, maxLength: 200 }),
+})
+
+const text = Type.String({ minLength: 1, maxLength: 100 })
+
+const ManifestBody = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      mac: text,
+      serial: text,
+      model: text,
+      claim_code: text,
+      type: Type.Optional(Type.Enum(['ap', 'switch', 'gateway'])),
+    }),
+    { maxItems: 5000 },
+  ),
+})
+
+/**
+ * What only the operator may do: whoever can read `operator.key` in the data folder sends it as
+ * `Authorization: Operator <key>`. The command line does.
+ */
+export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.addHook('onRequest', async ({ headers }) => {
+      const [scheme, key = ''] = (headers.authorization ?? '').split(' ', 2)
+      if (scheme !== 'Operator' || !equalText(key, parts.operatorKey))
+        throw new AppError('unauthenticated', 'The operator key was not provided.')
+    })
+
+    http.post('/bootstrap', { schema: { hide: true, body: BootstrapBody } }, async ({ body }) => {
+      const made = await bootstrap(ctx, parts.passwords, { ...body, orgName: body.org })
+      return { admin_id: made.adminId, org_id: made.orgId, api_token: made.apiToken }
+    })
+
+    http.post('/manifest', { schema: { hide: true, body: ManifestBody } }, async ({ body }) =>
+      importManifest(ctx, body.devices),
+    )
+
+    http.get(
+      '/unclaimed',
+      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
+      async ({ query }, reply) => {
+        const page = parsePage(query)
+        const { rows, total } = await listUnclaimed(ctx.db, page)
+        setPageHeaders(reply, page, total)
+        return rows.map(({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
+          mac,
+          serial,
+          model,
+          type,
+          claim_code: claimCode,
+          firmware,
+          last_seen: lastSeenAt && epochS(lastSeenAt),
+        }))
+      },
+    )
+
+    http.post(
+      '/device-certificates',
+      { schema: { hide: true, body: Type.Object({ mac: text }) } },
+      async ({ body }) => {
+        const mac = parseMac(body.mac)
+        if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
+        if (parts.deviceCaDir === null)
+          throw new AppError('invalid', 'the device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
+        const ca = await loadDeviceCa(parts.deviceCaDir)
+        const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
+        return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }
+      },
+    )
+  }
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { createPasswords } from '../access/password.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { openDataDir } from '../platform/data-dir.ts'
+import { openDb, openPool } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { type Logger, createLog } from '../platform/log.ts'
+import { migrate } from '../platform/migrate.ts'
+import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
+import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
+import { createWakes } from '../platform/wakes.ts'
+import { type Closing, createClosing } from './closing.ts'
+import type { Config } from './config.ts'
+import { type Database, explainDatabaseError, openDatabase } from './database.ts'
+import { buildHttp } from './http.ts'
+import { openTls } from './tls.ts'
+import { startWorkers } from './workers.ts'
+
+export interface Running {
+  /** Where it answers, without a trailing slash. */
+  readonly url: string
+  readonly ucentralPort: number
+  readonly operatorKey: string
+  readonly log: Logger
+  /** Settles with a sentence when it can't go on; `stop` is the caller's to call then. */
+  readonly failed: Promise<string>
+  /** Stops everything in order; safe to call twice. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the whole service; when it returns, everything answers.
+ * @throws AppError with one line for the operator; whatever had been started is stopped again.
+ */
+export async function startServer(config: Config): Promise<Running> {
+  const log = createLog(config.logLevel)
+  const closing = createClosing()
+  const stop = once(() => closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly')))
+  try {
+    return { ...(await startParts(config, log, closing)), log, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startParts(config: Config, log: Logger, closing: Closing): Promise<Omit<Running, 'log' | 'stop'>> {
+  const dataDir = await openDataDir(config.dataDir)
+  closing.add('data folder', () => dataDir.release())
+  const secrets = createSecrets(await loadMasterKey(dataDir.path))
+  const operatorKey = (await loadOrMake(join(dataDir.path, 'operator.key'), newOperatorKey)).toString('utf8').trim()
+  const database = await openDatabase(config, log, closing)
+  await migrate(database.connection).catch((error: unknown) => {
+    throw explainDatabaseError(config, error)
+  })
+  const tls = await openTls(config, dataDir.path)
+  const address = { baseUrl: config.baseUrl ?? '' }
+  const ctx: Context = {
+    db: openContextDb(database, log, closing),
+    clock: systemClock,
+    wakes: createWakes(),
+    log,
+    secrets,
+    // With port 0 known only once the server listens, which is before anything asks for it.
+    get baseUrl() {
+      return address.baseUrl
+    },
+  }
+  const http = await buildHttp(ctx, {
+    passwords: createPasswords(),
+    operatorKey,
+    tls: tls.http,
+    deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
+    firmwareFiles: { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes },
+  })
+  closing.add('http', () => http.close())
+  const port = await listen(http, config)
+  const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
+  address.baseUrl ||= url
+  const { ucentralPort } = await startWorkers(ctx, { config, dataDir: dataDir.path, gatewayTls: tls.gateway, closing })
+  await writeServerFile(dataDir.path, url)
+  closing.add('server file', () => removeServerFile(dataDir.path))
+  return { url, ucentralPort, operatorKey, failed: database.lost }
+}
+
+function openContextDb(database: Database, log: Logger, closing: Closing): Context['db'] {
+  const db = openDb(openPool(database.connection, (error) => log.warn({ err: error }, 'database connection lost')))
+  closing.add('database pool', () => db.destroy())
+  return db
+}
+
+async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {
+  try {
+    await http.listen({ host, port })
+  } catch (error) {
+    throw listenError(error, 'SIGNALBOX_PORT', port)
+  }
+  const address = http.server.address() as AddressInfo
+  return address.port
+}
+
+/** Says which setting to change when a port is taken or forbidden. */
+export function listenError(error: unknown, setting: string, port: number): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  if (error.code === 'EADDRINUSE') return new AppError('unavailable', `port ${port} is in use; set ${setting}`)
+  if (error.code === 'EACCES') return new AppError('unavailable', `port ${port} needs more rights; set ${setting}`)
+  if (error.code === 'EADDRNOTAVAIL') return new AppError('unavailable', 'SIGNALBOX_HOST is no address of this machine')
+  return error
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return isIP(host) === 6 ? `[${host}]` : host
+}
+
+function newOperatorKey(): Buffer {
+  return Buffer.from(`${randomBytes(32).toString('base64url')}\n`)
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => (running ??= run())
+}

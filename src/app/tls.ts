@@ -1,0 +1,33 @@
+import { issueGatewayTls, loadDeviceCa } from '../gateway/device-ca.ts'
+import type { Config } from './config.ts'
+
+type KeyAndCert = { readonly cert: string; readonly key: string }
+
+export interface TlsMaterial {
+  /** Of the HTTP server; null = plain HTTP. */
+  readonly http: KeyAndCert | null
+  readonly gateway: KeyAndCert & { readonly ca: string }
+}
+
+/**
+ * Certificates for both listeners. What is self-made is signed by the installation's own CA
+ * (`device-ca/ca.pem` in the data folder), so clients and devices trust one file.
+ */
+export async function openTls(config: Config, dataDir: string): Promise<TlsMaterial> {
+  const own = config.ucentralTls !== null && config.tls !== 'self-signed' ? null : await loadDeviceCa(dataDir)
+  const hosts = [...new Set(['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl)])]
+  const issued = own === null ? null : await issueGatewayTls(own, hosts)
+  return {
+    http: config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls,
+    gateway: config.ucentralTls ?? need(issued),
+  }
+}
+
+function hostOf(baseUrl: string | null): string[] {
+  return baseUrl === null ? [] : [new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')]
+}
+
+function need<T>(value: T | null): T {
+  if (value === null) throw new Error('unreachable: the CA is opened whenever something is to be issued')
+  return value
+}

@@ -1,0 +1,31 @@
+import { parseConfig } from '../app/config.ts'
+import { createClosing } from '../app/closing.ts'
+import { explainDatabaseError, openDatabase } from '../app/database.ts'
+import { openDataDir } from '../platform/data-dir.ts'
+import { createLog } from '../platform/log.ts'
+import { migrate } from '../platform/migrate.ts'
+
+/** Brings the database up to date without serving: `npm run migrate`. The server does it at every start. */
+async function main(): Promise<void> {
+  const config = parseConfig(process.env)
+  const log = createLog(config.logLevel)
+  const closing = createClosing()
+  try {
+    const dataDir = await openDataDir(config.dataDir)
+    closing.add('data folder', () => dataDir.release())
+    const { connection } = await openDatabase(config, log, closing)
+    const applied = await migrate(connection).catch((error: unknown) => {
+      throw explainDatabaseError(config, error)
+    })
+    process.stdout.write(
+      applied.length === 0 ? 'nothing to do\n' : `${applied.map((name) => `applied ${name}\n`).join('')}`,
+    )
+  } finally {
+    await closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly'))
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`signalbox: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,22 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** `server.json` in the data folder says where the running server answers, for the command line. */
+const fileOf = (dataDir: string): string => join(dataDir, 'server.json')
+
+export async function writeServerFile(dataDir: string, url: string): Promise<void> {
+  await writeFile(`${fileOf(dataDir)}.new`, `${JSON.stringify({ url })}\n`)
+  await rename(`${fileOf(dataDir)}.new`, fileOf(dataDir))
+}
+
+export async function removeServerFile(dataDir: string): Promise<void> {
+  await rm(fileOf(dataDir), { force: true })
+}
+
+/** The address, or null where no server runs; one that was killed leaves its address behind. */
+export async function readServerFile(dataDir: string): Promise<string | null> {
+  const text = await readFile(fileOf(dataDir), 'utf8').catch(() => null)
+  if (text === null) return null
+  const { url }: { url?: unknown } = JSON.parse(text)
+  return typeof url === 'string' ? url : null
+}
