@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { Agent, type RequestInit, fetch } from 'undici'
+import { AppError } from '../platform/errors.ts'
+
+/** Calls the service over HTTP, as every other client does. */
+export interface Client {
+  /** @throws AppError with the server's own words. */
+  call(method: string, path: string, body?: unknown): Promise<unknown>
+  /** Sends a file's bytes. */
+  upload(path: string, bytes: Uint8Array): Promise<unknown>
+}
+
+export interface ClientOptions {
+  readonly url: string
+  /** The whole Authorization header. */
+  readonly authorization: string
+  /** Its CA is trusted besides the public ones: a self-made certificate of the server is signed by it. */
+  readonly dataDir: string
+}
+
+export function createClient({ url, authorization, dataDir }: ClientOptions): Client {
+  const dispatcher = new Agent({ connect: { ca: [...rootCertificates, ...ownCa(dataDir)] }, keepAliveTimeout: 1000 })
+  async function send(path: string, init: RequestInit): Promise<unknown> {
+    const answer = await fetch(url + path, { ...init, dispatcher }).catch((error: unknown) => {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
+      throw new AppError('unavailable', `no Signalbox answers at ${url} (${cause}); is it started? npm start`)
+    })
+    const text = await answer.text()
+    const body: unknown = text === '' ? {} : JSON.parse(text)
+    if (!answer.ok) throw new AppError('invalid', `${init.method} ${path}: ${answer.status} ${explain(body)}`)
+    return body
+  }
+  return {
+    call: (method, path, body) =>
+      send(path, {
+        method,
+        headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    upload: (path, bytes) =>
+      send(path, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/octet-stream' },
+        body: Buffer.from(bytes),
+      }),
+  }
+}
+
+function ownCa(dataDir: string): string[] {
+  try {
+    return [readFileSync(join(dataDir, 'device-ca', 'ca.pem'), 'utf8')]
+  } catch {
+    // An operator with certificates of their own has none here.
+    return []
+  }
+}
+
+function explain(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return String(body)
+  const { detail, reason } = body as { detail?: unknown; reason?: unknown }
+  return [detail, reason].filter((part) => typeof part === 'string').join(': ') || JSON.stringify(body)
+}

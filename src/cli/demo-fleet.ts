@@ -1,0 +1,81 @@
+/** What the demo consists of: plain data, the same on every machine. */
+
+export interface DemoDevice {
+  /** Lower-case hex without separators. */
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: 'ap' | 'switch'
+  readonly claim_code: string
+  readonly name: string
+  /** Members of a Virtual Chassis; the first is the device itself. */
+  readonly members?: readonly {
+    readonly member: number
+    readonly mac: string
+    readonly serial: string
+    readonly model: string
+  }[]
+}
+
+export const demoSites = [
+  { name: 'Berlin', timezone: 'Europe/Berlin', country_code: 'DE', latlng: { lat: 52.52, lng: 13.405 } },
+  { name: 'New York', timezone: 'America/New_York', country_code: 'US', latlng: { lat: 40.713, lng: -74.006 } },
+  { name: 'Tokyo', timezone: 'Asia/Tokyo', country_code: 'JP', latlng: { lat: 35.677, lng: 139.65 } },
+] as const
+
+/** The fleet starts on the first; the second is there to upgrade to. */
+export const demoVersions = [
+  { version: '3.1.0', tag: null },
+  { version: '3.2.0', tag: 'suggested' },
+] as const
+
+/** What stands at each site: twenty devices. */
+const perSite = [
+  { model: 'EAP102', type: 'ap', count: 7 },
+  { model: 'EAP104', type: 'ap', count: 7 },
+  { model: 'ECS4125-10P', type: 'switch', count: 4 },
+  { model: 'EX4100-48P', type: 'switch', count: 2, members: 3 },
+] as const
+
+export const demoModels = perSite.map(({ model, type }) => ({ model, type }))
+
+/** Devices by site, in the order of `demoSites`. MACs are locally administered, so no real device has one. */
+export function demoDevices(): DemoDevice[][] {
+  return demoSites.map((site, siteIndex) => {
+    let ordinal = 0
+    return perSite.flatMap((kind) =>
+      Array.from({ length: kind.count }, (_, index) => {
+        ordinal += 1
+        const number = siteIndex * 100 + ordinal
+        const device = { ...identity(number, 0), model: kind.model, type: kind.type }
+        const name = `${site.name.toLowerCase().replaceAll(' ', '-')}-${kind.type}-${kind.model.toLowerCase()}-${index + 1}`
+        const plain = { ...device, name, claim_code: `DEMO0-${pad(number, 5)}-00000` }
+        if (!('members' in kind)) return plain
+        const members = Array.from({ length: kind.members }, (__, member) => ({
+          member,
+          ...identity(number, member),
+          model: kind.model,
+        }))
+        return { ...plain, members }
+      }),
+    )
+  })
+}
+
+function identity(number: number, member: number): { mac: string; serial: string } {
+  return {
+    mac: `02516e${member.toString(16).padStart(2, '0')}${number.toString(16).padStart(4, '0')}`,
+    serial: `DM${pad(member, 2)}${pad(number, 6)}`,
+  }
+}
+
+function pad(value: number, length: number): string {
+  return String(value).padStart(length, '0')
+}
+
+const IMAGE_BYTES = 256 * 1024
+
+/** An image as simulated devices read it: a header line, then filler. */
+export function demoImage(models: readonly string[], version: string): Buffer {
+  return Buffer.alloc(IMAGE_BYTES, `SIGNALBOX-FIRMWARE model=${models.join(',')} version=${version}\n`)
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { AppError } from '../platform/errors.ts'
+import type { DemoDevice } from './demo-fleet.ts'
+
+export interface SimulatorOptions {
+  readonly fleet: readonly DemoDevice[]
+  /** What the fleet starts on; later runs go on with what they had. */
+  readonly firmware: string
+  readonly ucentralPort: number
+  readonly dataDir: string
+}
+
+const program = fileURLToPath(new URL('../bin/simulator.ts', import.meta.url))
+
+/**
+ * Starts the simulator as a process of its own, which ends with ours, and waits until every device
+ * has connected once.
+ * @throws AppError unavailable when it ends before that.
+ */
+export async function runSimulator({ fleet, firmware, ucentralPort, dataDir }: SimulatorOptions): Promise<void> {
+  const fleetFile = join(dataDir, 'demo-fleet.json')
+  const devices = fleet.map(({ mac, serial, model, type, members }) => ({
+    mac,
+    serial,
+    model,
+    type,
+    firmware,
+    ...(members && { members }),
+  }))
+  await writeFile(fleetFile, JSON.stringify(devices))
+  const args = [
+    '--fleet',
+    fleetFile,
+    '--gateway',
+    `127.0.0.1:${ucentralPort}`,
+    '--ca',
+    join(dataDir, 'device-ca'),
+    '--state-dir',
+    join(dataDir, 'demo-fleet'),
+    '--time-scale',
+    '0.1',
+  ]
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  if (child.stdout === null) throw new Error('unreachable: its output is a pipe')
+  const lines = createInterface({ input: child.stdout })
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      if (line.startsWith('simulator ready')) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      reject(new AppError('unavailable', `the simulator ended (${signal ?? code})`))
+    })
+  })
+}

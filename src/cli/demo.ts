@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { type Client, createClient } from './client.ts'
+import { type DemoDevice, demoDevices, demoImage, demoModels, demoSites, demoVersions } from './demo-fleet.ts'
+import { runSimulator } from './demo-simulator.ts'
+
+export interface DemoOptions {
+  readonly url: string
+  readonly operatorKey: string
+  readonly ucentralPort: number
+  readonly dataDir: string
+}
+
+const Demo = Type.Object({
+  base_url: Type.String(),
+  email: Type.String(),
+  password: Type.String(),
+  api_token: Type.String(),
+  org_id: Type.String(),
+  site_ids: Type.Array(Type.String()),
+})
+type Demo = Type.Static<typeof Demo>
+
+const Listed = Type.Array(Type.Object({ id: Type.String(), name: Type.String() }))
+const Versions = Type.Array(Type.Object({ version: Type.String() }))
+
+/**
+ * Fills a running service with the demo through its own API, prints how to get in, and starts the
+ * simulated fleet. Every step looks at what is there first, so a second run, or one after a crash in
+ * the middle, completes it and changes nothing else.
+ */
+export async function runDemo(options: DemoOptions): Promise<void> {
+  const path = join(options.dataDir, 'demo.json')
+  const known = await readDemo(path)
+  const account = known ?? (await createAccount(options))
+  if (known === null) await writeDemo(path, account)
+  const client = createClient({ ...options, authorization: `Token ${account.api_token}` })
+  const demo = { ...account, base_url: options.url, site_ids: await ensureSites(client, account.org_id) }
+  await ensureFirmware(client, account.org_id)
+  const fleet = demoDevices()
+  await ensureDevices(client, { demo, fleet, options })
+  await writeDemo(path, demo)
+  await runSimulator({ fleet: fleet.flat(), firmware: demoVersions[0].version, ...options })
+  for (const [name, value] of Object.entries(demo))
+    process.stdout.write(`${name}=${Array.isArray(value) ? value.join(',') : value}\n`)
+}
+
+async function readDemo(path: string): Promise<Demo | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) return null
+  const value: unknown = JSON.parse(text)
+  return Value.Check(Demo, value) ? value : null
+}
+
+async function writeDemo(path: string, demo: Demo): Promise<void> {
+  await writeFile(`${path}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}
+
+async function createAccount(options: DemoOptions): Promise<Demo> {
+  const operator = createClient({ ...options, authorization: `Operator ${options.operatorKey}` })
+  const email = `demo-${randomBytes(3).toString('hex')}@example.com`
+  const password = randomBytes(12).toString('base64url')
+  const made = await operator.call('POST', '/operator/v1/bootstrap', { email, password, org: 'Signalbox demo' })
+  const { org_id, api_token } = Value.Parse(Type.Object({ org_id: Type.String(), api_token: Type.String() }), made)
+  return { base_url: options.url, email, password, api_token, org_id, site_ids: [] }
+}
+
+/** @returns The ids in the order of `demoSites`. */
+async function ensureSites(client: Client, orgId: string): Promise<string[]> {
+  const path = `/api/v1/orgs/${orgId}/sites`
+  const there = Value.Parse(Listed, await client.call('GET', `${path}?limit=1000`))
+  const ids: string[] = []
+  for (const site of demoSites) {
+    const known = there.find(({ name }) => name === site.name)
+    const { id } = known ?? Value.Parse(Type.Object({ id: Type.String() }), await client.call('POST', path, site))
+    ids.push(id)
+  }
+  return ids
+}
+
+async function ensureFirmware(client: Client, orgId: string): Promise<void> {
+  for (const { model, type } of demoModels) {
+    const listed = await client.call('GET', `/api/v1/orgs/${orgId}/devices/versions?type=${type}&model=${model}`)
+    const there = new Set(Value.Parse(Versions, listed).map(({ version }) => version))
+    for (const { version, tag } of demoVersions) {
+      if (there.has(version)) continue
+      const query = new URLSearchParams({ version, models: model, ...(tag !== null && { tag }) })
+      await client.upload(`/api/v1/orgs/${orgId}/firmware?${query}`, demoImage([model], version))
+    }
+  }
+}
+
+interface DeviceStep {
+  readonly demo: Demo
+  readonly fleet: readonly (readonly DemoDevice[])[]
+  readonly options: DemoOptions
+}
+
+async function ensureDevices(client: Client, { demo, fleet, options }: DeviceStep): Promise<void> {
+  const path = `/api/v1/orgs/${demo.org_id}/inventory`
+  const Macs = Type.Array(
+    Type.Object({ mac: Type.String(), site_id: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
+  )
+  const there = Value.Parse(Macs, await client.call('GET', `${path}?limit=1000`))
+  // Whoever has moved or released a device in the meantime wanted it so.
+  if (there.length > 0 && there.every(({ site_id }) => Boolean(site_id))) return
+  const operator = createClient({ ...options, authorization: `Operator ${options.operatorKey}` })
+  const devices = fleet
+    .flat()
+    .map(({ mac, serial, model, type, claim_code }) => ({ mac, serial, model, type, claim_code }))
+  await operator.call('POST', '/operator/v1/manifest', { devices })
+  await client.call(
+    'POST',
+    path,
+    devices.map(({ claim_code }) => claim_code),
+  )
+  for (const [index, siteId] of demo.site_ids.entries()) {
+    const macs = (fleet[index] ?? []).map(({ mac }) => mac)
+    await client.call('PUT', path, { op: 'assign', site_id: siteId, macs })
+    for (const { mac, name } of fleet[index] ?? [])
+      await client.call('PUT', `/api/v1/sites/${siteId}/devices/00000000-0000-0000-1000-${mac}`, { name })
+  }
+}

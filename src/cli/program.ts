@@ -1,0 +1,93 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Command } from 'commander'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { AppError } from '../platform/errors.ts'
+import { readServerFile } from '../platform/server-file.ts'
+import { version } from '../platform/version.ts'
+import { type Client, createClient } from './client.ts'
+import { parseManifest } from './manifest.ts'
+
+/** Runs one command. @throws AppError with one line for the operator. */
+export async function runCli(args: readonly string[]): Promise<void> {
+  const program = new Command('signalbox')
+    .description('What the operator of a Signalbox does: whoever can read its data folder.')
+    .version(version)
+    .option('--url <url>', 'where the server answers; default: as the data folder says')
+    .option('--data-dir <dir>', 'data folder of the server', process.env['SIGNALBOX_DATA_DIR'] ?? 'data')
+    .configureHelp({ showGlobalOptions: true })
+  const operator = (): Promise<Client> => operatorClient(program.opts())
+
+  program
+    .command('bootstrap')
+    .description('make an organization, its first administrator and an API token of theirs')
+    .requiredOption('--email <address>', 'login name of the administrator')
+    .requiredOption('--password <password>', 'at least 8 characters')
+    .requiredOption('--org <name>', 'name of the organization')
+    .option('--json', 'print one JSON object')
+    .action(async ({ json, ...body }: { json?: true; email: string; password: string; org: string }) => {
+      print(await (await operator()).call('POST', '/operator/v1/bootstrap', body), json === true)
+    })
+
+  program
+    .command('import-manifest <file>')
+    .description('make devices claimable: a CSV with the columns mac, serial, model, claim_code, and type if wanted')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, { json }: { json?: true }) => {
+      const devices = parseManifest(await readText(file))
+      print(await (await operator()).call('POST', '/operator/v1/manifest', { devices }), json === true)
+    })
+
+  program
+    .command('unclaimed')
+    .description('list devices that no organization has claimed, with their claim codes')
+    .action(async () => print(await (await operator()).call('GET', '/operator/v1/unclaimed'), true))
+
+  program
+    .command('device-certificate <mac>')
+    .description('issue a client certificate for a device, signed by the built-in CA')
+    .requiredOption('--out <dir>', 'folder for cert.pem, key.pem and cas.pem')
+    .action(async (mac: string, { out }: { out: string }) => {
+      await writeCertificate(out, await (await operator()).call('POST', '/operator/v1/device-certificates', { mac }))
+    })
+
+  await program.parseAsync(args, { from: 'user' })
+}
+
+async function operatorClient(options: { readonly url?: string; readonly dataDir?: string }): Promise<Client> {
+  const dataDir = resolve(options.dataDir ?? 'data')
+  const key = await readText(join(dataDir, 'operator.key')).catch(() => {
+    throw new AppError('unavailable', `no Signalbox has run with the data folder ${dataDir}; npm start makes it`)
+  })
+  const url = options.url ?? (await readServerFile(dataDir))
+  if (url === null) throw new AppError('unavailable', `no Signalbox runs with the data folder ${dataDir}; npm start`)
+  return createClient({ url: url.replace(/\/+$/, ''), authorization: `Operator ${key.trim()}`, dataDir })
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AppError('invalid', `${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  })
+}
+
+const Certificate = Type.Object({ certificate: Type.String(), key: Type.String(), ca: Type.String() })
+
+/** Named as uCentral devices look for them. */
+async function writeCertificate(dir: string, answer: unknown): Promise<void> {
+  const { certificate, key, ca } = Value.Parse(Certificate, answer)
+  await mkdir(dir, { recursive: true })
+  await writeFile(join(dir, 'cert.pem'), certificate)
+  await writeFile(join(dir, 'key.pem'), key, { mode: 0o600 })
+  await writeFile(join(dir, 'cas.pem'), ca)
+}
+
+function print(answer: unknown, json: boolean): void {
+  if (json || typeof answer !== 'object' || answer === null) return write(JSON.stringify(answer))
+  for (const [name, value] of Object.entries(answer))
+    write(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
