@@ -1,0 +1,153 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { createPasswords } from '../../src/access/password.ts'
+import { bootstrap } from '../../src/accounts/bootstrap.ts'
+import { buildHttp } from '../../src/app/http.ts'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
+import type { Context } from '../../src/platform/context.ts'
+import { openDb, openPool } from '../../src/platform/db.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { createWakes } from '../../src/platform/wakes.ts'
+import { type TestDatabase, createTestDatabase } from './database.ts'
+
+/** A context on a database of its own. */
+export interface TestContext {
+  readonly ctx: Context
+  readonly database: TestDatabase
+  /** An empty folder that `close` removes. */
+  readonly dataDir: string
+  close(): Promise<void>
+}
+
+export async function createTestContext(clock: Clock = systemClock): Promise<TestContext> {
+  const database = await createTestDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-data-'))
+  const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const pool = openPool({ ...database.connection, max: 8 }, (error) => log.warn({ err: error }, 'connection lost'))
+  const db = openDb(pool)
+  // The port is known only once the server listens, so the address is filled in then.
+  const address = { baseUrl: 'http://127.0.0.1' }
+  const ctx: Context = {
+    db,
+    clock,
+    wakes: createWakes(),
+    log,
+    secrets: createSecrets(randomBytes(32)),
+    get baseUrl() {
+      return address.baseUrl
+    },
+  }
+  listening.set(ctx, (url) => {
+    address.baseUrl = url
+  })
+  return {
+    ctx,
+    database,
+    dataDir,
+    async close() {
+      await db.destroy()
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+const listening = new WeakMap<Context, (url: string) => void>()
+
+export interface TestOrg {
+  readonly orgId: string
+  readonly adminId: string
+  readonly email: string
+  readonly password: string
+  readonly token: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed JSON; the text where it is none. */
+  readonly body: any
+}
+
+/** The real HTTP server on a free port, with one organization and its administrator. */
+export interface TestServer extends TestContext {
+  readonly http: FastifyInstance
+  readonly url: string
+  readonly org: TestOrg
+  /** A further organization with an administrator of its own. */
+  addOrg(name?: string): Promise<TestOrg>
+  /** Calls `METHOD /path` (under /api/v1 unless the path starts with another root) with the token of `as`. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  readonly as?: TestOrg | null
+  readonly headers?: Record<string, string>
+}
+
+export async function startTestServer(clock: Clock = systemClock): Promise<TestServer> {
+  const context = await createTestContext(clock)
+  const { ctx } = context
+  const passwords = createPasswords()
+  const http = await buildHttp(ctx, {
+    passwords,
+    operatorKey: 'operator-key',
+    tls: null,
+    deviceCaDir: context.dataDir,
+    firmwareFiles: { dir: join(context.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 },
+  })
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = http.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  listening.get(ctx)?.(url)
+
+  async function addOrg(orgName = 'Test'): Promise<TestOrg> {
+    const email = `${randomUUID()}@example.test`
+    const password = 'correct horse battery'
+    const { orgId, adminId, apiToken } = await bootstrap(ctx, passwords, { email, password, orgName })
+    return { orgId, adminId, email, password, token: apiToken }
+  }
+  const org = await addOrg()
+
+  return {
+    ...context,
+    http,
+    url,
+    org,
+    addOrg,
+    async call(method, path, { body, as = org, headers = {} } = {}) {
+      const answer = await fetch(
+        path.startsWith('/operator') || path.startsWith('/firmware') ? url + path : `${url}/api/v1${path}`,
+        {
+          method,
+          redirect: 'manual',
+          headers: {
+            ...(as && { authorization: `Token ${as.token}` }),
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        },
+      )
+      return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
+    },
+    async close() {
+      await http.close()
+      await context.close()
+    },
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
