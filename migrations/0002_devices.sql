@@ -16,6 +16,9 @@ create table device_registry (
   last_seen_at  timestamptz
 );
 create index device_registry_by_serial on device_registry (serial);
+-- People type claim codes with or without dashes, in any case.
+create unique index device_registry_by_claim on device_registry (upper(replace(claim_code, '-', '')));
+create index device_registry_unclaimed on device_registry (id) where org_id is null;
 
 create table device (
   org_id      uuid not null references org (id),

@@ -4,7 +4,10 @@ import type { DeviceType } from '../platform/schema/devices.ts'
 const families: readonly (readonly [RegExp, DeviceType])[] = [
   [/^(srx|ssr|vsrx|session-?smart|nfx)/, 'gateway'],
   [/^(ex|qfx|ecs|acx|as\d{4}|edgecore[_-](ecs|as)|ols|sonic)/, 'switch'],
-  [/^(ap|bt|eap|oap|spw|edgecore[_-](eap|oap|spw|ssw)|ssw2ac|cig[_-]|wf\d|hfcl[_-]|ion4|indio|yuncore|ax|ea\d|wallys|actiontec|sercomm|udaya|liteon|openwifi)/, 'ap'],
+  [
+    /^(ap|bt|eap|oap|spw|edgecore[_-](eap|oap|spw|ssw)|ssw2ac|cig[_-]|wf\d|hfcl[_-]|ion4|indio|yuncore|ax|ea\d|wallys|actiontec|sercomm|udaya|liteon|openwifi)/,
+    'ap',
+  ],
 ]
 
 /** What a model's name says its type is; null where it says nothing: then a manifest has to name the type. */

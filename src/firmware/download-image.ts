@@ -48,7 +48,8 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
   try {
     const { commandId, imageId } = ticket
     const scope = systemScope('firmware', ticket.orgId)
-    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, at: ctx.clock.now() })))) throw fenced()
+    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, at: ctx.clock.now() }))))
+      throw fenced()
   } catch (error) {
     await file.close()
     throw error
@@ -57,12 +58,16 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
 }
 
 /** Reads no further than the socket takes: the stream asks for a chunk when it has room. */
-async function* partOf(ctx: Context, { ticket, range, sizeBytes }: DownloadPart, file: FileHandle): AsyncGenerator<Buffer> {
+async function* partOf(
+  ctx: Context,
+  { ticket, range, sizeBytes }: DownloadPart,
+  file: FileHandle,
+): AsyncGenerator<Buffer> {
   const scope = systemScope('firmware', ticket.orgId)
   let touchedAt = ctx.clock.now()
   let untouchedBytes = 0
   try {
-    for (let position = range.start; position <= range.end; ) {
+    for (let position = range.start; position <= range.end;) {
       const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
       position += chunk.length
       untouchedBytes += chunk.length

@@ -36,7 +36,8 @@ export function firmwareDownloadUrl(
 export function openDownloadTicket(ctx: Pick<Context, 'secrets' | 'clock'>, path: DownloadPath): DownloadTicket {
   const { org_id: orgId, command_id: commandId, image_id: imageId, expires, signature } = path
   // The text is compared as it came: only one spelling of it was ever signed.
-  if (!ctx.secrets.verify('firmware', [orgId, commandId, imageId, expires].join('/'), signature)) throw notFound(imageId)
+  if (!ctx.secrets.verify('firmware', [orgId, commandId, imageId, expires].join('/'), signature))
+    throw notFound(imageId)
   if (Number(expires) * 1000 <= ctx.clock.now().getTime()) throw new AppError('forbidden', 'This address has expired.')
   return { orgId, commandId, imageId }
 }

@@ -19,7 +19,6 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
       method: ['GET', 'HEAD'],
       exposeHeadRoute: false,
       url: '/firmware/:org_id/:command_id/:image_id/:expires/:signature',
-      config: { public: true },
       schema: { hide: true, params: DownloadParams },
       handler: async (request, reply) => {
         const ticket = openDownloadTicket(ctx, request.params)
@@ -31,10 +30,12 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
         void reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform', etag })
         if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${sizeBytes}`).send()
         const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
-        const body = request.method === 'HEAD' ? null : await downloadImage(ctx, { files, ticket, range: part, sizeBytes })
+        const body =
+          request.method === 'HEAD' ? null : await downloadImage(ctx, { files, ticket, range: part, sizeBytes })
         // From here on nothing can fail into an error body of another length.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
-        if (range !== 'whole') void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)
+        if (range !== 'whole')
+          void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)
         if (body === null) return reply.send()
         reply.raw.setTimeout(IDLE_MS)
         return reply.send(body)

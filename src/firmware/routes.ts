@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { authorize, authorizeSite } from '../access/authorize.ts'
 import type { OrgScope } from '../access/scope.ts'
 import { typeOfModel } from '../devices/models.ts'
@@ -14,10 +15,20 @@ import { tooLarge } from './storage.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import { uploadImage } from './upload-image.ts'
 import {
-  ImageParams, ImageReply, ListQuery, UploadQuery, type VersionChoice, VersionsQuery, VersionsReply, parseOffer,
-  parseVersionChoice, presentImage, presentVersion,
+  ImageParams,
+  ImageReply,
+  ListQuery,
+  UploadQuery,
+  type VersionChoice,
+  VersionsQuery,
+  VersionsReply,
+  parseOffer,
+  parseVersionChoice,
+  presentImage,
+  presentVersion,
 } from './wire.ts'
-import { Type } from 'typebox'
+
+const tags = ['Firmware']
 
 /** A client that sends nothing for so long has gone, whatever its socket says. */
 const IDLE_MS = 60_000
@@ -32,7 +43,15 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 
     http.get(
       '/orgs/:org_id/firmware',
-      { schema: { operationId: 'listOrgFirmware', params: OrgParams, querystring: ListQuery, response: { 200: Type.Array(ImageReply) } } },
+      {
+        schema: {
+          operationId: 'listOrgFirmware',
+          tags,
+          params: OrgParams,
+          querystring: ListQuery,
+          response: { 200: Type.Array(ImageReply) },
+        },
+      },
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
@@ -44,7 +63,7 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 
     http.get(
       '/orgs/:org_id/firmware/:image_id',
-      { schema: { operationId: 'getOrgFirmware', params: ImageParams, response: { 200: ImageReply } } },
+      { schema: { operationId: 'getOrgFirmware', tags, params: ImageParams, response: { 200: ImageReply } } },
       async ({ caller, params }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const image = await findImage(ctx.db, scope, params.image_id)
@@ -55,7 +74,7 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 
     http.delete(
       '/orgs/:org_id/firmware/:image_id',
-      { schema: { operationId: 'deleteOrgFirmware', params: ImageParams, response: { 200: Empty } } },
+      { schema: { operationId: 'deleteOrgFirmware', tags, params: ImageParams, response: { 200: Empty } } },
       async ({ caller, params }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         await deleteFirmware(ctx, scope, { files, imageId: params.image_id })
@@ -65,7 +84,15 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 
     http.get(
       '/orgs/:org_id/devices/versions',
-      { schema: { operationId: 'listOrgAvailableDeviceVersions', params: OrgParams, querystring: VersionsQuery, response: { 200: VersionsReply } } },
+      {
+        schema: {
+          operationId: 'listOrgAvailableDeviceVersions',
+          tags,
+          params: OrgParams,
+          querystring: VersionsQuery,
+          response: { 200: VersionsReply },
+        },
+      },
       async ({ caller, params, query }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         return (await versionsFor(ctx, scope, parseVersionChoice(query))).map(presentVersion)
@@ -74,7 +101,15 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 
     http.get(
       '/sites/:site_id/devices/versions',
-      { schema: { operationId: 'listSiteAvailableDeviceVersions', params: SiteParams, querystring: VersionsQuery, response: { 200: VersionsReply } } },
+      {
+        schema: {
+          operationId: 'listSiteAvailableDeviceVersions',
+          tags,
+          params: SiteParams,
+          querystring: VersionsQuery,
+          response: { 200: VersionsReply },
+        },
+      },
       async ({ caller, params, query }) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         return (await versionsFor(ctx, scope, parseVersionChoice(query))).map(presentVersion)
@@ -93,6 +128,7 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
       {
         schema: {
           operationId: 'uploadOrgFirmware',
+          tags,
           description: 'The body is the image as it is, `application/octet-stream`.',
           params: OrgParams,
           querystring: UploadQuery,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import { pageOf } from '../devices/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'
@@ -11,7 +12,11 @@ export interface VersionFilter {
 }
 
 /** The organization's catalog, ordered by model, then newest first. */
-export function listVersions(reader: Reader, scope: OrgScope, { models = [] }: VersionFilter): Promise<CatalogVersion[]> {
+export function listVersions(
+  reader: Reader,
+  scope: OrgScope,
+  { models = [] }: VersionFilter,
+): Promise<CatalogVersion[]> {
   let query = reader
     .selectFrom('firmwareVersion')
     .select(['model', 'version', 'tag', 'imageId', 'createdAt'])
@@ -48,20 +53,10 @@ function selectImages(reader: Reader, scope: OrgScope) {
     .where('orgId', '=', scope.orgId)
 }
 
-/** Newest first. */
+/** Ordered by id, which is the order of upload. */
 export async function listImages(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<CatalogImage>> {
-  const rows = await selectImages(reader, scope)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await reader
-    .selectFrom('firmwareImage')
-    .select(({ fn }) => fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return { rows: rows.map(imageOf), total: Number(total) }
+  const { rows, total } = await pageOf<ImageRow>(reader, selectImages(reader, scope), page)
+  return { rows: rows.map(imageOf), total }
 }
 
 export async function findImage(reader: Reader, scope: OrgScope, imageId: string): Promise<CatalogImage | undefined> {
@@ -147,7 +142,10 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
   const target = tx
     .selectFrom('activeUpgradeTarget as a')
     .innerJoin('upgradeTarget as t', (on) =>
-      on.onRef('t.orgId', '=', 'a.orgId').onRef('t.upgradeId', '=', 'a.upgradeId').onRef('t.deviceId', '=', 'a.deviceId'),
+      on
+        .onRef('t.orgId', '=', 'a.orgId')
+        .onRef('t.upgradeId', '=', 'a.upgradeId')
+        .onRef('t.deviceId', '=', 'a.deviceId'),
     )
     .select(sql`1`.as('one'))
     .where('a.orgId', '=', scope.orgId)

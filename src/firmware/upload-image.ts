@@ -31,7 +31,11 @@ export interface Upload {
  * @throws AppError invalid for another hash than announced, conflict where the model has that version
  *   from another image, too_large, unavailable.
  */
-export async function uploadImage(ctx: Context, scope: OrgScope, { files, body, offer }: Upload): Promise<CatalogImage> {
+export async function uploadImage(
+  ctx: Context,
+  scope: OrgScope,
+  { files, body, offer }: Upload,
+): Promise<CatalogImage> {
   const received = await receiveFile(files, body)
   if (offer.sha256 !== null && offer.sha256 !== received.sha256) {
     await discardFile(received)

@@ -17,7 +17,9 @@ export const UploadQuery = Type.Object({
   version: Version,
   models: Type.String({ maxLength: 5000, description: 'models that the image is for, separated by commas' }),
   tag: Type.Optional(Type.Enum(versionTags)),
-  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'refuse the upload if the image has another' })),
+  sha256: Type.Optional(
+    Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'refuse the upload if the image has another' }),
+  ),
 })
 
 const ImageVersion = Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) })
@@ -52,7 +54,14 @@ const MAX_MODELS = 100
 
 /** @throws AppError invalid naming the field. */
 export function parseOffer({ version, models, tag, sha256 }: Static<typeof UploadQuery>): Offer {
-  const names = [...new Set(models.split(',').map((name) => name.trim()).filter((name) => name !== ''))]
+  const names = [
+    ...new Set(
+      models
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    ),
+  ]
   if (names.length === 0) throw invalidField('models', 'name at least one model')
   if (names.length > MAX_MODELS) throw invalidField('models', `name at most ${MAX_MODELS} models`)
   const odd = names.find((name) => !Model.test(name))
@@ -62,10 +71,21 @@ export function parseOffer({ version, models, tag, sha256 }: Static<typeof Uploa
 
 export function presentImage(orgId: string, image: CatalogImage): Static<typeof ImageReply> {
   const { id, sha256, sizeBytes, versions, createdAt } = image
-  return { id, org_id: orgId, sha256, size: sizeBytes, versions: versions.map(presentVersion), created_time: epochS(createdAt) }
+  return {
+    id,
+    org_id: orgId,
+    sha256,
+    size: sizeBytes,
+    versions: versions.map(presentVersion),
+    created_time: epochS(createdAt),
+  }
 }
 
-export function presentVersion({ model, version, tag }: Pick<CatalogVersion, 'model' | 'version' | 'tag'>): Static<typeof ImageVersion> {
+export function presentVersion({
+  model,
+  version,
+  tag,
+}: Pick<CatalogVersion, 'model' | 'version' | 'tag'>): Static<typeof ImageVersion> {
   return { model, version, ...(tag !== null && { tag }) }
 }
 

@@ -1,0 +1,169 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { EventDevice } from '../events/append.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
+
+/** A claimed device, with the name of its site. */
+export type Device = Selectable<DeviceTable> & { readonly siteName: string | null }
+
+function selectDevices(reader: Reader, scope: OrgScope) {
+  return reader
+    .selectFrom('device')
+    .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
+    .selectAll('device')
+    .select('site.name as siteName')
+    .where('device.orgId', '=', scope.orgId)
+}
+
+/** A device of the scope's site. */
+export function findDevice(reader: Reader, scope: SiteScope, deviceId: string): Promise<Device | undefined> {
+  return selectDevices(reader, scope)
+    .where('device.siteId', '=', scope.siteId)
+    .where('device.id', '=', deviceId)
+    .executeTakeFirst()
+}
+
+/** As findDevice, locked against other changes until `tx` ends. */
+export function lockDevice(tx: Tx, scope: SiteScope, deviceId: string): Promise<Device | undefined> {
+  return selectDevices(tx, scope)
+    .where('device.siteId', '=', scope.siteId)
+    .where('device.id', '=', deviceId)
+    .forUpdate('device')
+    .executeTakeFirst()
+}
+
+/** Ordered by id: every caller locks in one order, hence no deadlock. */
+export function lockDevicesBy(
+  tx: Tx,
+  scope: OrgScope,
+  { macs, serials }: { readonly macs: readonly string[]; readonly serials: readonly string[] },
+): Promise<Device[]> {
+  // Serials have no index: look at them only where there are some.
+  const bySerial = serials.length > 0
+  return selectDevices(tx, scope)
+    .where((eb) =>
+      eb.or([eb('device.mac', '=', anyOf(macs)), ...(bySerial ? [eb('device.serial', '=', anyOf(serials))] : [])]),
+    )
+    .orderBy('device.id')
+    .forUpdate('device')
+    .execute()
+}
+
+/** A device as a restart has to know it. */
+export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: Record<string, unknown> }
+
+/** Kept from being unclaimed until `tx` ends; other writers go on. */
+export async function holdRestartCandidate(
+  tx: Tx,
+  scope: SiteScope,
+  deviceId: string,
+): Promise<RestartCandidate | undefined> {
+  const row = await selectDevices(tx, scope)
+    .leftJoin('deviceStatus as status', (join) =>
+      join.onRef('status.orgId', '=', 'device.orgId').onRef('status.deviceId', '=', 'device.id'),
+    )
+    .select(['status.connected', 'status.capabilities'])
+    .where('device.siteId', '=', scope.siteId)
+    .where('device.id', '=', deviceId)
+    .forKeyShare('device')
+    .executeTakeFirst()
+  return row && { ...row, connected: row.connected ?? false, capabilities: row.capabilities ?? {} }
+}
+
+export interface NewDevice {
+  readonly id: string
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: DeviceType
+  readonly claimCode: string
+}
+
+export async function insertDevices(
+  tx: Tx,
+  scope: OrgScope,
+  { devices, at }: { devices: readonly NewDevice[]; at: Date },
+): Promise<void> {
+  const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
+  await sql`
+    insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at)
+    select ${scope.orgId}::uuid, id, mac, serial, model, type, claim_code, ${at}::timestamptz, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as new (id uuid, mac text, serial text, model text, type text, claim_code text)
+  `.execute(tx)
+}
+
+export interface DeviceContent {
+  readonly id: string
+  readonly name: string | null
+  readonly doc: Record<string, unknown>
+  readonly at: Date
+}
+
+export async function updateDevice(tx: Tx, scope: OrgScope, { id, name, doc, at }: DeviceContent): Promise<void> {
+  await tx
+    .updateTable('device')
+    .set({ name, doc: json(doc), modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export interface Assignment {
+  readonly deviceIds: readonly string[]
+  /** Null: of no site any more. */
+  readonly siteId: string | null
+  /** Settings, in wire shape, that the devices take on with it. */
+  readonly settings: Record<string, unknown>
+  readonly at: Date
+}
+
+export async function assignToSite(
+  tx: Tx,
+  scope: OrgScope,
+  { deviceIds, siteId, settings, at }: Assignment,
+): Promise<void> {
+  await tx
+    .updateTable('device')
+    .set({ siteId, doc: sql<string>`doc || ${json(settings)}::jsonb`, modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(deviceIds))
+    .execute()
+}
+
+/** What belongs to the devices (status, commands) goes with them; their events stay. */
+export async function deleteDevices(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('device').where('orgId', '=', scope.orgId).where('id', '=', anyOf(deviceIds)).execute()
+}
+
+/** Those of the devices that a running upgrade holds. */
+export async function listDevicesInUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  deviceIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx
+    .selectFrom('activeUpgradeTarget')
+    .select('deviceId')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+  return new Set(rows.map(({ deviceId }) => deviceId))
+}
+
+/** The name of a site of the organization, which is kept from being deleted until `tx` ends. */
+export async function holdSiteName(tx: Tx, scope: OrgScope, siteId: string): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('site')
+    .select('name')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', siteId)
+    .forKeyShare()
+    .executeTakeFirst()
+  return row?.name
+}
+
+export function deviceOfEvent({ id, mac, type, name, siteId, siteName }: Device): EventDevice {
+  return { id, mac, type, name, siteId, siteName }
+}
