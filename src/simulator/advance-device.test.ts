@@ -1,0 +1,313 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { advanceDevice } from './advance-device.ts'
+import {
+  type DeviceInput,
+  type DeviceState,
+  type Effect,
+  isOnline,
+  newDevice,
+  type Profile,
+  resumeDevice,
+} from './device.ts'
+import { type Fault, faults } from './faults.ts'
+import { realPace, timingOf } from './pace.ts'
+
+const MAC = '02000000a001'
+const OLD = '1.0.0'
+const NEW = '2.0.0'
+const image = { version: NEW, models: ['EAP101', 'ECS4150'] }
+
+function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile {
+  const own = new Set(given)
+  const model = type === 'ap' ? 'EAP101' : 'ECS4150'
+  return {
+    mac: MAC,
+    serial: 'S1',
+    model,
+    type,
+    members: [],
+    cluster: false,
+    faults: own,
+    timing: timingOf(realPace, own),
+  }
+}
+
+/** A device with its clock: steps collect what it did. */
+function run(profile: Profile) {
+  let state = newDevice(profile, OLD, 0)
+  let nowMs = 0
+  const step = (input: DeviceInput): readonly Effect[] => {
+    nowMs += 1000
+    const next = advanceDevice(profile, state, { input, nowMs })
+    state = next.state
+    return next.effects
+  }
+  return {
+    step,
+    call: (method: string, params = {}, id = 2) => step({ on: 'call', id, method, params: { serial: MAC, ...params } }),
+    elapse: () => step({ on: 'elapsed' }),
+    get state() {
+      return state
+    },
+  }
+}
+
+const upgradeParams = { when: 0, uri: 'http://127.0.0.1/firmware/x' }
+
+function replies(effects: readonly Effect[]): readonly string[] {
+  return effects.flatMap((effect) => (effect.do === 'reply' ? [`${effect.id}: ${effect.error} ${effect.text}`] : []))
+}
+
+function changes(effects: readonly Effect[]): readonly string[] {
+  return effects.flatMap((effect) => (effect.do === 'record' ? [effect.change] : []))
+}
+
+function operations(effects: readonly Effect[]): readonly string[] {
+  return effects.flatMap((effect) =>
+    effect.do === 'notify' ? (JSON.stringify(effect.params).match(/"operation":"\w+"/) ?? []) : [],
+  )
+}
+
+function waits(effects: readonly Effect[]): readonly number[] {
+  return effects.flatMap((effect) => (effect.do === 'wait' ? [effect.ms] : []))
+}
+
+describe('an access point', () => {
+  it('downloads first, then answers the upgrade, and is away while it writes and boots', () => {
+    const profile = profileOf('ap')
+    const device = run(profile)
+    expect(device.call('upgrade', upgradeParams)).toEqual([{ do: 'download', uri: upgradeParams.uri }])
+    expect(waits(device.step({ on: 'downloaded', image }))).toEqual([10_000])
+    const answered = device.elapse()
+    expect(replies(answered)).toEqual(['2: 0 Triggering FW upgrade'])
+    expect(waits(answered)).toEqual([60_000])
+    expect(isOnline(profile, device.state)).toBe(false)
+    expect(changes(device.elapse())).toEqual(['flash', 'down'])
+    expect(isOnline(profile, device.state)).toBe(false)
+    expect(changes(device.elapse())).toEqual(['boot'])
+    expect(device.state).toMatchObject({ firmware: NEW, connectReason: 'boot', activity: { kind: 'idle' } })
+    device.step({ on: 'connected' })
+    expect(device.state.connectReason).toBe('socket')
+  })
+
+  it('answers 2 when the download fails or the image is for another model', () => {
+    const device = run(profileOf('ap'))
+    device.call('upgrade', upgradeParams)
+    expect(replies(device.step({ on: 'download_failed', text: 'curl_rc 22, http_code 404' }))).toEqual([
+      '2: 2 Download failed, curl_rc 22, http_code 404',
+    ])
+    device.call('upgrade', upgradeParams, 3)
+    expect(replies(device.step({ on: 'downloaded', image: { version: NEW, models: ['WF188'] } }))).toEqual([
+      '3: 2 Firmware image validation failed',
+    ])
+    expect(device.state).toMatchObject({ firmware: OLD, activity: { kind: 'idle' } })
+  })
+
+  it('never puts an address with shell characters into its shell', () => {
+    for (const character of ['"', "'", '$', '`', '\\', '\n']) {
+      const effects = run(profileOf('ap')).call('upgrade', { uri: `http://h/${character}(reboot)` })
+      expect(replies(effects)).toEqual(['2: 2 Download failed, uri can not be used'])
+    }
+  })
+
+  it('accepts a reboot and stays ten seconds more', () => {
+    const profile = profileOf('ap')
+    const device = run(profile)
+    const accepted = device.call('reboot')
+    expect([replies(accepted), waits(accepted)]).toEqual([['2: 0 Rebooting'], [10_000]])
+    expect(isOnline(profile, device.state)).toBe(true)
+    device.elapse()
+    expect(isOnline(profile, device.state)).toBe(false)
+  })
+
+  it('never answers an unknown method, and crashes on leds without a pattern', () => {
+    const device = run(profileOf('ap'))
+    expect(device.call('snapshot')).toEqual([])
+    expect(device.call('x-signalbox.reboot', { member: 0 })).toEqual([])
+    expect(device.call('leds', { duration: 5 })).toEqual([{ do: 'drop', afterMs: 0 }])
+    expect(replies(device.call('leds', { pattern: 'blink', duration: 5 }))).toEqual(['2: 0 Success'])
+  })
+
+  it('says upgradefailed when it comes back with the old version', () => {
+    const device = run(profileOf('ap', ['old_version']))
+    device.call('upgrade', upgradeParams)
+    device.step({ on: 'downloaded', image })
+    for (let i = 0; i < 3; i++) device.elapse()
+    expect(device.state).toMatchObject({
+      firmware: OLD,
+      connectReason: 'upgradefailed',
+      counts: { flashes: 1, boots: 1 },
+    })
+  })
+})
+
+describe('a switch', () => {
+  it('answers the upgrade at once, then tells each second, and reboots by itself', () => {
+    const device = run(profileOf('switch'))
+    const begun = device.call('upgrade', upgradeParams)
+    expect(replies(begun)).toEqual(['2: 0 upgrade requested successfully'])
+    expect(operations(begun)).toEqual(['"operation":"download"'])
+    device.step({ on: 'progress', percent: 40 })
+    expect(JSON.stringify(device.elapse())).toContain('"percentage":40')
+    expect(operations(device.step({ on: 'downloaded', image }))).toEqual(['"operation":"install"'])
+    for (let second = 1; second < 60; second++) expect(operations(device.elapse())).toEqual(['"operation":"install"'])
+    const done = device.elapse()
+    expect([operations(done), changes(done)]).toEqual([['"operation":"success"'], ['flash', 'down']])
+    device.elapse()
+    expect(device.state).toMatchObject({ firmware: NEW, connectReason: 'boot' })
+  })
+
+  it('tells a failed download by event', () => {
+    const device = run(profileOf('switch'))
+    device.call('upgrade', upgradeParams)
+    const failed = device.step({ on: 'download_failed', text: 'curl_rc 7, http_code 000' })
+    expect([replies(failed), operations(failed)]).toEqual([[], ['"operation":"fail"']])
+  })
+
+  it('is busy for a second upgrade', () => {
+    const device = run(profileOf('switch'))
+    device.call('upgrade', upgradeParams)
+    expect(replies(device.call('upgrade', upgradeParams, 3))).toEqual(['3: 1 Upgrade already in progress'])
+  })
+
+  it('goes down as soon as it accepts a reboot, and calls the unknown a success', () => {
+    const profile = profileOf('switch')
+    const device = run(profile)
+    expect(replies(device.call('snapshot'))).toEqual(['2: 0 Success'])
+    expect(replies(device.call('reboot', {}, 3))).toEqual(['3: 0 Rebooting'])
+    expect(isOnline(profile, device.state)).toBe(false)
+  })
+
+  it('restarts single members of a Virtual Chassis, the master at the cost of the connection', () => {
+    const member = (place: number) => ({
+      member: place,
+      mac: `02000000b00${place}`,
+      serial: `M${place}`,
+      model: 'ECS4150',
+    })
+    const device = run({ ...profileOf('switch'), members: [member(0), member(1)] })
+    const second = device.call('x-signalbox.reboot', { member: 1 })
+    expect([replies(second), changes(second)]).toEqual([['2: 0 Rebooting'], ['part_boot']])
+    expect(second).not.toContainEqual({ do: 'drop', afterMs: 0 })
+    expect(device.call('x-signalbox.reboot', { member: 0 })).toContainEqual({ do: 'drop', afterMs: 0 })
+    expect(replies(device.call('x-signalbox.reboot', { member: 2 }))).toEqual(['2: 1 No member 2'])
+    expect(replies(device.call('x-signalbox.reboot', { node: 'node0' }))).toEqual(['2: 1 No node0'])
+    expect(replies(device.call('x-signalbox.reboot'))).toEqual(['2: 1 Invalid parameters'])
+    expect(device.state.counts).toMatchObject({ partBoots: 2, boots: 0 })
+  })
+})
+
+describe('every device', () => {
+  it.each(['ap', 'switch'] as const)('(%s) acknowledges a request, then sends what was asked for', (type) => {
+    const device = run(profileOf(type))
+    const effects = device.call('request', { message: 'state', request_uuid: 'r1' })
+    expect(effects.map((effect) => effect.do)).toEqual(['reply', 'notify'])
+    expect(effects[1]).toMatchObject({ method: 'state', params: { serial: MAC, request_uuid: 'r1' } })
+    expect(replies(device.call('request', { message: 'state' }))).toEqual(['2: 1 Invalid parameters'])
+  })
+
+  it.each(['ap', 'switch'] as const)('(%s) refuses with the fault, and drops what is for another', (type) => {
+    const device = run(profileOf(type, ['refuse']))
+    expect(replies(device.call('reboot'))).toEqual(['2: 1 Reboot refused'])
+    expect(replies(device.call('upgrade', upgradeParams))).toEqual(['2: 2 Invalid signature'])
+    expect(device.call('reboot', { serial: '02000000ffff' })).toEqual([])
+  })
+
+  it('stays away with the fault, and flaps with that one', () => {
+    const lost = run(profileOf('switch', ['never_return']))
+    expect(changes(lost.call('reboot'))).toEqual(['lost'])
+    expect(lost.elapse()).toEqual([])
+    const flapping = run(profileOf('switch', ['flap']))
+    for (let i = 0; i < 3; i++) expect(flapping.step({ on: 'connected' })).toEqual([{ do: 'drop', afterMs: 15_000 }])
+    expect(flapping.step({ on: 'connected' })).toEqual([])
+  })
+
+  const anyInput: fc.Arbitrary<DeviceInput> = fc.oneof(
+    { weight: 4, arbitrary: fc.constant<DeviceInput>({ on: 'elapsed' }) },
+    fc.constant<DeviceInput>({ on: 'connected' }),
+    fc.nat(100).map((percent): DeviceInput => ({ on: 'progress', percent })),
+    fc
+      .constantFrom(null, ['EAP101', 'ECS4150'], ['WF188'])
+      .map((models): DeviceInput => ({ on: 'downloaded', image: { version: NEW, models } })),
+    fc.constant<DeviceInput>({ on: 'download_failed', text: 'curl_rc 7' }),
+    fc
+      .record({
+        id: fc.integer({ min: 2, max: 50 }),
+        method: fc.constantFrom(
+          'reboot',
+          'upgrade',
+          'leds',
+          'ping',
+          'request',
+          'x-signalbox.reboot',
+          'toString',
+          'other',
+        ),
+        params: fc.constantFrom({}, upgradeParams, { uri: 7 }, { member: 1 }, { message: 'state', request_uuid: 'r' }),
+      })
+      .map(({ id, method, params }): DeviceInput => ({ on: 'call', id, method, params: { serial: MAC, ...params } })),
+  )
+  const anyProfile = fc
+    .record({ type: fc.constantFrom('ap' as const, 'switch' as const), own: fc.subarray([...faults]) })
+    .map(({ type, own }) => profileOf(type, own))
+
+  it('never does more than it was told, and never gets stuck', () => {
+    fc.assert(
+      fc.property(anyProfile, fc.array(anyInput, { maxLength: 80 }), (profile, inputs) => {
+        let state = newDevice(profile, OLD, 0)
+        let upgrades = 0
+        let reboots = 0
+        for (const [i, input] of inputs.entries()) {
+          const next = advanceDevice(profile, state, { input, nowMs: i * 1000 })
+          if (input.on === 'call' && next.state.activity !== state.activity) {
+            if (input.method === 'upgrade') upgrades += 1
+            else reboots += 1
+          }
+          checkStep(profile, state, next)
+          state = next.state
+          expect(state.counts.downloads).toBeLessThanOrEqual(upgrades)
+          expect(state.counts.flashes).toBeLessThanOrEqual(state.counts.downloads)
+          expect(state.counts.boots).toBeLessThanOrEqual(state.counts.flashes + reboots)
+          if (state.firmware !== OLD) expect(state.counts.flashes).toBeGreaterThan(0)
+        }
+      }),
+    )
+  })
+
+  it('lives on after the simulator was away, wherever it was', () => {
+    fc.assert(
+      fc.property(anyProfile, fc.array(anyInput, { maxLength: 40 }), (profile, inputs) => {
+        let state = newDevice(profile, OLD, 0)
+        for (const input of inputs) state = advanceDevice(profile, state, { input, nowMs: 1000 }).state
+        const before = state
+        const wasDown =
+          before.activity.kind === 'installing' || !['idle', 'downloading', 'triggering'].includes(before.activity.kind)
+        state = resumeDevice(profile, before, 5000).state
+        for (let i = 0; i < 70 && state.activity.kind !== 'idle' && state.activity.kind !== 'lost'; i++) {
+          state = advanceDevice(profile, state, { input: { on: 'elapsed' }, nowMs: 6000 }).state
+        }
+        expect(['idle', 'lost']).toContain(state.activity.kind)
+        const bootsMade = state.activity.kind === 'lost' ? 0 : Number(wasDown)
+        expect(state.counts.boots).toBe(before.counts.boots + bootsMade)
+        expect(state.counts.flashes).toBe(before.counts.flashes + Number(before.activity.kind === 'installing'))
+      }),
+    )
+  })
+})
+
+/** Whoever waits has asked for it, and nobody speaks after going down. */
+function checkStep(
+  profile: Profile,
+  before: DeviceState,
+  next: { state: DeviceState; effects: readonly Effect[] },
+): void {
+  const { kind } = next.state.activity
+  const entered = kind !== before.activity.kind
+  if (entered && ['triggering', 'installing', 'restarting', 'booting'].includes(kind)) {
+    expect(waits(next.effects)).toHaveLength(1)
+  }
+  expect(replies(next.effects).length).toBeLessThanOrEqual(1)
+  if (isOnline(profile, before)) return
+  expect(next.effects.filter((effect) => effect.do === 'reply' || effect.do === 'notify')).toEqual([])
+}

@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fileNameOf, imageHeader, readImage } from './image.ts'
+
+const sha256 = 'ab'.repeat(32)
+const word = fc.stringMatching(/^[A-Za-z0-9._-]{1,30}$/)
+
+describe('readImage', () => {
+  it('reads what imageHeader writes, whatever follows', () => {
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), word, fc.uint8Array(), (models, version, rest) => {
+        const head = Buffer.concat([Buffer.from(imageHeader(models, version)), rest])
+        expect(readImage({ head, sha256, fileName: 'other.bin' })).toEqual({ models, version })
+      }),
+    )
+  })
+
+  it('takes the version of an image without header from its name, else from its hash', () => {
+    const head = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
+    expect(readImage({ head, sha256, fileName: '3.2.1-rc1.bin' })).toEqual({ models: null, version: '3.2.1-rc1' })
+    expect(readImage({ head, sha256, fileName: null })).toEqual({ models: null, version: 'sha256-abababababab' })
+  })
+
+  it('reads any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
+        expect(readImage({ head: Buffer.from(bytes), sha256, fileName: null }).version).not.toBe('')
+      }),
+    )
+  })
+})
+
+describe('fileNameOf', () => {
+  it.each([
+    ['attachment; filename="a b.bin"', 'a b.bin'],
+    ['attachment; filename=2.0.0.img', '2.0.0.img'],
+    ['attachment', null],
+    [undefined, null],
+  ])('%j is %j', (header, name) => expect(fileNameOf(header)).toBe(name))
+})
