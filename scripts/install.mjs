@@ -119,7 +119,10 @@ function removeStale(lock) {
 }
 
 function isHeld(lock) {
-  const pids = readText(lock).split(' ').map(Number).filter((pid) => pid > 0)
+  const pids = readText(lock)
+    .split(' ')
+    .map(Number)
+    .filter((pid) => pid > 0)
   if (pids.length > 0) return pids.some(isAlive)
   const changed = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0
   return Date.now() - changed < UNWRITTEN_LOCK_MS

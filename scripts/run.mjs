@@ -30,7 +30,10 @@ const CHECKS = [
   { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'oxfmt', args: () => [tool('oxfmt', 'oxfmt'), '--check'] },
-  { name: 'depcruise', args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'] },
+  {
+    name: 'depcruise',
+    args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
+  },
   { name: 'check-tree', args: () => ['scripts/check-tree.mjs'], file: 'scripts/check-tree.mjs' },
 ]
 
@@ -45,7 +48,9 @@ try {
 async function runCommand() {
   const program = Object.hasOwn(PROGRAMS, command) ? PROGRAMS[command] : undefined
   if (program === undefined && !['test', 'check', 'format'].includes(command)) {
-    throw new Error(`usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), 'test', 'check', 'format'].join('|')} [arguments]`)
+    throw new Error(
+      `usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), 'test', 'check', 'format'].join('|')} [arguments]`,
+    )
   }
   await ensureInstalled(ROOT)
   if (program !== undefined) return runNode([join(ROOT, program), ...args], { ipc: true, cwd: process.cwd() })
@@ -82,7 +87,9 @@ async function runNode(nodeArgs, options) {
     const result = await supervise(node, nodeArgs, options)
     if (result !== null) return result
   }
-  throw new Error(`needs Node >= ${OLDEST_NODE.join('.')}; the pinned one is not installed (install scripts off?) and this is ${process.version}`)
+  throw new Error(
+    `needs Node >= ${OLDEST_NODE.join('.')}; the pinned one is not installed (install scripts off?) and this is ${process.version}`,
+  )
 }
 
 function isNewEnough() {

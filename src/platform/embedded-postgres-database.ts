@@ -18,9 +18,9 @@ const CANNOT_CONNECT_NOW = '57P03'
  * @returns Null when `exited` settles first.
  */
 export async function connectWhenReady(address: SocketAddress, exited: Promise<unknown>): Promise<Client | null> {
-  let over = false
-  void exited.then(() => (over = true))
-  while (!over) {
+  const ended = new AbortController()
+  void exited.then(() => ended.abort())
+  while (!ended.signal.aborted) {
     const client = new Client({ host: address.host, port: address.port, user: SUPERUSER, database: 'postgres' })
     try {
       await client.connect()

@@ -25,7 +25,12 @@ export interface LaunchRequest {
   readonly paths: readonly string[]
 }
 
-const SETPRIV_PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv', '/run/current-system/sw/bin/setpriv']
+const SETPRIV_PLACES = [
+  '/usr/bin/setpriv',
+  '/bin/setpriv',
+  '/usr/local/bin/setpriv',
+  '/run/current-system/sw/bin/setpriv',
+]
 
 /** Bits of CapEff, from linux/capability.h; least powerful first. */
 const PASSING_CAPABILITIES = [
@@ -45,7 +50,10 @@ export async function planLaunch({ account, paths }: LaunchRequest): Promise<Lau
   const blocked = account === null ? null : await findBlockedFolder(account, paths)
   const capability = blocked === null ? null : await findPassingCapability()
   if (blocked !== null && (setpriv === null || capability === null)) {
-    throw new AppError('unavailable', `PostgreSQL can't run as root, and user ${account?.uid} can't pass through ${blocked}`)
+    throw new AppError(
+      'unavailable',
+      `PostgreSQL can't run as root, and user ${account?.uid} can't pass through ${blocked}`,
+    )
   }
   if (setpriv === null) return { prefix: [], account }
   const prefix = [setpriv, '--pdeathsig=INT']
@@ -60,7 +68,11 @@ export async function planLaunch({ account, paths }: LaunchRequest): Promise<Lau
  *
  * @param env Added to a bare environment: ours may hold secrets.
  */
-export function launchProgram(launch: Launch, command: readonly string[], env: NodeJS.ProcessEnv = {}): PostgresProcess {
+export function launchProgram(
+  launch: Launch,
+  command: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): PostgresProcess {
   const [program = '', ...args] = [...launch.prefix, ...command]
   return spawn(program, args, {
     ...(launch.account === null ? {} : { uid: launch.account.uid, gid: launch.account.gid }),
@@ -79,10 +91,11 @@ async function findSetpriv(): Promise<string | null> {
       () => false,
     )
     // BusyBox has a setpriv that lacks this option.
-    if (executable) return run(place, ['--pdeathsig=INT', '--', 'true']).then(
-      () => place,
-      () => null,
-    )
+    if (executable)
+      return run(place, ['--pdeathsig=INT', '--', 'true']).then(
+        () => place,
+        () => null,
+      )
   }
   return null
 }

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SOCKET_PORT, planSocketDir, quoteSocketDir } from './embedded-postgres-socket.ts'
 
-const path = fc.array(fc.stringMatching(/^[^/\0]{1,40}$/), { minLength: 1, maxLength: 8 }).map((names) => `/${names.join('/')}`)
+const path = fc
+  .array(fc.stringMatching(/^[^/\0]{1,40}$/), { minLength: 1, maxLength: 8 })
+  .map((names) => `/${names.join('/')}`)
 
 test('the socket path always fits, and stays in the home folder when that fits', () => {
   fc.assert(

@@ -8,7 +8,13 @@ import { connectWhenReady, ensureDatabase } from './embedded-postgres-database.t
 import { planLaunch } from './embedded-postgres-launch.ts'
 import { stopOrphan } from './embedded-postgres-orphan.ts'
 import { type Exit, type Postmaster, runPostmaster } from './embedded-postgres-postmaster.ts'
-import { SOCKET_PORT, makeSocketDir, planSocketDir, quoteSocketDir, removeSocketDir } from './embedded-postgres-socket.ts'
+import {
+  SOCKET_PORT,
+  makeSocketDir,
+  planSocketDir,
+  quoteSocketDir,
+  removeSocketDir,
+} from './embedded-postgres-socket.ts'
 import { AppError } from './errors.ts'
 import type { Logger } from './log.ts'
 
@@ -58,7 +64,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
 }
 
-const NOT_DURABLE: Readonly<Record<string, string>> = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+const NOT_DURABLE: Readonly<Record<string, string>> = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+}
 
 /**
  * Starts the PostgreSQL that comes with the installation on `dataDir/postgres`,
@@ -75,7 +85,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const account = await chooseAccount(dataDir, home)
   await makeHome(home, account)
   const socketDir = planSocketDir(home)
-  const launch = await planLaunch({ account, paths: [binaries.postgres, join(home, 'cluster'), join(socketDir, 'socket')] })
+  const launch = await planLaunch({
+    account,
+    paths: [binaries.postgres, join(home, 'cluster'), join(socketDir, 'socket')],
+  })
   const reusedPid = await stopOrphan(join(home, 'cluster'), log)
   const cluster = await prepareCluster({ launch, binaries, home, durable })
   if (socketDir !== home) await makeSocketDir(socketDir, account)

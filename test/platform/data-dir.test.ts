@@ -47,5 +47,8 @@ test('what a dead process left is no obstacle, even when its process id is in us
 test('a file in its place is refused in one line', async () => {
   const path = join(await temporaryDir(), 'data')
   await writeFile(path, '')
-  await expect(openDataDir(path)).rejects.toMatchObject({ code: 'unavailable', message: `data folder ${path} is not a folder` })
+  await expect(openDataDir(path)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: `data folder ${path} is not a folder`,
+  })
 })

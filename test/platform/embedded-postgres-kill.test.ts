@@ -85,7 +85,9 @@ test('kill -9 of the owner takes the database along, and no committed row is los
     // In later rounds the next owner comes at once, while the old database may still be there.
     ;({ child, connection } = await startHost(path))
     const check = await connect(connection)
-    const { rows } = await check.query<{ count: number }>('select count(*)::int as count from t where n <= $1', [state.committed])
+    const { rows } = await check.query<{ count: number }>('select count(*)::int as count from t where n <= $1', [
+      state.committed,
+    ])
     expect(rows[0]?.count).toBe(state.committed)
     const { rows: last } = await check.query<{ max: number }>('select max(n) as max from t')
     state.committed = last[0]?.max ?? 0 // one may have been committed without our hearing of it

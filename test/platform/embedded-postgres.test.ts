@@ -36,7 +36,9 @@ async function postmasterPid(dataDir: string): Promise<number> {
 test('a first start gives a durable, private database that the application owns', async () => {
   const server = await start(join(await temporaryDir(), 'data'))
   const names = ['fsync', 'data_checksums', 'listen_addresses', 'server_encoding', 'TimeZone', 'is_superuser']
-  const settings = await Promise.all(names.map(async (name) => Object.values((await query(server, `show ${name}`))[0] ?? {})[0]))
+  const settings = await Promise.all(
+    names.map(async (name) => Object.values((await query(server, `show ${name}`))[0] ?? {})[0]),
+  )
   expect(settings).toEqual(['on', 'on', '', 'UTF8', 'UTC', 'off'])
   await query(server, 'create extension pg_trgm')
 })

@@ -23,7 +23,7 @@ interface RunningServer extends Omit<TestServer, 'template'> {
 }
 
 /** One database server for the whole run, with a migrated template that each test file clones. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer()
   const template = `signalbox_template_${randomUUID().replaceAll('-', '')}`
   try {

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const SCRIPTS = fileURLToPath(new URL('../../scripts/', import.meta.url))
+
+/** Prints its process id and each signal; ends by itself when asked to, or when the runner is gone. */
+const PROGRAM = `
+const [code]: string[] = process.argv.slice(2)
+if (code !== undefined) process.exit(Number(code))
+process.on('disconnect', () => process.exit())
+process.on('SIGTERM', () => { console.log('SIGTERM'); setTimeout(() => process.exit(), 50) })
+console.log(process.pid)
+`
+
+/** A tree with the real scripts, an npm that only takes notes, and a program of a few lines. */
+async function makeTree(): Promise<string> {
+  const root = await temporaryDir()
+  await cp(SCRIPTS, join(root, 'scripts'), { recursive: true })
+  await mkdir(join(root, 'src/bin'), { recursive: true })
+  await writeFile(join(root, 'src/bin/server.ts'), PROGRAM)
+  await writeFile(join(root, 'package.json'), '{"type":"module"}')
+  await writeFile(join(root, 'package-lock.json'), '{"packages":{"":{},"node_modules/a":{"version":"1.0.0"}}}')
+  await writeFile(join(root, 'npm.js'), NPM)
+  return root
+}
+
+const NPM = `
+import { appendFileSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
+appendFileSync('npm.log', process.argv[2] + '\\n')
+console.log('npm talks')
+mkdirSync('node_modules/node/bin', { recursive: true })
+const node = 'node_modules/node/bin/node'
+if (!existsSync(node)) setTimeout(() => symlinkSync(process.execPath, node), 300)
+`
+
+function run(root: string, args: readonly string[]): ChildProcess {
+  const env = { PATH: process.env['PATH'], npm_execpath: join(root, 'npm.js') }
+  const child = spawn(process.execPath, [join(root, 'scripts/run.mjs'), ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+/** Starts the program and waits for its process id. */
+async function start(root: string): Promise<{ runner: ChildProcess; pid: number; output: () => string }> {
+  const runner = run(root, ['start'])
+  let printed = ''
+  runner.stdout?.on('data', (chunk) => (printed += String(chunk)))
+  const pid = await waitUntil('the program runs', () => Number.parseInt(printed, 10) || null)
+  return { runner, pid, output: () => printed }
+}
+
+/** Whether it has ended, be it that nobody has reaped it yet. */
+async function isGone(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return true // ESRCH
+  }
+  return /^State:\s*Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))
+}
+
+test('two starts on a fresh clone install once, keep standard output clean and mirror the exit code', async () => {
+  const root = await makeTree()
+  const runners = [run(root, ['start', '7']), run(root, ['start', '7'])]
+  const results = await Promise.all(
+    runners.map(async (child) =>
+      Promise.all([child.stdout === null ? 'none' : text(child.stdout), once(child, 'exit')]),
+    ),
+  )
+  expect(results).toEqual([
+    ['', [7, null]],
+    ['', [7, null]],
+  ])
+  expect(await readFile(join(root, 'npm.log'), 'utf8')).toBe('ci\n')
+  expect((await readdir(root)).filter((name) => name.startsWith('.install'))).toEqual([])
+  await writeFile(join(root, 'package-lock.json'), '{"packages":{"":{},"node_modules/a":{"version":"2.0.0"}}}')
+  await mkdir(join(root, 'node_modules/a'))
+  expect(await once(run(root, ['start', '0']), 'exit')).toEqual([0, null])
+  expect(await readFile(join(root, 'npm.log'), 'utf8')).toBe('ci\nci\n')
+})
+
+test('an installation that npm itself made is taken as it is, a lock of a dead process is ignored', async () => {
+  const root = await makeTree()
+  await mkdir(join(root, 'node_modules/node/bin'), { recursive: true })
+  await symlink(process.execPath, join(root, 'node_modules/node/bin/node'))
+  await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packages":{"node_modules/a":{"version":"1.0.0"}}}')
+  await writeFile(join(root, '.install.lock'), '4194305') // beyond the largest process id
+  const [code] = await once(run(root, ['start', '0']), 'exit')
+  expect(code).toBe(0)
+  expect(await readdir(root)).not.toContain('npm.log')
+})
+
+test('a signal is passed on once, however often it comes', async () => {
+  const { runner, output, pid } = await start(await makeTree())
+  runner.kill('SIGTERM')
+  runner.kill('SIGTERM')
+  expect(await once(runner, 'exit')).toEqual([0, null])
+  expect(output()).toBe(`${pid}\nSIGTERM\n`)
+})
+
+test('a program that is killed kills the runner in the same way', async () => {
+  const { runner, pid } = await start(await makeTree())
+  process.kill(pid, 'SIGKILL')
+  expect(await once(runner, 'exit')).toEqual([null, 'SIGKILL'])
+})
+
+test('kill -9 of the runner leaves no program behind', async () => {
+  const { runner, pid } = await start(await makeTree())
+  runner.kill('SIGKILL')
+  await waitUntil('the program is gone', () => isGone(pid), 5000)
+})
+
+test('an unknown command ends with the usage in one line', async () => {
+  const child = run(await makeTree(), ['nonsense'])
+  const [complaint] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'exit')])
+  expect(complaint).toMatch(/^signalbox: usage: [^\n]+\n$/)
+})
