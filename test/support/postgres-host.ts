@@ -6,8 +6,9 @@ import { createLog } from '../../src/platform/log.ts'
 const [folder = ''] = process.argv.slice(2)
 const dataDir = await openDataDir(folder)
 const server = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('error') })
-process.stdout.write(`${JSON.stringify(server.connection)}\n`)
 process.once('SIGTERM', async () => {
   await server.stop()
   dataDir.release()
 })
+// Last: who reads it may send the signal at once.
+process.stdout.write(`${JSON.stringify(server.connection)}\n`)
