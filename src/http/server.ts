@@ -48,6 +48,8 @@ export async function createHttpServer({ log, tls }: HttpOptions): Promise<Fasti
     bodyLimit: MAX_JSON_BYTES,
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: 'idle',
+    // A path that can't be decoded, or with an endless segment, fails before any route is found.
+    frameworkErrors: replyWithError,
     serverFactory: (handler) =>
       tls === null ? createServer(timeouts, handler) : createTlsServer({ ...timeouts, ...tls }, handler),
   })

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = (await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body: { name: 'Site' } })).body.id
+})
+afterAll(() => server.close())
+
+const json = { 'content-type': 'application/json' }
+
+/** Everything that a bad body could have changed. */
+async function snapshot(): Promise<unknown> {
+  const { db } = server.ctx
+  return Promise.all([
+    db.selectFrom('org').selectAll().orderBy('id').execute(),
+    db.selectFrom('site').selectAll().orderBy('id').execute(),
+    db.selectFrom('auditLog').select('id').orderBy('id').execute(),
+    db.selectFrom('webhookOutbox').select('id').orderBy('id').execute(),
+  ])
+}
+
+describe('a body that is no good', () => {
+  it.each([
+    ['malformed JSON', '{"name": ', 400, /JSON parse error/],
+    ['an array', '[]', 400, /body/],
+    ['a text', '"x"', 400, /body/],
+    ['null', 'null', 400, /body/],
+    ['a wrong type', '{"name": 5}', 400, /name/],
+    ['a missing name', '{"timezone": "UTC"}', 400, /name/],
+    ['an empty name', '{"name": ""}', 400, /name/],
+    ['an unknown zone', '{"name": "x", "timezone": "Mars/Olympus"}', 400, /timezone/],
+    ['a NUL character', '{"name": "a\\u0000b"}', 400, /U\+0000/],
+    ['a NUL in an unknown key', '{"name": "x", "k\\u0000": 1}', 400, /U\+0000/],
+    ['half a surrogate pair', '{"name": "x", "notes": "\\ud800"}', 400, /surrogate/],
+    ['a key into the prototype', '{"name": "x", "__proto__": {"a": 1}}', 400, /__proto__/],
+    ['endless nesting', `{"name": "x", "deep": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400, /nested/],
+    ['10 MB', `{"name": "x", "notes": "${'x'.repeat(10_000_000)}"}`, 413, /./],
+  ])('%s: %s is refused and changes nothing', async (_what, body, status, detail) => {
+    const before = await snapshot()
+    const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body, headers: json })
+    expect(answer.status).toBe(status)
+    expect(JSON.stringify(answer.body)).toMatch(detail)
+    expect(answer.body.detail).toEqual(expect.any(String))
+    expect(await snapshot()).toEqual(before)
+  })
+
+  it('refuses a content type that it does not speak', async () => {
+    const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, {
+      body: 'name=x',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    expect(answer.status).toBe(415)
+    expect(answer.body.detail).toEqual(expect.any(String))
+  })
+
+  it('takes zero bytes with a JSON content type for an empty object', async () => {
+    expect((await server.call('PUT', `/sites/${siteId}`, { body: '', headers: json })).status).toBe(200)
+  })
+})
+
+describe('an id that is no good', () => {
+  it.each([
+    ['no uuid', 'no-uuid'],
+    ['a NUL', '%00'],
+    ['a path', '..%2f..'],
+    ['broken percent encoding', '%zz'],
+    ['600 characters', 'x'.repeat(600)],
+  ])('answers 4xx to %s', async (_what, id) => {
+    for (const path of [`/orgs/${id}`, `/sites/${id}`]) {
+      const { status, body } = await server.call('GET', path)
+      expect(status).toBeGreaterThanOrEqual(400)
+      expect(status).toBeLessThan(500)
+      expect(body.detail).toEqual(expect.any(String))
+    }
+  })
+
+  it('answers an unknown id and a foreign one alike', async () => {
+    const other = await server.addOrg('Other')
+    const unknown = await server.call('GET', '/orgs/00000000-0000-4000-8000-000000000000')
+    const foreign = await server.call('GET', `/orgs/${other.orgId}`)
+    expect(unknown).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
+    expect(foreign).toMatchObject({ status: 404, body: { detail: 'Not found.', id: other.orgId } })
+    expect((await server.call('GET', `/sites/${siteId}`, { as: other })).status).toBe(404)
+  })
+
+  it('answers an unknown path in the same form', async () => {
+    expect(await server.call('GET', '/nothing/here')).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
+  })
+})

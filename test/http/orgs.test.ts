@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+async function createSite(body: Record<string, unknown>) {
+  const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body })
+  expect(answer.status).toBe(200)
+  return answer.body
+}
+
+async function lastLog() {
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=1`)
+  return body.results[0]
+}
+
+describe('organizations', () => {
+  it('makes whoever creates one its administrator', async () => {
+    const other = await server.addOrg('Creator')
+    const { status, body } = await server.call('POST', '/orgs', {
+      as: other,
+      body: { name: 'Second', custom: [3, 1, 2] },
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ name: 'Second', allow_mist: false, session_expiry: 1440, custom: [3, 1, 2] })
+    const self = await server.call('GET', '/self', { as: other })
+    expect(self.body.privileges).toContainEqual(expect.objectContaining({ org_id: body.id, role: 'admin' }))
+    expect((await server.call('GET', `/orgs/${body.id}`, { as: other })).body).toEqual(body)
+  })
+
+  it('shortens sessions as the organization says', async () => {
+    const other = await server.addOrg('Short sessions')
+    await server.call('PUT', `/orgs/${other.orgId}`, { as: other, body: { session_expiry: 10 } })
+    const { headers } = await server.call('POST', '/login', {
+      as: null,
+      body: { email: other.email, password: other.password },
+    })
+    const cookie = headers.getSetCookie().find((line) => line.startsWith('sessionid='))
+    const expires = Date.parse(/Expires=([^;]+)/i.exec(cookie ?? '')?.[1] ?? '')
+    expect(expires - Date.now()).toBeGreaterThan(8 * 60_000)
+    expect(expires - Date.now()).toBeLessThan(11 * 60_000)
+  })
+})
+
+describe('sites', () => {
+  it('keeps what the client set and omits what it never set', async () => {
+    const site = await createSite({
+      name: 'HQ',
+      timezone: 'Europe/Berlin',
+      sitegroup_ids: [],
+      vars: { b: 1, a: [2, 1] },
+    })
+    expect(site).toMatchObject({ org_id: server.org.orgId, notes: '', vars: { b: 1, a: [2, 1] } })
+    expect(site).not.toHaveProperty('address')
+    expect((await server.call('GET', `/sites/${site.id}`)).body).toEqual(site)
+  })
+
+  it('merges an update at the top level and unsets with a minus', async () => {
+    const site = await createSite({ name: 'Merge', address: 'here', vars: { a: 1 } })
+    const { body } = await server.call('PUT', `/sites/${site.id}`, { body: { vars: { b: 2 }, '-address': '' } })
+    expect(body).toMatchObject({ name: 'Merge', vars: { b: 2 } })
+    expect(body).not.toHaveProperty('address')
+    expect(body).not.toHaveProperty('-address')
+  })
+
+  it('never takes ids and times from a client', async () => {
+    const site = await createSite({ name: 'Ids', id: server.org.orgId, org_id: server.org.adminId, created_time: 1 })
+    expect(site.id).not.toBe(server.org.orgId)
+    expect(site.org_id).toBe(server.org.orgId)
+    expect(site.created_time).toBeGreaterThan(1)
+  })
+
+  it('pages with headers, by name', async () => {
+    const other = await server.addOrg('Pages')
+    for (const name of ['c', 'a', 'b'])
+      await server.call('POST', `/orgs/${other.orgId}/sites`, { as: other, body: { name } })
+    const page = await server.call('GET', `/orgs/${other.orgId}/sites?limit=2&page=2`, { as: other })
+    expect(page.body.map(({ name }: { name: string }) => name)).toEqual(['c'])
+    expect(Object.fromEntries(page.headers)).toMatchObject({
+      'x-page-total': '3',
+      'x-page-limit': '2',
+      'x-page-page': '2',
+    })
+    const past = await server.call('GET', `/orgs/${other.orgId}/sites?limit=2&page=9`, { as: other })
+    expect(past.body).toEqual([])
+    expect(past.headers.get('x-page-total')).toBe('3')
+    const unset = await server.call('GET', `/orgs/${other.orgId}/sites?limit=0&page=`, { as: other })
+    expect(unset.headers.get('x-page-limit')).toBe('100')
+  })
+
+  it('records before and after in the audit log, with who and from where', async () => {
+    const site = await createSite({ name: 'Audited' })
+    await server.call('PUT', `/sites/${site.id}`, { body: { notes: 'new' }, headers: { 'user-agent': 'test/1' } })
+    expect(await lastLog()).toMatchObject({
+      message: 'Update Site "Audited"',
+      site_id: site.id,
+      admin_id: server.org.adminId,
+      admin_name: server.org.email,
+      src_ip: '127.0.0.1',
+      user_agent: 'test/1',
+      before: { name: 'Audited' },
+      after: { name: 'Audited', notes: 'new' },
+    })
+  })
+})
+
+describe('audit log', () => {
+  it('filters, sorts, and names the next page', async () => {
+    const path = `/orgs/${server.org.orgId}/logs`
+    const all = await server.call('GET', `${path}?duration=1h&sort=timestamp&limit=2`)
+    expect(all.body.total).toBeGreaterThan(2)
+    expect(all.body.next).toContain('page=2')
+    const times = all.body.results.map(({ timestamp }: { timestamp: number }) => timestamp)
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+    const some = await server.call('GET', `${path}?message=update%20SITE`)
+    expect(some.body.results.every(({ message }: { message: string }) => message.startsWith('Update Site'))).toBe(true)
+    expect((await server.call('GET', `${path}?message=%25`)).body.total).toBe(0)
+    expect((await server.call('GET', `${path}?end=-1h`)).body.total).toBe(0)
+  })
+
+  it.each(['start=soon', 'duration=1y', 'end=99999999999999', 'sort=message', 'site_id=x'])(
+    'refuses %s',
+    async (query) => {
+      const { status, body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?${query}`)
+      expect(status).toBe(400)
+      expect(body.detail).toContain(query.split('=')[0])
+    },
+  )
+})
