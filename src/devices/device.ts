@@ -33,6 +33,8 @@ export interface DeviceFacts {
   readonly firmware: string
   readonly model: string
   readonly type: DeviceType
+  /** The number on its label, where it knows it. */
+  readonly serial?: string
   /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
   readonly capabilities: Readonly<Record<string, unknown>>
   readonly members: readonly VcMember[] | null

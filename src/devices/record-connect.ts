@@ -25,13 +25,17 @@ import {
  * @param openings Distinct devices, any order.
  * @returns One session a device, any order.
  */
-export async function recordConnects(ctx: Context, nodeId: string, openings: readonly SessionOpening[]): Promise<OpenedSession[]> {
+export async function recordConnects(
+  ctx: Context,
+  nodeId: string,
+  openings: readonly SessionOpening[],
+): Promise<OpenedSession[]> {
   const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const opened = await openSessions(tx, nodeId, ordered, at)
-    await loseCommands(tx, opened.map(({ deviceId, epoch }) => ({ deviceId, beforeEpoch: epoch })), at)
+    const opened = await openSessions(tx, nodeId, { openings: ordered, at })
+    await loseCommands(tx, opened, at)
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
     const sessions = ordered.flatMap(({ mac, facts }) => {
       const epoch = epochs.get(deviceIdOf(mac))
@@ -52,16 +56,27 @@ export interface Connection {
 
 /** Brings the status of the claimed ones among the devices up to date and tells of it; the others are held. */
 export async function applyConnections(tx: Tx, connections: readonly Connection[], at: Date): Promise<void> {
-  const known = await lockClaimedStatuses(tx, connections.map(({ deviceId }) => deviceId))
+  const known = await lockClaimedStatuses(
+    tx,
+    connections.map(({ deviceId }) => deviceId),
+  )
   if (known.length === 0) return
   const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
   const changes = known.flatMap((status) => {
     const connection = byDevice.get(status.deviceId)
     return connection === undefined ? [] : [changeOf(status, connection, at)]
   })
-  await saveConnectedStatuses(tx, changes.map(({ status }) => status))
+  await saveConnectedStatuses(
+    tx,
+    changes.map(({ status }) => status),
+  )
   for (const [orgId, some] of groupByOrg(changes)) {
-    await appendDeviceEvents(tx, systemScope('gateway', orgId), some.flatMap(({ happenings }) => happenings), at)
+    await appendDeviceEvents(
+      tx,
+      systemScope('gateway', orgId),
+      some.flatMap(({ happenings }) => happenings),
+      at,
+    )
   }
   wakeAfterCommit(tx, 'commands')
   wakeAfterCommit(tx, 'rollouts')

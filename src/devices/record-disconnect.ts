@@ -17,13 +17,13 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   await inTx(ctx, async (tx) => {
     // Sessions before commands, as when a device connects: one order of locks, hence no deadlock.
     const closed = await closeSessions(tx, ordered)
-    await loseCommands(tx, ordered.map(({ deviceId, epoch }) => ({ deviceId, beforeEpoch: epochAfter(epoch) })), at)
-    await applyDisconnections(tx, closed.map(({ deviceId }) => deviceId), at)
+    await loseCommands(tx, ordered, at)
+    await applyDisconnections(
+      tx,
+      closed.map(({ deviceId }) => deviceId),
+      at,
+    )
   })
-}
-
-function epochAfter(epoch: string): string {
-  return String(BigInt(epoch) + 1n)
 }
 
 /** Marks the claimed ones among the devices as down and tells of those that were up. */
@@ -31,7 +31,11 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
   const known = await lockClaimedStatuses(tx, deviceIds)
   const down = known.filter(({ connected }) => connected)
   if (down.length === 0) return
-  await saveDisconnected(tx, down.map(({ deviceId }) => deviceId), at)
+  await saveDisconnected(
+    tx,
+    down.map(({ deviceId }) => deviceId),
+    at,
+  )
   for (const [orgId, some] of groupByOrg(down)) {
     const happenings = some.map((status) => ({ device: eventDevice(status), what: 'DISCONNECTED' as const }))
     await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)

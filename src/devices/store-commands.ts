@@ -9,8 +9,14 @@ import type { CommandOrder, CommandOutcome, NewCommand } from './command.ts'
 export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
   const rows = commands.map((command) => ({
-    id: command.id, device_id: command.deviceId, job_id: command.jobId, kind: command.kind,
-    attempt: command.attempt, params: command.params, created_at: command.createdAt, expires_at: command.expiresAt,
+    id: command.id,
+    device_id: command.deviceId,
+    job_id: command.jobId,
+    kind: command.kind,
+    attempt: command.attempt,
+    params: command.params,
+    created_at: command.createdAt,
+    expires_at: command.expiresAt,
   }))
   await sql`
     insert into device_command (org_id, id, device_id, job_id, kind, attempt, params, created_at, expires_at)
@@ -31,13 +37,18 @@ export type CommandToSend = CommandOrder & {
   readonly epoch: string
   readonly mac: string
   readonly type: DeviceType
+  readonly capabilities: Readonly<Record<string, unknown>>
 }
 
 /**
  * Marks as sent, and returns, the oldest queued command of each device that has a session on the node
  * and nothing in flight. The caller writes to the sockets once this has committed.
  */
-export async function claimQueuedCommands(tx: Tx, nodeId: string, at: Date, limit: number): Promise<CommandToSend[]> {
+export async function claimQueuedCommands(
+  tx: Tx,
+  nodeId: string,
+  { at, limit }: { at: Date; limit: number },
+): Promise<CommandToSend[]> {
   const claimed = await sql<CommandToSend>`
     with next as (
       select distinct on (command.device_id) command.org_id, command.id, session.epoch
@@ -51,11 +62,12 @@ export async function claimQueuedCommands(tx: Tx, nodeId: string, at: Date, limi
       limit ${limit}
     )
     update device_command command set state = 'sent', epoch = next.epoch, sent_at = ${at}
-    from next, device
+    from next, device, device_status status
     where command.org_id = next.org_id and command.id = next.id and command.state = 'queued'
       and device.org_id = command.org_id and device.id = command.device_id
+      and status.org_id = command.org_id and status.device_id = command.device_id
     returning command.org_id, command.id, command.device_id, command.epoch, command.kind, command.params,
-      device.mac, device.type
+      device.mac, device.type, status.capabilities
   `.execute(tx)
   return claimed.rows
 }
@@ -80,7 +92,11 @@ export interface FinishedCommand {
 /** Writes outcomes. One of another epoch, or of a command that has ended already, is stale and writes nothing. */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
   const rows = finished.map(({ orgId, id, epoch, outcome: { kind, ...outcome } }) => ({
-    org_id: orgId, id, epoch, state: kind, outcome,
+    org_id: orgId,
+    id,
+    epoch,
+    state: kind,
+    outcome,
   }))
   const ended = await sql<EndedCommand>`
     update device_command command set state = ended.state, outcome = ended.outcome, finished_at = ${at}
@@ -93,14 +109,21 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
   wakeJobs(tx, ended.rows)
 }
 
-/** What was in flight on sessions older than the given ones may have run: nobody will hear its reply any more. */
-export async function loseCommands(tx: Tx, sessions: readonly { deviceId: string; beforeEpoch: string }[], at: Date): Promise<void> {
-  const rows = sessions.map(({ deviceId, beforeEpoch }) => ({ device_id: deviceId, before_epoch: beforeEpoch }))
+/**
+ * What was in flight on the sessions, and on older ones of their devices, may have run: nobody will
+ * hear its reply any more. A session that has just been opened has nothing in flight yet.
+ */
+export async function loseCommands(
+  tx: Tx,
+  sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
+  at: Date,
+): Promise<void> {
+  const rows = sessions.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const ended = await sql<EndedCommand>`
     update device_command command
     set state = 'unknown', outcome = '{"why": "connection_lost"}', finished_at = ${at}
-    from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, before_epoch bigint)
-    where command.device_id = session.device_id and command.epoch < session.before_epoch and command.state = 'sent'
+    from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
+    where command.device_id = session.device_id and command.epoch <= session.epoch and command.state = 'sent'
     returning command.job_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
@@ -113,6 +136,18 @@ export async function expireCommands(tx: Tx, at: Date): Promise<void> {
     .set({ state: 'expired', finishedAt: at })
     .where('state', '=', 'queued')
     .where('expiresAt', '<=', at)
+    .returning('jobId')
+    .execute()
+  wakeJobs(tx, ended)
+}
+
+/** Ends what has been in flight since before `sentBefore`: longer than any command takes, so nobody waits for it. */
+export async function timeOutCommands(tx: Tx, sentBefore: Date, at: Date): Promise<void> {
+  const ended = await tx
+    .updateTable('deviceCommand')
+    .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
+    .where('state', '=', 'sent')
+    .where('sentAt', '<', sentBefore)
     .returning('jobId')
     .execute()
   wakeJobs(tx, ended)

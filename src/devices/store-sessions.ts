@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceType, FwUpdate } from '../platform/schema/devices.ts'
 import { type DeviceFacts, deviceIdOf, newClaimCode } from './device.ts'
 
@@ -17,13 +17,19 @@ export interface SessionOpening {
  */
 export async function registerDevices(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<void> {
   const rows = openings.map(({ mac, facts }) => ({
-    id: deviceIdOf(mac), mac, model: facts.model, type: facts.type, firmware: facts.firmware, claim_code: newClaimCode(),
+    id: deviceIdOf(mac),
+    mac,
+    serial: facts.serial ?? mac,
+    model: facts.model,
+    type: facts.type,
+    firmware: facts.firmware,
+    claim_code: newClaimCode(),
   }))
   await sql`
     insert into device_registry (id, mac, serial, model, type, claim_code, firmware, created_at, last_seen_at)
-    select id, mac, mac, model, type, claim_code, firmware, ${at}::timestamptz, ${at}::timestamptz
+    select id, mac, serial, model, type, claim_code, firmware, ${at}::timestamptz, ${at}::timestamptz
     from jsonb_to_recordset(${json(rows)}::jsonb)
-      as new (id uuid, mac text, model text, type text, firmware text, claim_code text)
+      as new (id uuid, mac text, serial text, model text, type text, firmware text, claim_code text)
     on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at
   `.execute(tx)
 }
@@ -35,7 +41,11 @@ export interface OpenedSession {
 }
 
 /** Compare-and-set: the newest connection of a device owns its session. */
-export async function openSessions(tx: Tx, nodeId: string, openings: readonly SessionOpening[], at: Date): Promise<OpenedSession[]> {
+export async function openSessions(
+  tx: Tx,
+  nodeId: string,
+  { openings, at }: { openings: readonly SessionOpening[]; at: Date },
+): Promise<OpenedSession[]> {
   const rows = openings.map(({ mac, facts }) => ({ device_id: deviceIdOf(mac), facts }))
   const opened = await sql<OpenedSession>`
     insert into device_session (device_id, node_id, epoch, connected, connected_at, facts)
@@ -58,6 +68,8 @@ export interface ClaimedStatus {
   readonly siteId: string | null
   readonly siteName: string | null
   readonly connected: boolean
+  readonly epoch: string
+  readonly load: Readonly<Record<string, unknown>> | null
   readonly connectedAt: Date | null
   readonly firmware: string | null
   readonly bootCount: number
@@ -79,9 +91,21 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
     )
     .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
     .select([
-      'status.orgId', 'status.deviceId', 'device.mac', 'device.type', 'device.name', 'device.siteId',
-      'site.name as siteName', 'status.connected', 'status.connectedAt', 'status.firmware', 'status.bootCount',
-      'status.bootedAt', 'status.fwupdate',
+      'status.orgId',
+      'status.deviceId',
+      'device.mac',
+      'device.type',
+      'device.name',
+      'device.siteId',
+      'site.name as siteName',
+      'status.connected',
+      'status.connectedAt',
+      'status.firmware',
+      'status.bootCount',
+      'status.bootedAt',
+      'status.fwupdate',
+      'status.epoch',
+      'status.load',
     ])
     .where('device.id', '=', anyOf(deviceIds))
     .orderBy('device.id')
@@ -105,9 +129,18 @@ export interface ConnectedStatus {
 
 export async function saveConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
   const rows = statuses.map(({ facts, ...status }) => ({
-    org_id: status.orgId, device_id: status.deviceId, epoch: status.epoch, connected_at: status.connectedAt,
-    boot_count: status.bootCount, booted_at: status.bootedAt, fwupdate: status.fwupdate, booted: status.booted,
-    firmware: facts.firmware, ext_ip: facts.ext_ip, capabilities: facts.capabilities, members: facts.members,
+    org_id: status.orgId,
+    device_id: status.deviceId,
+    epoch: status.epoch,
+    connected_at: status.connectedAt,
+    boot_count: status.bootCount,
+    booted_at: status.bootedAt,
+    fwupdate: status.fwupdate,
+    booted: status.booted,
+    firmware: facts.firmware,
+    ext_ip: facts.ext_ip,
+    capabilities: facts.capabilities,
+    members: facts.members,
   }))
   await sql`
     update device_status status set connected = true, epoch = new.epoch, connected_at = new.connected_at,
@@ -136,7 +169,7 @@ export async function listOpenSessions(
     .where('session.connected', '=', true)
     .execute()
   // The document is written by openSessions alone, from this type.
-  return rows.map((row) => ({ ...row, facts: row.facts as unknown as DeviceFacts }))
+  return rows.map(({ facts, ...row }) => Object.assign(row, { facts: facts as unknown as DeviceFacts }))
 }
 
 export interface SessionKey {
@@ -157,14 +190,14 @@ export async function closeSessions(tx: Tx, keys: readonly SessionKey[]): Promis
 }
 
 /** Those of the sessions that a newer connection of the device, perhaps on another node, has taken over. */
-export async function findSuperseded(tx: Tx, keys: readonly SessionKey[]): Promise<SessionKey[]> {
+export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]): Promise<SessionKey[]> {
   const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const found = await sql<SessionKey>`
     select mine.device_id, mine.epoch
     from jsonb_to_recordset(${json(rows)}::jsonb) as mine (device_id uuid, epoch bigint)
     join device_session session on session.device_id = mine.device_id
     where session.epoch <> mine.epoch or not session.connected
-  `.execute(tx)
+  `.execute(reader)
   return found.rows
 }
 

@@ -8,7 +8,11 @@ import { listOpenSessions, lockClaimedStatuses } from './store-sessions.ts'
  * unclaimed, if it has one. Call it when the `device` rows are there and while the registry rows of
  * the devices are locked (`for update`), in the claim's own transaction.
  */
-export async function takeOverSessions(tx: Tx, scope: OrgScope, { deviceIds, at }: { deviceIds: readonly string[]; at: Date }): Promise<void> {
+export async function takeOverSessions(
+  tx: Tx,
+  scope: OrgScope,
+  { deviceIds, at }: { deviceIds: readonly string[]; at: Date },
+): Promise<void> {
   await lockClaimedStatuses(tx, deviceIds)
   await applyConnections(tx, await listOpenSessions(tx, scope, deviceIds), at)
 }

@@ -75,7 +75,9 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
  * @throws AppError `unavailable` when either file is missing.
  */
 export async function openDeviceCa(folder: string): Promise<DeviceCa> {
-  const [certificatePem, keyPem] = await Promise.all(['ca.pem', 'ca.key'].map((name) => readIfThere(join(folder, name))))
+  const [certificatePem, keyPem] = await Promise.all(
+    ['ca.pem', 'ca.key'].map((name) => readIfThere(join(folder, name))),
+  )
   if (certificatePem && keyPem) return openCa({ certificatePem, keyPem })
   throw new AppError('unavailable', `device CA: ${folder} does not hold both ca.pem and ca.key`)
 }

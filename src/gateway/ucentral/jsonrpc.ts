@@ -58,8 +58,7 @@ function parseObject(text: string): Params | null {
 }
 
 const suspect = /\\u(?:0000|[dD][89a-fA-F])/
-const escapes =
-  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)/gs
+const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)/gs
 const unstorable = /^\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})$/
 
 /** Replaces escaped NULs and lone surrogates, which are legal JSON but which PostgreSQL refuses to store. */

@@ -14,7 +14,7 @@ const ShortText = Type.String({ maxLength: 256 })
 /** A member of a Virtual Chassis. Stock devices have none. */
 export const Member = Type.Object({
   member: Type.Integer({ minimum: 0, maximum: 9 }),
-  mac: Serial,
+  mac: Type.String({ pattern: '^[0-9a-f]{12}$' }),
   serial: ShortText,
   model: ShortText,
   firmware: ShortText,
@@ -33,6 +33,8 @@ export const Capabilities = Type.Object({
   compatible: Type.String({ minLength: 1, maxLength: 256 }),
   /** The name on the box. */
   model: Type.Optional(ShortText),
+  /** The number on the label, where the firmware knows it; stock firmwares go by the MAC. */
+  serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   /** Absent in old access point firmwares. */
   platform: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('switch')])),
   'x-signalbox': Type.Optional(Extension),
@@ -55,12 +57,9 @@ export const State = Type.Object({
     unit: Type.Optional(
       Type.Object({
         uptime: Type.Optional(Type.Number({ minimum: 0 })),
-        /** Load averages over 1, 5 and 15 minutes. */
-        load: Type.Optional(Type.Array(Type.Number(), { maxItems: 3 })),
-        cpu_load: Type.Optional(Type.Array(Type.Number(), { maxItems: 64 })),
-        memory: Type.Optional(
-          Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) }),
-        ),
+        /** Percent: of all processors, then of each. */
+        cpu_load: Type.Optional(Type.Array(Type.Number(), { maxItems: 257 })),
+        memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
       }),
     ),
   }),
@@ -81,10 +80,7 @@ export type Log = Static<typeof Log>
 export const DeviceEvent = Type.Object({
   serial: Serial,
   data: Type.Object({
-    event: Type.Tuple([
-      Type.Number(),
-      Type.Object({ type: ShortText, payload: Type.Optional(Type.Unknown()) }),
-    ]),
+    event: Type.Tuple([Type.Number(), Type.Object({ type: ShortText, payload: Type.Optional(Type.Unknown()) })]),
   }),
 })
 export type DeviceEvent = Static<typeof DeviceEvent>
@@ -92,7 +88,11 @@ export type DeviceEvent = Static<typeof DeviceEvent>
 /** Payload of a switch's `firmware_upgrade_status` event. */
 export const UpgradeStatus = Type.Object({
   operation: Type.Union([
-    Type.Literal('idle'), Type.Literal('download'), Type.Literal('install'), Type.Literal('fail'), Type.Literal('success'),
+    Type.Literal('idle'),
+    Type.Literal('download'),
+    Type.Literal('install'),
+    Type.Literal('fail'),
+    Type.Literal('success'),
   ]),
   percentage: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
 })

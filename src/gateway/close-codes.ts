@@ -1,0 +1,7 @@
+/** WebSocket close codes that the gateway uses. Source: RFC 6455, 7.4; those from 4000 on are ours. */
+export const closeCodes = {
+  policy: 1008,
+  restart: 1012,
+  tryAgain: 1013,
+  replaced: 4409,
+} as const

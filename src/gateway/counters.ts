@@ -1,0 +1,25 @@
+import { type Counters, createCounters } from '../platform/metrics.ts'
+
+const names = [
+  'sessions',
+  'refused_busy',
+  'refused_tls',
+  'refused_identity',
+  'refused_request',
+  'malformed_frame',
+  'unknown_method',
+  'invalid_message',
+  'unknown_reply',
+  'wrong_serial',
+  'not_connected',
+  'repeated_connect',
+  'message_failed',
+  'lost_lease',
+] as const
+
+/** What the gateway counts: sessions that were opened, and everything that it drops or refuses. */
+export type GatewayCounters = Counters<(typeof names)[number]>
+
+export function createGatewayCounters(): GatewayCounters {
+  return createCounters(names)
+}

@@ -1,0 +1,140 @@
+import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/record-commands.ts'
+import type { CommandOutcome } from '../devices/command.ts'
+import type { SessionReport } from '../devices/record-report.ts'
+import type { CommandToSend, FinishedCommand } from '../devices/store-commands.ts'
+import { firmwareDownloadUrl } from '../firmware/download-url.ts'
+import { addMs } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply } from './drivers/driver.ts'
+import { createJournal } from './journal.ts'
+import type { SessionRegistry } from './session-registry.ts'
+import type { Session } from './ucentral/session.ts'
+
+/** A download address outlives the longest wait for its command. */
+const URL_LIFE_MS = 1_900_000
+
+export interface DispatcherOptions {
+  readonly nodeId: string
+  readonly driver: Driver
+  readonly sessions: SessionRegistry
+  readonly report: (report: SessionReport) => void
+  /** Commands that one transaction claims. */
+  readonly batchSize: number
+}
+
+/** Carries queued commands to the devices that are connected here, and what became of them back to their rows. */
+export interface Dispatcher {
+  /** There may be something to send. */
+  kick(): void
+  /** Ends the waits that are over and writes what could not be written before. */
+  tick(): Promise<void>
+  /** False when the device was asked nothing by that id. */
+  onReply(session: Session, id: number, reply: Reply): boolean
+  onEvent(session: Session, event: DeviceEvent): void
+  /** Its command's end is recorded with the end of the session. */
+  onClosed(session: Session): void
+  /** Sends nothing more; resolves when what was under way is written. */
+  stop(): Promise<void>
+}
+
+interface InFlight {
+  readonly command: CommandToSend
+  readonly order: DriverCommand
+  readonly session: Session
+  readonly callId: number
+  readonly deadlineMs: number
+}
+
+export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
+  const { nodeId, driver, sessions, report, batchSize } = options
+  /** By device: there is one command in flight a device. */
+  const inFlight = new Map<string, InFlight>()
+  const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
+  const unsent = createJournal<CommandToSend>((items) => recordCommandsUnsent(ctx, items), ctx.log)
+  let wanted = false
+  let running: Promise<void> | null = null
+  let stopped = false
+
+  function end(command: CommandToSend, outcome: CommandOutcome): void {
+    inFlight.delete(command.deviceId)
+    if (command.kind === 'upgrade' && outcome.kind === 'rejected') report(progressOf(command, 'fail'))
+    outcomes.add({ orgId: command.orgId, id: command.id, epoch: command.epoch, outcome })
+  }
+
+  function send(command: CommandToSend): void {
+    const session = sessions.find(command.deviceId)
+    if (session?.epoch !== command.epoch) return unsent.add(command)
+    const order = orderOf(ctx, command)
+    const encoded = driver.encode(command, order)
+    if (encoded.kind === 'rejected') return end(command, encoded)
+    const callId = session.send(encoded.call)
+    if (callId === null) return unsent.add(command)
+    const deadlineMs = ctx.clock.now().getTime() + encoded.timeoutMs
+    inFlight.set(command.deviceId, { command, order, session, callId, deadlineMs })
+    if (command.kind === 'upgrade') report(progressOf(command, 'download'))
+  }
+
+  async function drain(): Promise<void> {
+    try {
+      while (wanted) {
+        wanted = false
+        const commands = await recordCommandsSent(ctx, nodeId, batchSize)
+        for (const command of commands) send(command)
+        if (commands.length === batchSize) wanted = !stopped
+      }
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'could not claim commands; trying again')
+    } finally {
+      running = null
+    }
+  }
+
+  function settle(entry: InFlight, outcome: Outcome | null): void {
+    if (outcome !== null && outcome.kind !== 'accepted') end(entry.command, outcome)
+  }
+
+  return {
+    kick() {
+      if (stopped) return
+      wanted = true
+      running ??= drain()
+    },
+    async tick() {
+      const now = ctx.clock.now().getTime()
+      for (const { command, deadlineMs } of inFlight.values()) {
+        if (now >= deadlineMs) end(command, { kind: 'unknown', why: 'timeout' })
+      }
+      await Promise.all([outcomes.flush(), unsent.flush()])
+    },
+    onReply(session, id, reply) {
+      const entry = inFlight.get(session.deviceId)
+      if (entry?.session !== session || entry.callId !== id) return false
+      settle(entry, driver.decodeReply(entry.command, entry.order, reply))
+      return true
+    },
+    onEvent(session, event) {
+      const entry = inFlight.get(session.deviceId)
+      if (entry?.session === session) settle(entry, driver.decodeEvent(entry.command, entry.order, event))
+    },
+    onClosed(session) {
+      if (inFlight.get(session.deviceId)?.session === session) inFlight.delete(session.deviceId)
+    },
+    async stop() {
+      stopped = true
+      wanted = false
+      await running
+      await Promise.all([outcomes.flush(), unsent.flush()])
+    },
+  }
+}
+
+/** For a device that does not tell its progress, or not yet. */
+function progressOf({ deviceId, epoch }: CommandToSend, operation: 'download' | 'fail'): SessionReport {
+  return { deviceId, epoch, load: {}, uptimeS: null, firmware: { operation, percent: 0 } }
+}
+
+function orderOf(ctx: Context, command: CommandToSend): DriverCommand {
+  if (command.kind === 'restart') return { kind: 'restart', ...command.params }
+  const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
+  return { kind: 'upgrade', uri: firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS)) }
+}

@@ -1,0 +1,81 @@
+import { supportsRestart } from '../../devices/capabilities.ts'
+import { isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
+import type {
+  CallToSend,
+  DeviceEvent,
+  Driver,
+  DriverCommand,
+  DriverDevice,
+  Outcome,
+  Rejection,
+  Reply,
+} from './driver.ts'
+
+/** Devices ignore other times when they reboot; 0 asks them to act at once. */
+const NOW = 0
+
+const REBOOT_TIMEOUT_MS = 30_000
+/** An access point downloads and validates before it replies. */
+const AP_UPGRADE_TIMEOUT_MS = 660_000
+/** A switch replies at once and ends with an event, after it has installed the image too. */
+const SWITCH_UPGRADE_TIMEOUT_MS = 1_800_000
+
+/** JSON-RPC's errors that say that a call was never executed: no such method, bad request, bad params, no JSON. */
+const neverExecuted: ReadonlySet<number> = new Set([-32601, -32600, -32602, -32700])
+
+/** The address lands in a shell string of the device. */
+// oxlint-disable-next-line no-control-regex
+const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
+
+const MAX_TEXT = 500
+
+/** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
+export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
+
+function encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection {
+  const serial = device.mac
+  switch (command.kind) {
+    case 'restart': {
+      const { kind: _, ...part } = command
+      const why = supportsRestart(device.capabilities, part)
+      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why }
+      const call =
+        Object.keys(part).length === 0
+          ? { method: 'reboot', params: { serial, when: NOW } }
+          : { method: 'x-signalbox.reboot', params: { serial, ...part } }
+      return { kind: 'call', call, timeoutMs: REBOOT_TIMEOUT_MS }
+    }
+    case 'upgrade': {
+      const { uri } = command
+      if (unsafeUri.test(uri))
+        return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell' }
+      const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
+      return { kind: 'call', call: { method: 'upgrade', params: { serial, when: NOW, uri } }, timeoutMs }
+    }
+  }
+}
+
+function decodeReply(device: DriverDevice, command: DriverCommand, { result, error }: Reply): Outcome | null {
+  if (isRpcError(error)) {
+    return neverExecuted.has(error.code) ? rejected(error.code, error.message) : null
+  }
+  if (!isResult(result)) return null
+  const { error: code, text = '' } = result.status
+  if (code !== 0) return rejected(code, text)
+  if (command.kind === 'upgrade' && device.type === 'switch') return { kind: 'accepted' }
+  return { kind: 'done', text: text.slice(0, MAX_TEXT) }
+}
+
+/** Events carry no command id, but there is at most one command in flight a device. */
+function decodeEvent(device: DriverDevice, command: DriverCommand, { type, payload }: DeviceEvent): Outcome | null {
+  if (command.kind !== 'upgrade' || device.type !== 'switch') return null
+  if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null
+  if (payload.operation === 'success') return { kind: 'done', text: null }
+  return payload.operation === 'fail'
+    ? { kind: 'rejected', code: 'install_failed', text: 'the device could not install it' }
+    : null
+}
+
+function rejected(code: number, text: string): Rejection {
+  return { kind: 'rejected', code: String(code), text: text.slice(0, MAX_TEXT) }
+}

@@ -1,0 +1,27 @@
+import type { AdmissionLimits } from './admission.ts'
+
+export interface Limits {
+  readonly admission: AdmissionLimits
+  /** How often sessions are looked after and queued commands looked for. */
+  readonly tickMs: number
+  /** How often the database is looked after: leases, lost devices, expired commands. */
+  readonly sweepMs: number
+  /** From the socket to the `connect` message. */
+  readonly helloMs: number
+  readonly pingMs: number
+  /** Without any sign of life. */
+  readonly deadMs: number
+  /** Connections, reports or commands that one transaction takes. */
+  readonly batchSize: number
+}
+
+export const defaultLimits: Limits = {
+  admission: { perSecond: 300, burst: 600, handshakes: 200 },
+  tickMs: 1000,
+  sweepMs: 5000,
+  helloMs: 30_000,
+  // Access points hang up after 70 s without a sign of ours.
+  pingMs: 50_000,
+  deadMs: 150_000,
+  batchSize: 200,
+}

@@ -1,0 +1,61 @@
+import { recordNodeAlive, recordNodeStarted, sweepDeadNodes, sweepLostDevices } from '../devices/record-node.ts'
+import { sweepCommands } from '../devices/record-commands.ts'
+import { findSuperseded } from '../devices/store-sessions.ts'
+import type { Context } from '../platform/context.ts'
+import { closeCodes } from './close-codes.ts'
+import type { GatewayCounters } from './counters.ts'
+import type { Limits } from './limits.ts'
+import type { SessionRegistry } from './session-registry.ts'
+import type { Session } from './ucentral/session.ts'
+
+/** Pings sessions, and ends those that are dead or never said hello. */
+export function watchSessions(sessions: Iterable<Session>, nowMs: number, { helloMs, pingMs, deadMs }: Limits): void {
+  for (const session of sessions) {
+    if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
+      session.close(closeCodes.policy, 'no connect message')
+    else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
+    else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
+  }
+}
+
+export interface SweepOptions {
+  readonly nodeId: string
+  readonly sessions: SessionRegistry
+  readonly counters: GatewayCounters
+}
+
+/** The gateway's regular work on the database. Each step stands for itself: one that fails is tried again next time. */
+export async function sweepDatabase(ctx: Context, options: SweepOptions): Promise<void> {
+  const steps = {
+    lease: () => keepLease(ctx, options),
+    superseded: () => closeSuperseded(ctx, options),
+    nodes: () => sweepDeadNodes(ctx),
+    lost: () => sweepLostDevices(ctx),
+    commands: () => sweepCommands(ctx),
+  }
+  for (const [step, run] of Object.entries(steps)) {
+    try {
+      await run()
+    } catch (error) {
+      ctx.log.warn({ err: error, step }, 'a sweep of the gateway failed; trying again')
+    }
+  }
+}
+
+/** A node that was taken for dead has lost its sessions: their devices must connect again. */
+async function keepLease(ctx: Context, { nodeId, sessions, counters }: SweepOptions): Promise<void> {
+  if (await recordNodeAlive(ctx, nodeId)) return
+  counters.add('lost_lease')
+  ctx.log.error({ nodeId }, 'the gateway was taken for dead; devices must connect again')
+  await recordNodeStarted(ctx, nodeId)
+  for (const session of sessions.all()) session.close(closeCodes.tryAgain, 'try again later')
+}
+
+/** Devices that have connected to another node since; their old sockets may take minutes to notice. */
+async function closeSuperseded(ctx: Context, { sessions }: SweepOptions): Promise<void> {
+  const keys = [...sessions.all()].map(({ deviceId, epoch }) => ({ deviceId, epoch }))
+  for (const { deviceId, epoch } of await findSuperseded(ctx.db, keys)) {
+    const session = sessions.find(deviceId)
+    if (session?.epoch === epoch) session.close(closeCodes.replaced, 'a newer connection of the device is open')
+  }
+}

@@ -1,0 +1,13 @@
+import type { Healthcheck } from '../messages.ts'
+import type { Session } from '../session.ts'
+import type { HandlerHost } from './handler.ts'
+
+export function onHealthcheck(host: HandlerHost, session: Session, { sanity }: Healthcheck): void {
+  host.report({
+    deviceId: session.deviceId,
+    epoch: session.epoch,
+    load: { sanity_percent: sanity },
+    uptimeS: null,
+    firmware: null,
+  })
+}

@@ -1,0 +1,42 @@
+import { type DeviceMethod, isDeviceMessage } from '../messages.ts'
+import type { Session } from '../session.ts'
+import { onConnect } from './connect.ts'
+import { onEvent } from './event.ts'
+import type { Handler, HandlerHost } from './handler.ts'
+import { onHealthcheck } from './healthcheck.ts'
+import { onLog } from './log.ts'
+import { onRecovery } from './recovery.ts'
+import { onSignOfLife } from './sign-of-life.ts'
+import { onState } from './state.ts'
+
+const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
+  connect: onConnect,
+  state: onState,
+  healthcheck: onHealthcheck,
+  log: onLog,
+  event: onEvent,
+  recovery: onRecovery,
+  ping: onSignOfLife,
+  alarm: onSignOfLife,
+  telemetry: onSignOfLife,
+  deviceupdate: onSignOfLife,
+  cfgpending: onSignOfLife,
+  crashlog: onSignOfLife,
+  rebootLog: onSignOfLife,
+}
+
+export interface Incoming<M extends DeviceMethod> {
+  readonly method: M
+  readonly params: unknown
+}
+
+/** False when the params are not of the method's shape: nothing was done. */
+export async function handleMessage<M extends DeviceMethod>(
+  host: HandlerHost,
+  session: Session,
+  { method, params }: Incoming<M>,
+): Promise<boolean> {
+  if (!isDeviceMessage(method, params)) return false
+  await handlers[method](host, session, params)
+  return true
+}

@@ -1,0 +1,61 @@
+import { closeCodes } from '../close-codes.ts'
+import type { GatewayCounters } from '../counters.ts'
+import type { HandlerHost } from './handlers/handler.ts'
+import { handleMessage } from './handlers/index.ts'
+import { isDeviceMethod } from './messages.ts'
+import type { DeviceCall, Session } from './session.ts'
+
+export interface ReceiveHost extends HandlerHost {
+  readonly counters: GatewayCounters
+}
+
+type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'
+
+/** What is dropped is counted, and logged once a session: a firmware with a quirk would flood the log. */
+export function dropMessage(
+  { ctx, counters }: ReceiveHost,
+  session: Session,
+  { what, detail }: { what: Oddity; detail: string },
+): void {
+  counters.add(what)
+  ctx.log[session.isOdd ? 'debug' : 'warn'](
+    { mac: session.mac, what, detail: detail.slice(0, 200) },
+    'dropped what a device sent',
+  )
+  session.isOdd = true
+}
+
+/** The rules for every message of a device, before its handler sees it. Never rejects. */
+export async function receiveCall(host: ReceiveHost, session: Session, { method, params }: DeviceCall): Promise<void> {
+  if (!isDeviceMethod(method)) return dropMessage(host, session, { what: 'unknown_method', detail: method })
+  const { serial } = params
+  // The certificate says who it is; a device that claims to be another one is not served at all.
+  if (typeof serial === 'string' && serial.toLowerCase() !== session.mac) {
+    return expel(host, session, { what: 'wrong_serial', reason: 'serial differs from certificate' })
+  }
+  if (!session.isConnected && method !== 'connect') {
+    return expel(host, session, { what: 'not_connected', reason: 'connect must come first' })
+  }
+  if (session.isConnected && method === 'connect') {
+    return dropMessage(host, session, { what: 'repeated_connect', detail: '' })
+  }
+  try {
+    if (await handleMessage(host, session, { method, params })) return
+    dropMessage(host, session, { what: 'invalid_message', detail: method })
+    if (method === 'connect') session.close(closeCodes.policy, 'connect can not be understood')
+  } catch (error) {
+    host.counters.add('message_failed')
+    host.ctx.log.error({ err: error, mac: session.mac, method }, 'a message could not be handled')
+    if (method === 'connect') session.close(closeCodes.tryAgain, 'try again later')
+  }
+}
+
+function expel(
+  { ctx, counters }: ReceiveHost,
+  session: Session,
+  { what, reason }: { what: 'wrong_serial' | 'not_connected'; reason: string },
+): void {
+  counters.add(what)
+  ctx.log.warn({ mac: session.mac, address: session.address, what }, 'closed a session')
+  session.close(closeCodes.policy, reason)
+}

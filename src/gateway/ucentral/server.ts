@@ -1,0 +1,159 @@
+import { constants } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type Server as HttpsServer, createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
+import { parseMac } from '../../devices/device.ts'
+import type { Admission } from '../admission.ts'
+import type { GatewayTls } from '../device-ca.ts'
+
+/** One frame; larger ones close the session. */
+const MAX_FRAME_BYTES = 512 * 1024
+/** For TLS, and then again for the request that follows. */
+const HANDSHAKE_TIMEOUT_MS = 10_000
+/** How long a peer may take to answer our goodbye. */
+const CLOSE_TIMEOUT_MS = 5000
+
+export interface Peer {
+  /** From the client certificate: twelve lower-case hex digits. */
+  readonly mac: string
+  readonly address: string | null
+}
+
+/** Why a connection did not become a session: too many at once, no TLS, a certificate without a MAC, not our request. */
+export type Refusal = 'busy' | 'tls' | 'identity' | 'request'
+
+export interface UcentralServerOptions {
+  readonly host: string
+  /** 0 = any free one. */
+  readonly port: number
+  readonly tls: GatewayTls
+  readonly admission: Admission
+  readonly now: () => number
+  readonly onSession: (socket: WebSocket, peer: Peer) => void
+  readonly onRefused: (why: Refusal, address: string | null) => void
+}
+
+export interface UcentralServer {
+  readonly port: number
+  /** Takes no more connections and drops those that are no sessions yet; resolves when all sockets are closed. */
+  close(): Promise<void>
+}
+
+/** The listener that devices connect to: WebSocket over mutual TLS. */
+export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
+  /** Raw sockets whose handshake is under way, by remote address and port. */
+  const handshakes = new Map<string, Socket>()
+  const leave = (endpoint: string): void => {
+    if (handshakes.delete(endpoint)) options.admission.leave()
+  }
+  const https = createTlsServer(options)
+  https.on('secureConnection', (socket: TLSSocket) => leave(endpointOf(socket)))
+  const listener = createServer((socket) => {
+    if (!options.admission.enter(options.now())) {
+      options.onRefused('busy', addressOf(socket))
+      socket.destroy()
+      return
+    }
+    const endpoint = endpointOf(socket)
+    handshakes.set(endpoint, socket)
+    socket.once('close', () => leave(endpoint))
+    https.emit('connection', socket)
+  })
+  const port = await listen(listener, options)
+  return {
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve())
+        for (const socket of handshakes.values()) socket.destroy()
+        https.closeAllConnections()
+      }),
+  }
+}
+
+/** Never listens itself: it is handed the sockets that were admitted. */
+function createTlsServer(options: UcentralServerOptions): HttpsServer {
+  const https = createHttpsServer({
+    ...options.tls,
+    minVersion: 'TLSv1.2',
+    requestCert: true,
+    rejectUnauthorized: true,
+    // Each connection proves its key anew; tickets would also cost memory on every one.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+    sessionTimeout: 1,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    headersTimeout: HANDSHAKE_TIMEOUT_MS,
+    requestTimeout: HANDSHAKE_TIMEOUT_MS,
+    connectionsCheckingInterval: HANDSHAKE_TIMEOUT_MS,
+    keepAliveTimeout: 1,
+  })
+  // Its type definitions do not know `closeTimeout` yet.
+  const settings: ServerOptions & { closeTimeout: number } = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+  }
+  const sockets = new WebSocketServer(settings)
+  https.on('tlsClientError', (_error, socket) => options.onRefused('tls', addressOf(socket)))
+  https.on('request', (request, response) => {
+    options.onRefused('request', addressOf(request.socket))
+    response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
+  })
+  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options }, { request, socket, head }))
+  return https
+}
+
+interface Upgrade {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+}
+
+function upgrade(
+  { sockets, options }: { sockets: WebSocketServer; options: UcentralServerOptions },
+  { request, socket, head }: Upgrade,
+): void {
+  const address = addressOf(request.socket)
+  // ws takes over the errors of a socket that it accepts; one that we refuse may break off too.
+  const refuse = (status: string, why: Refusal): void => {
+    options.onRefused(why, address)
+    socket.on('error', () => socket.destroy())
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
+  }
+  if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
+  const mac = macOf(request.socket)
+  if (mac === null) return refuse('403 Forbidden', 'identity')
+  sockets.handleUpgrade(request, socket, head, (webSocket) => options.onSession(webSocket, { mac, address }))
+}
+
+/** Only the certificate tells who the peer is; TLS has verified that our CA issued it. */
+function macOf(socket: Socket): string | null {
+  if (!(socket instanceof TLSSocket)) return null
+  // A subject with several names has an array here, whatever the types say.
+  const name: unknown = socket.getPeerCertificate().subject?.CN
+  return typeof name === 'string' ? parseMac(name) : null
+}
+
+function addressOf(socket: Socket): string | null {
+  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
+}
+
+function endpointOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`
+}
+
+function listen(listener: Server, { host, port }: UcentralServerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    listener.once('error', reject)
+    listener.listen(port, host, () => {
+      listener.off('error', reject)
+      // A listening TCP server has no other kind of address.
+      resolve((listener.address() as AddressInfo).port)
+    })
+  })
+}
