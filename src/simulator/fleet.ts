@@ -51,15 +51,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const dispatcher = new Agent({ keepAliveTimeout: 1000 })
   const world = surroundingsOf(options, { pace, dispatcher, journals, changed: conditions.changed })
   const devices = await switchOn(options, world, saved)
+  const end = async (): Promise<void> => {
+    for (const device of devices.values()) device.stop()
+    conditions.end('the fleet was stopped')
+    await dispatcher.destroy()
+    for (const journal of journals) journal.close()
+  }
+  let ended: Promise<void> | null = null
   return {
     devices,
     untilAll: (condition, timeoutMs) => conditions.until(() => [...devices.values()].every(condition), timeoutMs),
-    async stop() {
-      for (const device of devices.values()) device.stop()
-      conditions.end('the fleet was stopped')
-      await dispatcher.destroy()
-      for (const journal of journals) journal.close()
-    },
+    stop: () => (ended ??= end()),
   }
 }
 
@@ -88,6 +90,7 @@ function surroundingsOf(options: FleetOptions, { pace, dispatcher, journals, cha
       options.onChange?.(device, change)
       changed()
     },
+    onStep: changed,
   }
 }
 

@@ -34,6 +34,8 @@ export interface Surroundings {
   readonly log: Logger
   readonly dispatcher: Dispatcher
   onChange(device: SimulatedDevice, change: DeviceChange | LinkChange): void
+  /** Some device has a new state, however little has changed. */
+  readonly onStep: () => void
 }
 
 export type LinkChange = 'connected' | 'disconnected'
@@ -141,6 +143,7 @@ export class SimulatedDevice {
     this.#state = state
     for (const effect of effects) this.#perform(effect)
     this.#follow()
+    this.#world.onStep()
   }
 
   #follow(): void {

@@ -1,0 +1,322 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DeviceCa, makeCa } from '../../src/gateway/device-ca.ts'
+import { createLog } from '../../src/platform/log.ts'
+import type { Fault, FaultPlan } from '../../src/simulator/faults.ts'
+import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
+import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
+import { imageHeader } from '../../src/simulator/image.ts'
+import type { JournalEntry } from '../../src/simulator/journal.ts'
+import type { SimulatedDevice } from '../../src/simulator/simulated-device.ts'
+import { type FileServer, newest, type Peer, said, serveFiles, startPeer } from './peer.ts'
+
+const MAC = '02000000a001'
+const ap: PlannedDevice = { mac: MAC, serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
+const aSwitch: PlannedDevice = { ...ap, model: 'ECS4150', type: 'switch' }
+const member = { member: 0, mac: MAC, serial: 'M0', model: 'ECS4150' }
+const pace = { bootMs: 20, flashMs: 30, timeScale: 0.01 }
+const image = Buffer.concat([Buffer.from(imageHeader(['EAP101', 'ECS4150'], '2.0.0')), Buffer.alloc(300_000, 7)])
+const TIMEOUT_MS = 15_000
+
+let ca: DeviceCa
+let folder: string
+let peer: Peer
+const closers: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => void (ca = await makeCa()))
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simulator-'))
+  peer = await startPeer(ca)
+})
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+  await peer.stop()
+  await rm(folder, { recursive: true })
+})
+
+interface Started {
+  readonly fleet: Fleet
+  readonly device: SimulatedDevice
+}
+
+async function start(
+  planned: PlannedDevice,
+  options: { faults?: FaultPlan; stateDir?: string; port?: number } = {},
+): Promise<Started> {
+  const { port = peer.port, ...rest } = options
+  const fleet = await startFleet({
+    gateway: { host: '127.0.0.1', port },
+    ca,
+    devices: [planned],
+    log: createLog('silent'),
+    pace,
+    report: join(folder, 'report.jsonl'),
+    ...rest,
+  })
+  closers.push(() => fleet.stop())
+  const device = fleet.devices.get(planned.mac)
+  if (device === undefined) throw new Error('no device')
+  return { fleet, device }
+}
+
+/** Started and connected. */
+async function connect(planned: PlannedDevice, ...faults: readonly Fault[]): Promise<Started> {
+  const plan = Object.fromEntries(faults.map((fault) => [fault, { macs: [planned.mac] }]))
+  const started = await start(planned, { faults: plan })
+  await spoken(1)
+  return started
+}
+
+/** The n-th session has begun. */
+function spoken(sessions: number): Promise<void> {
+  return peer.until(() => {
+    const session = peer.sessions[sessions - 1]
+    return session !== undefined && said(session, 'healthcheck').length > 0
+  })
+}
+
+async function files(answer: (response: ServerResponse) => void): Promise<FileServer> {
+  const served = await serveFiles(answer)
+  closers.push(() => served.stop())
+  return served
+}
+
+function report(): readonly JournalEntry[] {
+  const lines = readFileSync(join(folder, 'report.jsonl'), 'utf8').trim().split('\n')
+  return lines.map((line) => JSON.parse(line) as JournalEntry)
+}
+
+describe('a simulated device', () => {
+  it('shows its certificate, connects, and reports', async () => {
+    await connect(ap)
+    const session = newest(peer.sessions)
+    expect(session.commonName).toBe(MAC)
+    expect(session.frames.map((frame) => frame.kind === 'call' && frame.method)).toEqual([
+      'connect',
+      'state',
+      'healthcheck',
+    ])
+    expect(said(session, 'connect')[0]).toMatchObject({
+      serial: MAC,
+      firmware: '1.0.0',
+      reason: 'boot',
+      capabilities: { compatible: 'EAP101', platform: 'ap' },
+    })
+    expect(said(session, 'state')[0]).toMatchObject({ state: { unit: { uptime: 0, load: expect.any(Array) } } })
+    expect(await peer.call('ping')).toBe('0 ')
+  })
+
+  it('does not mind a gateway that is silent about the subprotocol', async () => {
+    const silent = await startPeer(ca, false)
+    closers.push(() => silent.stop())
+    const { fleet } = await start(ap, { port: silent.port })
+    await fleet.untilAll((device) => device.connections === 1, TIMEOUT_MS)
+  })
+
+  it('trusts no gateway of another CA', async () => {
+    const stranger = await startPeer(await makeCa())
+    closers.push(() => stranger.stop())
+    let attempts = 0
+    const fleet = await startFleet({
+      gateway: { host: '127.0.0.1', port: stranger.port },
+      ca,
+      devices: [aSwitch],
+      log: createLog('silent'),
+      pace,
+      onChange: (_device, change) => void (attempts += Number(change === 'disconnected')),
+    })
+    closers.push(() => fleet.stop())
+    await fleet.untilAll(() => attempts >= 2, TIMEOUT_MS)
+    expect(stranger.sessions).toEqual([])
+  })
+
+  it('upgrades as an access point: download, reply, away, back with the new version', async () => {
+    const { device } = await connect(ap)
+    const served = await files((response) => response.end(image))
+    expect(await peer.call('upgrade', { when: 0, uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(peer.sessions).toHaveLength(2)
+    expect(device.counts).toEqual({ boots: 1, flashes: 1, downloads: 1, partBoots: 0 })
+    expect(report().map((entry) => entry.change)).toEqual(['made', 'download', 'install', 'flash', 'down', 'boot'])
+    expect(report().at(-1)?.state).toMatchObject({ firmware: '2.0.0', counts: { boots: 1, flashes: 1 } })
+  })
+
+  it('upgrades as a switch: reply, events, then its own reboot', async () => {
+    await connect(aSwitch)
+    const served = await files((response) => response.end(image))
+    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 upgrade requested successfully')
+    await spoken(2)
+    const events = peer.sessions.flatMap((session) => said(session, 'event')).map((params) => JSON.stringify(params))
+    const operations = events.map((event) => /"operation":"(\w+)"/.exec(event)?.[1])
+    expect([...new Set(operations)]).toEqual(['download', 'install', 'success'])
+    expect(operations.at(-1)).toBe('success')
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+  })
+
+  it('goes on with its upgrade when the gateway is gone, and tells nobody the result', async () => {
+    const { fleet } = await connect(ap)
+    let finish = (): void => {}
+    const served = await files((response) => {
+      response.writeHead(200, { 'content-length': image.length }).write(image.subarray(0, 100_000))
+      finish = () => response.end(image.subarray(100_000))
+    })
+    peer.send('upgrade', { uri: `${served.url}/fw` })
+    await fleet.untilAll(({ state }) => state.activity.kind === 'downloading' && state.activity.percent > 0, TIMEOUT_MS)
+    peer.shut()
+    finish()
+    await fleet.untilAll((device) => device.counts.boots === 1, TIMEOUT_MS)
+    peer.open()
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(peer.sessions.flatMap((session) => session.frames).filter((frame) => frame.kind === 'reply')).toEqual([])
+  })
+
+  it('answers what is wrong with a download', async () => {
+    await connect(ap)
+    const missing = await files((response) => response.writeHead(404).end())
+    expect(await peer.call('upgrade', { uri: `${missing.url}/fw` })).toBe(
+      '2 Download failed, curl_rc 22, http_code 404',
+    )
+    const cut = await files((response) => {
+      response.writeHead(200, { 'content-length': 5000 }).write(image.subarray(0, 100), () => response.destroy())
+    })
+    expect(await peer.call('upgrade', { uri: `${cut.url}/fw` })).toMatch(/^2 Download failed, curl_rc 18/)
+    expect(await peer.call('upgrade', { uri: 'ftp//nowhere' })).toMatch(/^2 Download failed, curl_rc 3/)
+    const other = await files((response) => response.end(imageHeader(['WF188'], '9.9.9')))
+    expect(await peer.call('upgrade', { uri: `${other.url}/fw` })).toBe('2 Firmware image validation failed')
+    expect(peer.sessions).toHaveLength(1)
+  })
+
+  it('comes back after a reboot with its uptime at zero, and after a lost line without', async () => {
+    const { device } = await connect(aSwitch)
+    device.loseConnection()
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
+    expect(await peer.call('reboot', { when: 0 })).toBe('0 Rebooting')
+    await spoken(3)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'boot' })
+    expect(device.counts.boots).toBe(1)
+  })
+
+  it('restarts a member of a Virtual Chassis', async () => {
+    const { device } = await connect({ ...aSwitch, members: [member, { ...member, member: 1, mac: '02000000a002' }] })
+    const connected = said(newest(peer.sessions), 'connect')[0]
+    expect(connected).toMatchObject({
+      capabilities: {
+        'x-signalbox': { protocol: 1, methods: ['reboot'], members: [{ member: 0 }, { member: 1, firmware: '1.0.0' }] },
+      },
+    })
+    expect(await peer.call('x-signalbox.reboot', { member: 1 })).toBe('0 Rebooting')
+    expect(device.counts).toMatchObject({ boots: 0, partBoots: 1 })
+  })
+
+  it('drops garbage, and goes on', async () => {
+    const { device } = await connect(ap)
+    const { socket } = newest(peer.sessions)
+    for (const text of ['', '{', '[]', '{"id":5,"result":{}}', '{"method":"reboot"}', '{"method":"ping","id":"x"}'])
+      socket.send(text)
+    socket.send(Buffer.from([0xff, 0xfe]))
+    expect(await peer.call('ping')).toBe('0 ')
+    expect(device.connections).toBe(1)
+  })
+
+  it('loses the connection over a frame that is too long for it', async () => {
+    await connect(ap)
+    newest(peer.sessions).socket.send('x'.repeat(40 * 1024))
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
+  })
+})
+
+describe('faults', () => {
+  it('refuse', async () => {
+    await connect(ap, 'refuse')
+    expect(await peer.call('upgrade', { uri: 'http://127.0.0.1:1/fw' })).toBe('2 Invalid signature')
+    expect(await peer.call('reboot')).toBe('1 Reboot refused')
+  })
+
+  it('fail_download, until it is healed', async () => {
+    const { device } = await connect(ap, 'fail_download')
+    const served = await files((response) => response.end(image))
+    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('2 Download failed, curl_rc 18, http_code 200')
+    device.setFaults(new Set())
+    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
+  })
+
+  it('never_return', async () => {
+    const { fleet, device } = await connect(aSwitch, 'never_return')
+    expect(await peer.call('reboot')).toBe('0 Rebooting')
+    await fleet.untilAll((one) => one.activity === 'lost' && !one.connected, TIMEOUT_MS)
+    await peer.until(() => newest(peer.sessions).closed)
+    expect(device.connections).toBe(1)
+  })
+
+  it('old_version', async () => {
+    await connect(ap, 'old_version')
+    const served = await files((response) => response.end(image))
+    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '1.0.0', reason: 'upgradefailed' })
+  })
+
+  it('flap', async () => {
+    await connect(aSwitch, 'flap')
+    await spoken(4)
+    expect(peer.sessions.map((session) => said(session, 'connect')[0]?.['reason'])).toEqual([
+      'boot',
+      'socket',
+      'socket',
+      'socket',
+    ])
+  })
+
+  it('slow: a limited line, in which progress is seen', async () => {
+    const { fleet, device } = await connect(aSwitch, 'slow')
+    const served = await files((response) => response.writeHead(200, { 'content-length': image.length }).end(image))
+    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await fleet.untilAll(({ state }) => state.activity.kind === 'installing', TIMEOUT_MS)
+    const percentages = said(newest(peer.sessions), 'event').map(
+      (event) => /"percentage":(\d+)/.exec(JSON.stringify(event))?.[1],
+    )
+    expect(new Set(percentages).size).toBeGreaterThan(2)
+    expect(device.profile.timing.bootMs).toBe(10 * pace.bootMs)
+  })
+})
+
+describe('a state folder', () => {
+  it('lets devices live on: version, uptime and counts', async () => {
+    const stateDir = join(folder, 'state')
+    const first = await start(ap, { stateDir })
+    await spoken(1)
+    const served = await files((response) => response.end(image))
+    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await spoken(2)
+    const { bootedAtMs, counts } = first.device.state
+    await first.fleet.stop()
+    const second = await start(ap, { stateDir })
+    await spoken(3)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'socket' })
+    expect(second.device.state).toMatchObject({ bootedAtMs, counts })
+  })
+
+  it('finishes a flash in whose middle the simulator ended, once', async () => {
+    const stateDir = join(folder, 'state')
+    const first = await start(ap, { stateDir })
+    await spoken(1)
+    const served = await files((response) => response.end(image))
+    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await first.fleet.untilAll((device) => device.activity === 'installing', TIMEOUT_MS)
+    await first.fleet.stop()
+    const second = await start(ap, { stateDir })
+    await spoken(2)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(second.device.counts).toMatchObject({ downloads: 1, flashes: 1, boots: 1 })
+  })
+})

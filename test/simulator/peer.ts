@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { type DeviceCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
+import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/ucentral/jsonrpc.ts'
+import { type Conditions, createConditions } from '../../src/simulator/conditions.ts'
+
+const TIMEOUT_MS = 15_000
+
+/** One connection of a device, with all that it said. */
+export interface PeerSession {
+  /** Of the client's certificate. */
+  readonly commonName: string
+  readonly frames: Frame[]
+  readonly socket: WebSocket
+  closed: boolean
+}
+
+/** The other end of the wire: accepts devices and does what a test tells it, nothing by itself. */
+export interface Peer {
+  readonly port: number
+  /** All that there ever were, in order. */
+  readonly sessions: readonly PeerSession[]
+  /** Sends a call on the newest session and resolves with `error text` of its reply. */
+  call(method: string, params?: Readonly<Record<string, unknown>>): Promise<string>
+  /** Sends a call on the newest session, whatever becomes of it. */
+  send(method: string, params?: Readonly<Record<string, unknown>>): void
+  until(holds: () => boolean): Promise<void>
+  /** Closes every connection, and accepts none before `open`. */
+  shut(): void
+  open(): void
+  stop(): Promise<void>
+}
+
+/** @param echo Whether it names the subprotocol that clients offer. */
+export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
+  const tls = await issueGatewayTls(ca, ['127.0.0.1'])
+  const server = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true })
+  const sockets = new WebSocketServer({ server, ...(!echo && { handleProtocols: () => false }) })
+  const sessions: PeerSession[] = []
+  const conditions = createConditions()
+  let accepting = true
+  sockets.on('connection', (socket, request) => {
+    if (!accepting) return socket.terminate()
+    const { subject } = (request.socket as TLSSocket).getPeerCertificate()
+    track({ commonName: String(subject.CN), frames: [], socket, closed: false }, sessions, conditions)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const until = (holds: () => boolean): Promise<void> => conditions.until(holds, TIMEOUT_MS)
+  let id = 1
+  const send = (method: string, params = {}): { id: number; session: PeerSession } => {
+    const session = newest(sessions)
+    id += 1
+    session.socket.send(encodeCall(id, method, { serial: session.commonName, ...params }))
+    return { id, session }
+  }
+  return {
+    port: portOf(server),
+    sessions,
+    send: (method, params) => void send(method, params),
+    async call(method, params) {
+      const sent = send(method, params)
+      const reply = (): string | null => replyTo(sent.session.frames, sent.id)
+      await until(() => reply() !== null)
+      return reply() ?? ''
+    },
+    until,
+    shut() {
+      accepting = false
+      for (const { socket } of sessions) socket.terminate()
+    },
+    open: () => void (accepting = true),
+    async stop() {
+      for (const { socket } of sessions) socket.terminate()
+      sockets.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function track(session: PeerSession, sessions: PeerSession[], conditions: Conditions): void {
+  sessions.push(session)
+  session.socket.on('message', (data: Buffer) => {
+    session.frames.push(decodeFrame(data.toString('utf8')))
+    conditions.changed()
+  })
+  session.socket.on('close', () => {
+    session.closed = true
+    conditions.changed()
+  })
+  conditions.changed()
+}
+
+export function newest(sessions: readonly PeerSession[]): PeerSession {
+  const session = sessions.at(-1)
+  if (session === undefined) throw new Error('no device has connected')
+  return session
+}
+
+function replyTo(frames: readonly Frame[], id: number): string | null {
+  for (const frame of frames) {
+    if (frame.kind !== 'reply' || frame.id !== id) continue
+    const { status } = frame.result as { status: { error: number; text: string } }
+    return `${status.error} ${status.text}`
+  }
+  return null
+}
+
+/** Params of all messages of one method. */
+export function said(session: PeerSession, method: string): readonly Readonly<Record<string, unknown>>[] {
+  return session.frames.flatMap((frame) => (frame.kind === 'call' && frame.method === method ? [frame.params] : []))
+}
+
+export interface FileServer {
+  readonly url: string
+  /** Addresses that were asked for. */
+  readonly requests: readonly string[]
+  stop(): Promise<void>
+}
+
+/** Serves images over HTTP as the test's function wants. */
+export async function serveFiles(answer: (response: ServerResponse) => void): Promise<FileServer> {
+  const requests: string[] = []
+  const server = createHttpServer((request, response) => {
+    requests.push(request.url ?? '')
+    answer(response)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${portOf(server)}`,
+    requests,
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function portOf(server: Pick<Server, 'address'>): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening')
+  return address.port
+}
