@@ -1,0 +1,127 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import type { NewCommand } from '../devices/command.ts'
+import { insertCommands } from '../devices/store-commands.ts'
+import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { fenceDownload } from '../firmware/store-downloads.ts'
+import { addMs } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
+import type { JobDecision, Now, Step } from './decide-next.ts'
+import type { OrgRound } from './decide-org-upgrade.ts'
+import { showProgress } from './fwupdate.ts'
+import { isTerminal } from './rollout.ts'
+import {
+  addOrgFailures,
+  cancelQueuedCommands,
+  deleteActiveTargets,
+  saveFwUpdates,
+  saveJobs,
+  saveTargets,
+  stopJobs,
+} from './store-apply.ts'
+import type { Job, JobTarget } from './store.ts'
+
+interface JobStep extends Omit<Step, 'target'> {
+  readonly job: Job
+  readonly target: JobTarget
+}
+
+/**
+ * Writes what was decided: targets, commands, events and the upgrades themselves, set by set, in the
+ * caller's transaction, which holds the locks under which it was decided.
+ */
+export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgRound<Job>[], at: Now): Promise<void> {
+  const { now } = at
+  const decided = rounds.flatMap(({ decisions }) => decisions)
+  const steps = decided.flatMap(({ job, decision }) => stepsOf(job, decision))
+  await saveTargets(tx, scope, steps.map(targetChange), now)
+  await deleteActiveTargets(
+    tx,
+    scope,
+    steps.filter(({ to }) => isTerminal(to)).map(({ target }) => target.deviceId),
+  )
+  await cancelQueuedCommands(
+    tx,
+    scope,
+    decided.flatMap(({ decision }) => decision.takeBack),
+    now,
+  )
+  await insertCommands(
+    tx,
+    scope,
+    steps.filter(({ commanded }) => commanded).map((step) => commandOf(step, at)),
+  )
+  for (const fence of decided.flatMap(({ decision }) => decision.fences)) await fenceDownload(tx, scope, fence)
+  await saveFwUpdates(
+    tx,
+    scope,
+    steps.flatMap(({ target, to, failedAttempts }) => showProgress(target.deviceId, to, failedAttempts) ?? []),
+    now,
+  )
+  await appendDeviceEvents(tx, scope, steps.flatMap(happeningOf), now)
+  await saveJobs(
+    tx,
+    scope,
+    decided.map(({ job, decision }) => ({ id: job.id, change: decision.job })),
+  )
+  for (const round of rounds) await applyToOrg(tx, scope, round, now)
+}
+
+/** The same targets as the decision's, with what the events say of them. */
+function stepsOf(job: Job, decision: JobDecision): JobStep[] {
+  const targets = new Map(job.targets.map((target) => [target.deviceId, target]))
+  return decision.steps.flatMap((step) => {
+    const target = targets.get(step.target.deviceId)
+    return target === undefined ? [] : [{ ...step, job, target }]
+  })
+}
+
+function targetChange({ target, to, reason, failedAttempts, commanded }: JobStep) {
+  const { upgradeId, deviceId } = target
+  return { upgradeId, deviceId, state: to, reason, failedAttempts, commanded, attempt: attemptOf(target, commanded) }
+}
+
+function attemptOf({ attempt }: JobTarget, commanded: boolean): number {
+  return commanded ? attempt + 1 : attempt
+}
+
+function commandOf({ target }: JobStep, { now, options }: Now): NewCommand {
+  return {
+    id: uuidv7(),
+    deviceId: target.deviceId,
+    jobId: target.upgradeId,
+    kind: 'upgrade',
+    attempt: attemptOf(target, true),
+    params: { image_id: target.imageId, version: target.targetVersion },
+    createdAt: now,
+    expiresAt: addMs(now, options.commandExpiryMs),
+  }
+}
+
+function happeningOf({ job, target, to, reason }: JobStep): DeviceHappening[] {
+  if ((to !== 'upgraded' && to !== 'failed') || target.device === null) return []
+  const device = {
+    id: target.deviceId,
+    mac: target.mac,
+    type: target.device.type,
+    name: target.name,
+    siteId: job.siteId,
+    siteName: job.siteName,
+  }
+  if (to === 'failed') return [{ device, what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }]
+  return [{ device, what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }]
+}
+
+async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, now: Date): Promise<void> {
+  const { orgUpgradeId, newFailures, stopReason, decisions } = round
+  if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
+  if (stopReason !== null) await stopJobs(tx, scope, orgUpgradeId, { becomes: 'failed', reason: stopReason, at: now })
+  for (const { job, decision } of decisions) {
+    if (job.stopping !== null || decision.job.stopping !== 'failed') continue
+    await appendAudit(tx, scope, {
+      message: `Upgrade ${orgUpgradeId} stopped at site "${job.siteName ?? job.siteId}": ${decision.job.stopReason ?? ''}`,
+      siteId: job.siteId,
+      at: now,
+    })
+  }
+}

@@ -1,0 +1,60 @@
+import type { DeviceType } from '../platform/schema/devices.ts'
+
+/** The part of a property that a rule compares: like a slice in Python, negative counts from the end. */
+export interface Slice {
+  readonly start: number | null
+  readonly end: number | null
+}
+
+export interface Condition {
+  readonly property: 'name' | 'model' | 'role'
+  readonly slice: Slice | null
+  readonly value: string
+}
+
+/** All its conditions must hold. */
+export type Rule = readonly Condition[]
+
+const KEY = /^match_(?<property>name|model|role)(?:\[(?<start>-?\d{1,6})?:(?<end>-?\d{1,6})?\])?$/
+
+/** Reads `match_name[0:3]: "AP-"`. @returns Null for any other key. */
+export function parseCondition(key: string, value: string): Condition | null {
+  const groups = KEY.exec(key)?.groups
+  const property = groups?.['property']
+  if (groups === undefined || (property !== 'name' && property !== 'model' && property !== 'role')) return null
+  const slice = key.includes('[') ? { start: bound(groups['start']), end: bound(groups['end']) } : null
+  return { property, slice, value }
+}
+
+function bound(text: string | undefined): number | null {
+  return text === undefined ? null : Number(text)
+}
+
+export interface Selectable {
+  readonly type: DeviceType
+  readonly name: string | null
+  readonly model: string
+  readonly role: string | null
+}
+
+/** Which devices of the sites are meant. Null: no such limit. */
+export interface Selection {
+  readonly type: DeviceType | null
+  readonly models: readonly string[] | null
+  /** One of them must match. */
+  readonly rules: readonly Rule[] | null
+}
+
+export function isSelected(device: Selectable, { type, models, rules }: Selection): boolean {
+  return (
+    (type === null || device.type === type) &&
+    (models === null || models.includes(device.model)) &&
+    (rules === null || rules.some((rule) => rule.every((condition) => holds(device, condition))))
+  )
+}
+
+function holds(device: Selectable, { property, slice, value }: Condition): boolean {
+  const text = device[property]
+  if (text === null) return false
+  return (slice === null ? text : text.slice(slice.start ?? 0, slice.end ?? undefined)) === value
+}

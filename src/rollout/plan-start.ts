@@ -1,0 +1,53 @@
+import { DateTime, IANAZone } from 'luxon'
+
+/** A time as the client named it: an instant, or a time on the clocks of each site. */
+export type StartTime =
+  | { readonly kind: 'instant'; readonly at: Date }
+  /** `localMs`: the clock's reading, as if it were UTC. */
+  | { readonly kind: 'local'; readonly localMs: number }
+
+const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
+
+/**
+ * Reads an ISO 8601 date and time; a space may stand for the `T`. Without a zone it is local time.
+ * @returns Null for what is no such text.
+ */
+export function parseStartTime(text: string): StartTime | null {
+  const iso = text
+    .trim()
+    .replace(/^(\S+) +(\S.*)$/, '$1T$2')
+    .replace(/ +(?=[Z+-])/i, '')
+  const parsed = DateTime.fromISO(iso, { zone: 'utc' })
+  if (!parsed.isValid) return null
+  if (WITH_ZONE.test(iso)) return { kind: 'instant', at: parsed.toJSDate() }
+  return { kind: 'local', localMs: parsed.toMillis() }
+}
+
+/** An unknown zone is null: the caller decides what stands for it, and says so. */
+export function findZone(name: string): IANAZone | null {
+  const zone = IANAZone.create(name)
+  return zone.isValid ? zone : null
+}
+
+export const utcZone = IANAZone.create('UTC')
+
+const DAY_MS = 24 * 3600e3
+
+/**
+ * The instant at which clocks in `zone` show the time. Where clocks are set forward over it, it moves
+ * forward by as much; where it comes twice, the first counts.
+ */
+export function resolveStartTime(time: StartTime, zone: IANAZone): Date {
+  if (time.kind === 'instant') return time.at
+  const { localMs } = time
+  const before = zone.offset(localMs - DAY_MS)
+  const after = zone.offset(localMs + DAY_MS)
+  const instants = [before, after]
+    .map((offsetMin) => ({ offsetMin, atMs: localMs - offsetMin * 60e3 }))
+    .filter(({ offsetMin, atMs }) => zone.offset(atMs) === offsetMin)
+    .map(({ atMs }) => atMs)
+  return new Date(instants.length > 0 ? Math.min(...instants) : localMs - before * 60e3)
+}
+
+/** A local time that has just gone by is meant as "now"; one longer gone is a mistake. */
+export const PAST_TOLERANCE_MS = 5 * 60e3

@@ -1,0 +1,81 @@
+import type { DeviceType } from '../platform/schema/devices.ts'
+
+/** A line of the firmware catalog. */
+export interface CatalogEntry {
+  readonly model: string
+  readonly version: string
+  readonly tag: string | null
+  readonly imageId: string
+}
+
+/** What the client wants some of the devices to run. */
+export interface VersionChoice {
+  /** Null: devices of all types. */
+  readonly firmwareType: 'ap' | 'junos' | null
+  /** A version of the catalog or a label; null: only the models of `modelVersion`. */
+  readonly version: string | null
+  /** Beats `version`. Model -> version or label. */
+  readonly modelVersion: ReadonlyMap<string, string>
+  readonly force: boolean
+}
+
+export const versionLabels: ReadonlySet<string> = new Set(['latest', 'suggested', 'stable', 'beta', 'alpha'])
+
+export type ResolvedVersion =
+  | { readonly kind: 'found'; readonly entry: CatalogEntry; readonly force: boolean }
+  /** `reason` is for people. */
+  | { readonly kind: 'none'; readonly reason: string }
+
+/** The version that a device is to run: by the first choice that covers its type and model. */
+export function resolveVersion(
+  device: { readonly type: DeviceType; readonly model: string },
+  choices: readonly VersionChoice[],
+  catalog: readonly CatalogEntry[],
+): ResolvedVersion {
+  for (const choice of choices) {
+    if (!covers(choice, device.type)) continue
+    const wanted = choice.modelVersion.get(device.model) ?? choice.version
+    if (wanted === null) continue
+    const entry = findVersion(catalog, device.model, wanted)
+    if (entry === undefined) return { kind: 'none', reason: `no firmware ${wanted} for model ${device.model}` }
+    return { kind: 'found', entry, force: choice.force }
+  }
+  return { kind: 'none', reason: `no version requested for model ${device.model}` }
+}
+
+function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
+  return firmwareType === null || (firmwareType === 'ap') === (type === 'ap')
+}
+
+/** Of several that bear a label, the highest. `latest` is the highest of all where nothing bears it. */
+export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
+  const ofModel = catalog.filter((entry) => entry.model === model)
+  if (!versionLabels.has(wanted)) return ofModel.find(({ version }) => version === wanted)
+  const labelled = ofModel.filter(({ tag }) => tag === wanted)
+  const candidates = wanted === 'latest' && labelled.length === 0 ? ofModel : labelled
+  return candidates.toSorted((a, b) => compareVersions(a.version, b.version)).at(-1)
+}
+
+/** Natural order: runs of digits compare as numbers, so 0.14.9 is below 0.14.10. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.match(/\d+|\D+/g) ?? []
+  const right = b.match(/\d+|\D+/g) ?? []
+  for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
+    const order = comparePart(left[index] ?? '', right[index] ?? '')
+    if (order !== 0) return order
+  }
+  return left.length - right.length || compareText(a, b)
+}
+
+function comparePart(a: string, b: string): number {
+  if (!/^\d/.test(a) || !/^\d/.test(b)) return compareText(a, b)
+  const left = BigInt(a)
+  const right = BigInt(b)
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,96 @@
+import type { DeviceType } from '../platform/schema/devices.ts'
+import type { TargetCounts, TargetState } from '../platform/schema/rollout.ts'
+
+export type {
+  RolloutStrategy,
+  TargetCounts,
+  TargetState,
+  UpgradeNote,
+  UpgradePlan,
+  UpgradeStatus,
+} from '../platform/schema/rollout.ts'
+
+/** Terminal states never change. */
+export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]
+
+/** Commanded, and not yet known how it ended. */
+export const inFlightStates = [
+  'dl_requested',
+  'downloading',
+  'rebooting',
+  'verifying',
+] as const satisfies readonly TargetState[]
+
+export const waitingStates = ['planned', 'deferred'] as const satisfies readonly TargetState[]
+
+const terminal: ReadonlySet<TargetState> = new Set(terminalStates)
+const inFlight: ReadonlySet<TargetState> = new Set(inFlightStates)
+
+export function isTerminal(state: TargetState): boolean {
+  return terminal.has(state)
+}
+
+export function isInFlight(state: TargetState): boolean {
+  return inFlight.has(state)
+}
+
+export const noCounts: TargetCounts = {
+  planned: 0,
+  deferred: 0,
+  dl_requested: 0,
+  downloading: 0,
+  rebooting: 0,
+  verifying: 0,
+  upgraded: 0,
+  failed: 0,
+  skipped: 0,
+  cancelled: 0,
+}
+
+/** Targets that are not in a terminal state. */
+export function openCount(counts: TargetCounts): number {
+  return [...inFlightStates, ...waitingStates].reduce((sum, state) => sum + counts[state], 0)
+}
+
+/** The one failure that is nobody's fault: it counts against no limit. */
+export const OFFLINE = 'offline'
+
+/** The patience of the engine. The defaults are for real devices; tests and demonstrations have less of it. */
+export interface RolloutOptions {
+  /** How long a device must stay connected on its new version before it counts as upgraded. */
+  readonly soakMs: number
+  /** On top of the soak, for a device that comes and goes. */
+  readonly verifyTimeoutMs: number
+  readonly rebootTimeoutMs: Readonly<Record<DeviceType | 'virtual_chassis', number>>
+  /** Before the second attempt; doubled for each further one. */
+  readonly retryMs: number
+  readonly maxAttempts: number
+  /** A command that could not be sent for so long never will be. */
+  readonly commandExpiryMs: number
+  /** A command that neither ended nor was lost for so long is treated as lost. */
+  readonly stallMs: number
+  /** A download that moved no byte for so long is not active. */
+  readonly downloadIdleMs: number
+  /** How long absent devices are waited for after the last phase has opened. */
+  readonly offlineDeadlineMs: number
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+export const defaultRolloutOptions: RolloutOptions = {
+  soakMs: 2 * MINUTE_MS,
+  verifyTimeoutMs: 15 * MINUTE_MS,
+  rebootTimeoutMs: {
+    ap: 10 * MINUTE_MS,
+    switch: 20 * MINUTE_MS,
+    gateway: 20 * MINUTE_MS,
+    virtual_chassis: 30 * MINUTE_MS,
+  },
+  retryMs: 30_000,
+  maxAttempts: 3,
+  commandExpiryMs: 10 * MINUTE_MS,
+  stallMs: 2 * HOUR_MS,
+  downloadIdleMs: 15_000,
+  offlineDeadlineMs: 72 * HOUR_MS,
+}

@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Tx, anyOf, json } from '../platform/db.ts'
+import type { FwUpdate } from '../platform/schema/devices.ts'
+import type { JobChange } from './decide-next.ts'
+import type { TargetState } from './rollout.ts'
+
+export interface TargetChange {
+  readonly upgradeId: string
+  readonly deviceId: string
+  readonly state: TargetState
+  readonly reason: string | null
+  readonly attempt: number
+  readonly failedAttempts: number
+  /** Note how often the device has booted so far. */
+  readonly commanded: boolean
+}
+
+export async function saveTargets(tx: Tx, scope: OrgScope, changes: readonly TargetChange[], at: Date): Promise<void> {
+  if (changes.length === 0) return
+  const rows = changes.map((change) => ({
+    upgrade_id: change.upgradeId,
+    device_id: change.deviceId,
+    state: change.state,
+    reason: change.reason,
+    attempt: change.attempt,
+    failed_attempts: change.failedAttempts,
+    commanded: change.commanded,
+  }))
+  await sql`
+    update upgrade_target target set
+      state = change.state, reason = change.reason, attempt = change.attempt,
+      failed_attempts = change.failed_attempts, entered_at = ${at},
+      boot_count = case when change.commanded then status.boot_count else target.boot_count end
+    from jsonb_to_recordset(${json(rows)}::jsonb) as change (upgrade_id uuid, device_id uuid, state text,
+      reason text, attempt integer, failed_attempts integer, commanded boolean)
+    left join device_status status on status.org_id = ${scope.orgId} and status.device_id = change.device_id
+    where target.org_id = ${scope.orgId} and target.upgrade_id = change.upgrade_id
+      and target.device_id = change.device_id
+  `.execute(tx)
+}
+
+/** Lets go of devices whose targets have ended: another upgrade may take them. */
+export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+  if (deviceIds.length === 0) return
+  await tx
+    .deleteFrom('activeUpgradeTarget')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+}
+
+/** Takes back commands that are not on their way yet; the others stay as they are. */
+export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonly string[], at: Date): Promise<void> {
+  if (ids.length === 0) return
+  await tx
+    .updateTable('deviceCommand')
+    .set({ state: 'cancelled', finishedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(ids))
+    .where('state', '=', 'queued')
+    .execute()
+}
+
+/** Saves the rounds and gives the claims back. */
+export async function saveJobs(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly { readonly id: string; readonly change: JobChange }[],
+): Promise<void> {
+  const rows = changes.map(({ id, change }) => ({
+    id,
+    status: change.status,
+    stopping: change.stopping,
+    stop_reason: change.stopReason,
+    current_phase: change.currentPhase,
+    phase_opened_at: change.phaseOpenedAt,
+    counts: change.counts,
+    hard_failures: change.hardFailures,
+    finished_at: change.finishedAt,
+    due_at: change.dueAt,
+  }))
+  await sql`
+    update site_upgrade job set
+      status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
+      current_phase = change.current_phase, phase_opened_at = change.phase_opened_at, counts = change.counts,
+      hard_failures = change.hard_failures, finished_at = change.finished_at, due_at = change.due_at, lease_until = null
+    from jsonb_to_recordset(${json(rows)}::jsonb) as change (id uuid, status text, stopping text, stop_reason text,
+      current_phase integer, phase_opened_at timestamptz, counts jsonb, hard_failures jsonb, finished_at timestamptz,
+      due_at timestamptz)
+    where job.org_id = ${scope.orgId} and job.id = change.id
+  `.execute(tx)
+}
+
+export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: string, failures: number): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set(({ eb }) => ({ hardFailures: eb('hardFailures', '+', failures) }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .execute()
+}
+
+export interface Stop {
+  readonly becomes: 'failed' | 'cancelled'
+  readonly reason: string
+  readonly at: Date
+}
+
+/**
+ * Lets no site upgrade of the org upgrade go on; what is in flight ends first. The caller holds the
+ * org upgrade's lock.
+ * @returns How many were going on.
+ */
+export async function stopJobs(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  { becomes, reason, at }: Stop,
+): Promise<number> {
+  const result = await tx
+    .updateTable('siteUpgrade')
+    .set({ stopping: becomes, stopReason: reason, dueAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+export interface FwUpdateChange extends Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> {
+  readonly deviceId: string
+}
+
+/** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
+export async function saveFwUpdates(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly FwUpdateChange[],
+  at: Date,
+): Promise<void> {
+  if (changes.length === 0) return
+  const rows = changes.map(({ deviceId, ...shown }) => ({ device_id: deviceId, shown }))
+  await sql`
+    with change as (
+      select status.device_id, new.shown
+      from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, shown jsonb)
+      join device_status status on status.org_id = ${scope.orgId} and status.device_id = new.device_id
+      order by status.device_id for update of status
+    )
+    update device_status status set fwupdate = change.shown || jsonb_build_object(
+      'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
+    from change where status.org_id = ${scope.orgId} and status.device_id = change.device_id
+  `.execute(tx)
+}

@@ -1,0 +1,211 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Db, type Tx, anyOf, json } from '../platform/db.ts'
+import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
+import type { JobNow } from './decide-next.ts'
+import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
+import type { TargetNow } from './decide-target.ts'
+import { terminalStates } from './rollout.ts'
+
+/** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
+export interface JobClaim {
+  readonly orgId: string
+  readonly id: string
+  readonly orgUpgradeId: string
+  readonly epoch: string
+}
+
+export interface ClaimOptions {
+  readonly now: Date
+  /** Takes what becomes due before it. */
+  readonly dueBefore: Date
+  readonly leaseUntil: Date
+  readonly limit: number
+}
+
+/** Takes site upgrades that are due, all of one organization: the one that has waited longest. */
+export async function claimJobs(db: Db, { now, dueBefore, leaseUntil, limit }: ClaimOptions): Promise<JobClaim[]> {
+  const ready = sql`finished_at is null and due_at < ${dueBefore} and (lease_until is null or lease_until <= ${now})`
+  const claimed = await sql<JobClaim>`
+    with due as (
+      select org_id, id from site_upgrade
+      where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_at limit 1)
+      order by due_at limit ${limit}
+      for update skip locked
+    )
+    update site_upgrade job set lease_until = ${leaseUntil}, epoch = job.epoch + 1
+    from due where job.org_id = due.org_id and job.id = due.id
+    returning job.org_id, job.id, job.org_upgrade_id, job.epoch
+  `.execute(db)
+  return claimed.rows
+}
+
+/** Locked before their site upgrades, here and when they are cancelled: one order, hence no deadlock. */
+export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<OrgUpgradeNow[]> {
+  return tx
+    .selectFrom('orgUpgrade')
+    .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** A site upgrade that this worker may advance. */
+export interface Job extends JobNow {
+  readonly id: string
+  readonly orgUpgradeId: string
+  readonly siteId: string
+  readonly siteName: string | null
+  readonly targets: readonly JobTarget[]
+}
+
+export interface JobTarget extends TargetNow {
+  readonly upgradeId: string
+  readonly mac: string
+  /** Its name; null for a device without one, or that is gone. */
+  readonly name: string | null
+}
+
+/** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
+export async function lockJobs(tx: Tx, scope: OrgScope, claims: readonly JobClaim[]): Promise<Job[]> {
+  const held = json(claims.map(({ id, epoch }) => ({ id, epoch })))
+  const rows = await tx
+    .selectFrom('siteUpgrade as job')
+    .select([
+      'job.id',
+      'job.orgUpgradeId',
+      'job.siteId',
+      'job.status',
+      'job.stopping',
+      'job.stopReason',
+      'job.startAt',
+      'job.rebootAt',
+      'job.plan',
+      'job.currentPhase',
+      'job.phaseOpenedAt',
+      'job.counts',
+      'job.hardFailures',
+    ])
+    .select(
+      sql<string | null>`(select name from site where site.org_id = job.org_id and site.id = job.site_id)`.as(
+        'siteName',
+      ),
+    )
+    .where('job.orgId', '=', scope.orgId)
+    .where(sql<boolean>`exists (
+      select from jsonb_to_recordset(${held}::jsonb) as held (id uuid, epoch bigint)
+      where held.id = job.id and held.epoch = job.epoch)`)
+    .orderBy('job.id')
+    .forUpdate('job')
+    .execute()
+  const targets = Map.groupBy(
+    await listTargets(
+      tx,
+      scope,
+      rows.map(({ id }) => id),
+    ),
+    ({ upgradeId }) => upgradeId,
+  )
+  return rows.map((row) => Object.assign(row, { targets: targets.get(row.id) ?? [] }))
+}
+
+interface TargetRow {
+  readonly upgradeId: string
+  readonly mac: string
+  readonly name: string | null
+  readonly deviceId: string
+  readonly phase: number
+  readonly state: TargetNow['state']
+  readonly enteredAt: Date
+  readonly fromVersion: string | null
+  readonly targetVersion: string
+  readonly imageId: string
+  readonly force: boolean
+  readonly attempt: number
+  readonly failedAttempts: number
+  readonly bootCount: number | null
+  readonly type: DeviceType | null
+  readonly connected: boolean | null
+  readonly connectedAt: Date | null
+  readonly firmware: string | null
+  readonly deviceBootCount: number | null
+  readonly bootedAt: Date | null
+  readonly members: readonly VcMember[] | null
+  readonly commandId: string | null
+  readonly commandState: CommandState
+  readonly refusal: string | null
+  readonly sentAt: Date | null
+  readonly finishedAt: Date | null
+  readonly touchedAt: Date | null
+  readonly bytesServed: string | null
+  readonly delivered: boolean
+  readonly fenced: boolean
+}
+
+/** See JobNow.targets; in the order of the plan. Absent deferred ones come once they may be given up. */
+async function listTargets(tx: Tx, scope: OrgScope, jobIds: readonly string[]): Promise<JobTarget[]> {
+  const { rows } = await sql<TargetRow>`
+    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_at, t.from_version, t.target_version,
+      t.image_id, t.force, t.attempt, t.failed_attempts, t.boot_count, d.type, s.connected, s.connected_at, s.firmware,
+      s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
+      c.outcome->>'text' as refusal, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
+      f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
+    from upgrade_target t
+    join site_upgrade job on job.org_id = t.org_id and job.id = t.upgrade_id
+    left join device d on d.org_id = t.org_id and d.id = t.device_id
+    left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
+    left join device_command c on c.org_id = t.org_id and c.job_id = t.upgrade_id and c.device_id = t.device_id
+      and c.kind = 'upgrade' and c.attempt = t.attempt
+    left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
+    where t.org_id = ${scope.orgId} and t.upgrade_id = ${anyOf(jobIds)} and t.state <> ${allOf(terminalStates)}
+      and (job.stopping is not null or t.phase <= job.current_phase)
+      and (t.state <> 'deferred' or s.connected or job.stopping is not null or d.id is null
+        or job.current_phase >= (job.plan->>'phases')::int)
+    order by t.upgrade_id, t.ordinal
+  `.execute(tx)
+  return rows.map(targetOf)
+}
+
+/** Right-hand side of `<> all(...)`. */
+function allOf(values: readonly string[]) {
+  return sql`all(${values})`
+}
+
+function targetOf(row: TargetRow): JobTarget {
+  const {
+    type,
+    connected,
+    connectedAt,
+    firmware,
+    deviceBootCount,
+    bootedAt,
+    members,
+    commandId,
+    commandState,
+    refusal,
+    sentAt,
+    finishedAt,
+    touchedAt,
+    bytesServed,
+    delivered,
+    fenced,
+    ...target
+  } = row
+  const memberFirmware = (members ?? []).map((member) => member.firmware)
+  return {
+    ...target,
+    device: type && {
+      type,
+      connected: connected ?? false,
+      connectedAt,
+      firmware,
+      bootCount: deviceBootCount ?? 0,
+      bootedAt,
+      memberFirmware,
+    },
+    command: commandId === null ? null : { id: commandId, state: commandState, refusal, sentAt, finishedAt },
+    download: touchedAt && { touchedAt, bytesServed: Number(bytesServed), delivered, fenced },
+  }
+}

@@ -1,0 +1,4 @@
+/** Everything at once. Source: spec, "Organization device upgrade request". */
+export function planBigBang(targets: number): number[] {
+  return [targets]
+}

@@ -1,0 +1,70 @@
+import { systemScope } from '../access/scope.ts'
+import { addMs } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type Poller, startPoller } from '../platform/poller.ts'
+import { applyRounds } from './apply.ts'
+import { IN_FLIGHT_POLL_MS } from './decide-next.ts'
+import { decideOrgUpgrade } from './decide-org-upgrade.ts'
+import type { RolloutOptions } from './rollout.ts'
+import { type JobClaim, claimJobs, lockJobs, lockOrgUpgrades } from './store.ts'
+
+/** A worker that died holds its claims for so long. A round takes milliseconds. */
+const LEASE_MS = 10_000
+
+/** Site upgrades of one organization that share a transaction. */
+const JOBS_PER_ROUND = 50
+
+/** Device messages come in bursts; a burst shares a round. */
+const MIN_GAP_MS = 50
+
+/** Drives all upgrades. Any number of processes may run one: each claim is held by one of them. */
+export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
+  return startPoller({
+    name: 'rollout',
+    ctx,
+    wake: 'rollouts',
+    intervalMs: IN_FLIGHT_POLL_MS,
+    minGapMs: MIN_GAP_MS,
+    work: (signal) => advanceRollouts(ctx, options, signal),
+  })
+}
+
+/**
+ * Advances every upgrade as far as it goes now. Those that have devices in flight are looked at
+ * though they are not due yet: something has woken us.
+ * @returns Null: the next wake or interval is soon enough.
+ */
+export async function advanceRollouts(ctx: Context, options: RolloutOptions, signal: AbortSignal): Promise<null> {
+  const dueBefore = addMs(ctx.clock.now(), IN_FLIGHT_POLL_MS)
+  while (!signal.aborted) {
+    const now = ctx.clock.now()
+    const claims = await claimJobs(ctx.db, {
+      now,
+      dueBefore,
+      leaseUntil: addMs(now, LEASE_MS),
+      limit: JOBS_PER_ROUND,
+    })
+    if (claims.length === 0) break
+    await advanceJobs(ctx, claims, options)
+  }
+  return null
+}
+
+/** One round of site upgrades of one organization, in one transaction. Claims that no longer hold change nothing. */
+export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], options: RolloutOptions): Promise<void> {
+  const [first] = claims
+  if (first === undefined) return
+  const scope = systemScope('rollout', first.orgId)
+  const now = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const orgUpgrades = await lockOrgUpgrades(
+      tx,
+      scope,
+      claims.map(({ orgUpgradeId }) => orgUpgradeId),
+    )
+    const jobs = Map.groupBy(await lockJobs(tx, scope, claims), ({ orgUpgradeId }) => orgUpgradeId)
+    const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], { now, options }))
+    await applyRounds(tx, scope, rounds, { now, options })
+  })
+}

@@ -1,0 +1,62 @@
+import type { Selection } from '../rollout/plan-selection.ts'
+import type { StartTime } from '../rollout/plan-start.ts'
+import type { VersionChoice } from '../rollout/plan-versions.ts'
+import type { RolloutStrategy, TargetState, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
+
+/** With the field that named it, for messages about it. */
+export interface RequestedTime {
+  readonly field: string
+  readonly time: StartTime
+}
+
+export interface RequestedVersion extends VersionChoice {
+  /** Null: the client named no version, and gets the latest. */
+  readonly field: string | null
+}
+
+/** An upgrade as it was asked for, with the defaults filled in. */
+export interface OrgUpgradeRequest {
+  readonly siteIds: 'all' | readonly string[]
+  readonly selection: Selection
+  /** The first that covers a device counts for it. */
+  readonly versions: readonly RequestedVersion[]
+  readonly strategy: RolloutStrategy
+  /** Strictly rising, the last is 100. */
+  readonly canaryPercents: readonly number[]
+  readonly maxFailures: readonly number[] | null
+  /** Null: no such limit. */
+  readonly maxFailurePercentage: number | null
+  /** Null: now. */
+  readonly start: RequestedTime | null
+  /** Null: with the start. */
+  readonly reboot: RequestedTime | null
+  /** The body as it came, for the record. */
+  readonly document: Readonly<Record<string, unknown>>
+}
+
+export interface UpgradeSite {
+  readonly id: string
+  readonly name: string
+  readonly timezone: string
+}
+
+export interface SiteUpgrade {
+  readonly id: string
+  readonly siteId: string
+  readonly status: UpgradeStatus
+  readonly startAt: Date
+  readonly total: number
+  readonly notes: readonly UpgradeNote[]
+  /** MACs in the order of the plan; states without any are left out. */
+  readonly targets: Partial<Readonly<Record<TargetState, readonly string[]>>>
+}
+
+export interface OrgUpgrade {
+  readonly id: string
+  readonly strategy: string
+  readonly targetVersion: string
+  readonly force: boolean
+  readonly enableP2p: boolean
+  /** In the order of their ids. */
+  readonly siteUpgrades: readonly SiteUpgrade[]
+}

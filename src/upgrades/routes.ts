@@ -1,0 +1,95 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { authorize } from '../access/authorize.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import { Empty, OrgParams } from '../http/schemas.ts'
+import type { Context } from '../platform/context.ts'
+import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
+import { createOrgUpgrade } from './create-org-upgrade.ts'
+import { getOrgUpgrade, listOrgUpgrades } from './store.ts'
+import { parseOrgUpgrade } from './wire-parse.ts'
+import {
+  OrgUpgradeBody,
+  OrgUpgradeList,
+  OrgUpgradeParams,
+  OrgUpgradeReply,
+  presentOrgUpgrade,
+  presentOrgUpgradeItem,
+} from './wire.ts'
+
+const tags = ['Upgrades']
+
+/** Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade. */
+export function upgradeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.post(
+      '/orgs/:org_id/devices/upgrade',
+      {
+        schema: {
+          operationId: 'upgradeOrgDevices',
+          tags,
+          params: OrgParams,
+          body: OrgUpgradeBody,
+          response: { 200: OrgUpgradeReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        return reply.send(presentOrgUpgrade(await createOrgUpgrade(ctx, scope, parseOrgUpgrade(body))))
+      },
+    )
+
+    http.get(
+      '/orgs/:org_id/devices/upgrade',
+      {
+        schema: {
+          operationId: 'listOrgDeviceUpgrades',
+          tags,
+          params: OrgParams,
+          querystring: Type.Object(pageQuery),
+          response: { 200: OrgUpgradeList },
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        const page = parsePage(query)
+        const { rows, total } = await listOrgUpgrades(ctx.db, scope, page)
+        setPageHeaders(reply, page, total)
+        return reply.send(rows.map(presentOrgUpgradeItem))
+      },
+    )
+
+    http.get(
+      '/orgs/:org_id/devices/upgrade/:upgrade_id',
+      {
+        schema: {
+          operationId: 'getOrgDeviceUpgrade',
+          tags,
+          params: OrgUpgradeParams,
+          response: { 200: OrgUpgradeReply },
+        },
+      },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        return reply.send(presentOrgUpgrade(await getOrgUpgrade(ctx.db, scope, params.upgrade_id)))
+      },
+    )
+
+    http.post(
+      '/orgs/:org_id/devices/upgrade/:upgrade_id/cancel',
+      {
+        schema: {
+          operationId: 'cancelOrgDeviceUpgrade',
+          tags,
+          params: OrgUpgradeParams,
+          response: { 200: Empty },
+        },
+      },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        await cancelOrgUpgrade(ctx, scope, params.upgrade_id)
+        return reply.send({})
+      },
+    )
+  }
+}

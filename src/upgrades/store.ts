@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { notFound } from '../platform/errors.ts'
+import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
+
+/** @throws AppError not_found naming the first id that is no site of the organization. */
+export async function getUpgradeSites(
+  reader: Reader,
+  scope: OrgScope,
+  siteIds: 'all' | readonly string[],
+): Promise<UpgradeSite[]> {
+  let query = reader.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
+  if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))
+  const sites = await query.orderBy('id').execute()
+  const known = new Set(sites.map(({ id }) => id))
+  const unknown = siteIds === 'all' ? undefined : siteIds.find((id) => !known.has(id.toLowerCase()))
+  if (unknown !== undefined) throw notFound(unknown)
+  return sites
+}
+
+/** @throws AppError not_found */
+export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {
+  const upgrade = await reader
+    .selectFrom('orgUpgrade')
+    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (upgrade === undefined) throw notFound(id)
+  const siteUpgrades = await reader
+    .selectFrom('siteUpgrade')
+    .select(['id', 'siteId', 'status', 'startAt', 'total', 'notes'])
+    .select(
+      sql<SiteUpgrade['targets']>`(
+        select coalesce(json_object_agg(state, macs), '{}') from (
+          select state, json_agg(mac order by ordinal, mac) as macs from upgrade_target target
+          where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
+          group by state) by_state)`.as('targets'),
+    )
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', id)
+    .orderBy('id')
+    .execute()
+  return { ...upgrade, siteUpgrades }
+}
+
+export interface OrgUpgradeItem {
+  readonly id: string
+  readonly siteUpgrades: readonly { readonly siteId: string; readonly upgradeId: string }[]
+}
+
+/** Newest first. */
+export async function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
+  const rows = await reader
+    .selectFrom('orgUpgrade')
+    .select('id')
+    .select(
+      sql<OrgUpgradeItem['siteUpgrades']>`(
+        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', job.id) order by job.id), '[]')
+        from site_upgrade job where job.org_id = org_upgrade.org_id and job.org_upgrade_id = org_upgrade.id)`.as(
+        'siteUpgrades',
+      ),
+    )
+    .where('orgId', '=', scope.orgId)
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { total } = await reader
+    .selectFrom('orgUpgrade')
+    .select(({ fn }) => fn.countAll<string>().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return { rows, total: Number(total) }
+}
+
+/** Locks it against the engine, as the engine does. @throws AppError not_found */
+export async function lockOrgUpgrade(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  const row = await tx
+    .selectFrom('orgUpgrade')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+}

@@ -1,0 +1,163 @@
+import { type Static, Type } from 'typebox'
+import { Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import type { TargetState } from '../rollout/rollout.ts'
+import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
+import type { OrgUpgradeItem } from './store.ts'
+
+export const OrgUpgradeParams = Type.Object({ org_id: Uuid, upgrade_id: Uuid })
+
+const Strategy = Type.Union(['big_bang', 'canary', 'rrm', 'serial'].map((name) => Type.Literal(name)))
+/** A day in the year 9999 is the last that dates can show. */
+const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
+
+const VersionItem = Type.Object({
+  firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
+  force: Type.Optional(Type.Boolean({ default: false })),
+  model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
+  version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+})
+
+/** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
+export const OrgUpgradeBody = Type.Object({
+  all_sites: Type.Optional(Type.Boolean({ default: false })),
+  site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
+  device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
+  models: Type.Optional(
+    Type.Array(Type.Union([Type.Array(Type.String(), { maxItems: 1000 }), Type.String()]), { maxItems: 1000 }),
+  ),
+  rules: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()), { maxItems: 1000 })),
+  version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, deprecated: true })),
+  versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
+  force: Type.Optional(Type.Boolean({ default: false })),
+  download_strategy: Type.Optional(
+    Type.Union([Type.Literal('canary'), Type.Literal('big_bang'), Type.Literal('serial')], { default: 'big_bang' }),
+  ),
+  reboot_strategy: Type.Optional(Strategy),
+  strategy: Type.Optional(Strategy),
+  canary_phases: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
+  ),
+  max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
+  max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
+  start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+  start_time: Type.Optional(EpochS),
+  reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+  reboot_at: Type.Optional(EpochS),
+  snapshot: Type.Optional(Type.Boolean({ default: false })),
+  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
+  p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
+  p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
+  rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
+  rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
+  rrm_mesh_upgrade: Type.Optional(
+    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
+  ),
+  rrm_node_order: Type.Optional(
+    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
+  ),
+  rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
+})
+export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
+
+/**
+ * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
+ * a device that was let be, and a list that is not there would not add up to the total.
+ */
+const buckets = {
+  scheduled: ['planned', 'deferred'],
+  download_requested: ['dl_requested'],
+  downloading: ['downloading'],
+  // Download and reboot are one step for these devices, so none waits with its image.
+  downloaded: [],
+  reboot_in_progress: ['rebooting'],
+  rebooted: ['verifying'],
+  upgraded: ['upgraded'],
+  failed: ['failed'],
+  skipped: ['skipped'],
+  cancelled: ['cancelled'],
+} as const satisfies Record<string, readonly TargetState[]>
+
+const Macs = Type.Array(Type.String())
+
+const SiteUpgradeReply = Type.Object({
+  id: Uuid,
+  start_time: Type.Integer(),
+  status: Type.String(),
+  targets: Type.Object({
+    scheduled: Macs,
+    download_requested: Macs,
+    downloading: Macs,
+    downloaded: Macs,
+    reboot_in_progress: Macs,
+    rebooted: Macs,
+    upgraded: Macs,
+    failed: Macs,
+    skipped: Macs,
+    cancelled: Macs,
+    total: Type.Integer(),
+  }),
+  /** Devices that were left out, and warnings. */
+  notes: Type.Array(Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
+})
+
+export const OrgUpgradeReply = Type.Object({
+  id: Uuid,
+  enable_p2p: Type.Boolean(),
+  force: Type.Boolean(),
+  strategy: Type.String(),
+  target_version: Type.String(),
+  upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
+})
+
+export const OrgUpgradeList = Type.Array(
+  Type.Object({ id: Uuid, site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })) }),
+)
+
+export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgradeReply> {
+  return {
+    id: upgrade.id,
+    enable_p2p: upgrade.enableP2p,
+    force: upgrade.force,
+    strategy: upgrade.strategy,
+    target_version: upgrade.targetVersion,
+    upgrades: upgrade.siteUpgrades.map((site) => ({ site_id: site.siteId, upgrade: presentSiteUpgrade(site) })),
+  }
+}
+
+function presentSiteUpgrade({
+  id,
+  startAt,
+  status,
+  targets,
+  total,
+  notes,
+}: SiteUpgrade): Static<typeof SiteUpgradeReply> {
+  const macs = (bucket: keyof typeof buckets): string[] => buckets[bucket].flatMap((state) => targets[state] ?? [])
+  return {
+    id,
+    start_time: Math.floor(epochS(startAt)),
+    status,
+    targets: {
+      scheduled: macs('scheduled'),
+      download_requested: macs('download_requested'),
+      downloading: macs('downloading'),
+      downloaded: macs('downloaded'),
+      reboot_in_progress: macs('reboot_in_progress'),
+      rebooted: macs('rebooted'),
+      upgraded: macs('upgraded'),
+      failed: macs('failed'),
+      skipped: macs('skipped'),
+      cancelled: macs('cancelled'),
+      total,
+    },
+    notes: [...notes],
+  }
+}
+
+export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeList>[number] {
+  return {
+    id,
+    site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
+  }
+}
