@@ -14,6 +14,7 @@ import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import type { Context } from '../platform/context.ts'
 import { operatorRoutes } from './routes-operator.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { version } from '../platform/version.ts'
 
 export interface HttpParts {
@@ -24,6 +25,7 @@ export interface HttpParts {
   /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
   readonly deviceCaDir: string | null
   readonly firmwareFiles: FirmwareFiles
+  readonly outbound: OutboundHttp
 }
 
 /** The HTTP server with every route, not listening yet. */

@@ -8,9 +8,9 @@ import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { openDb, openPool } from '../platform/db.ts'
-import { AppError } from '../platform/errors.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { migrate } from '../platform/migrate.ts'
+import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
 import { createWakes } from '../platform/wakes.ts'
@@ -18,6 +18,7 @@ import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
 import { type Database, explainDatabaseError, openDatabase } from './database.ts'
 import { buildHttp } from './http.ts'
+import { listenError } from './listen-error.ts'
 import { openTls } from './tls.ts'
 import { startWorkers } from './workers.ts'
 
@@ -71,18 +72,33 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
       return address.baseUrl
     },
   }
+  const firmwareFiles = { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes }
+  const outbound = createOutboundHttp({
+    allowCidrs: config.webhookAllowCidrs,
+    allowLoopback: isLoopback(config.host),
+  })
+  closing.add('outbound http', () => outbound.close())
   const http = await buildHttp(ctx, {
     passwords: createPasswords(),
     operatorKey,
     tls: tls.http,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
-    firmwareFiles: { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes },
+    firmwareFiles,
+    outbound,
   })
   closing.add('http', () => http.close())
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
   address.baseUrl ||= url
-  const { ucentralPort } = await startWorkers(ctx, { config, dataDir: dataDir.path, gatewayTls: tls.gateway, closing })
+  const { ucentralPort } = await startWorkers(ctx, {
+    config,
+    dataDir: dataDir.path,
+    connection: database.connection,
+    firmwareFiles,
+    outbound,
+    gatewayTls: tls.gateway,
+    closing,
+  })
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   return { url, ucentralPort, operatorKey, failed: database.lost }
@@ -104,13 +120,9 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<nu
   return address.port
 }
 
-/** Says which setting to change when a port is taken or forbidden. */
-export function listenError(error: unknown, setting: string, port: number): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error
-  if (error.code === 'EADDRINUSE') return new AppError('unavailable', `port ${port} is in use; set ${setting}`)
-  if (error.code === 'EACCES') return new AppError('unavailable', `port ${port} needs more rights; set ${setting}`)
-  if (error.code === 'EADDRNOTAVAIL') return new AppError('unavailable', 'SIGNALBOX_HOST is no address of this machine')
-  return error
+/** Only this machine can reach the server: whoever uses it can call loopback anyway. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function urlHost(host: string): string {

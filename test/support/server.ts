@@ -11,6 +11,7 @@ import { buildHttp } from '../../src/app/http.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openPool } from '../../src/platform/db.ts'
+import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { createWakes } from '../../src/platform/wakes.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
@@ -95,12 +96,14 @@ export async function startTestServer(clock: Clock = systemClock): Promise<TestS
   const context = await createTestContext(clock)
   const { ctx } = context
   const passwords = createPasswords()
+  const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const http = await buildHttp(ctx, {
     passwords,
     operatorKey: 'operator-key',
     tls: null,
     deviceCaDir: context.dataDir,
     firmwareFiles: { dir: join(context.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 },
+    outbound,
   })
   await http.listen({ host: '127.0.0.1', port: 0 })
   const { port } = http.server.address() as AddressInfo
@@ -139,6 +142,7 @@ export async function startTestServer(clock: Clock = systemClock): Promise<TestS
     },
     async close() {
       await http.close()
+      await outbound.close()
       await context.close()
     },
   }

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { type FirmwareFiles } from '../firmware/firmware.ts'
+import { sweepFirmwareFiles } from '../firmware/storage.ts'
+import type { GatewayTls } from '../gateway/device-ca.ts'
+import { startGateway } from '../gateway/start-gateway.ts'
+import type { Context } from '../platform/context.ts'
+import { startJobs } from '../platform/jobs.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import { loadOrMake } from '../platform/secrets.ts'
+import { defaultRolloutOptions } from '../rollout/rollout.ts'
+import { startRollouts } from '../rollout/worker.ts'
+import { preparePartitions } from '../webhooks/partitions.ts'
+import { startWebhookWorkers } from '../webhooks/workers.ts'
+import type { Closing } from './closing.ts'
+import type { Config } from './config.ts'
+import { listenError } from './listen-error.ts'
+
+export interface WorkerParts {
+  readonly config: Config
+  readonly dataDir: string
+  readonly connection: pg.PoolConfig
+  readonly firmwareFiles: FirmwareFiles
+  readonly outbound: OutboundHttp
+  readonly gatewayTls: GatewayTls
+  readonly closing: Closing
+}
+
+/** Starts everything that runs without being called: chores, deliveries, rollouts, the gateway. */
+export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ readonly ucentralPort: number }> {
+  const { config, closing } = parts
+  await sweepFirmwareFiles(ctx, parts.firmwareFiles)
+  const jobs = await startJobs({
+    connection: parts.connection,
+    log: ctx.log,
+    tasks: [{ name: 'prepare_webhook_partitions', cron: '17 2 * * *', run: () => preparePartitions(ctx) }],
+  })
+  closing.add('jobs', () => jobs.stop())
+  const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound })
+  closing.add('webhooks', () => webhooks.stop())
+  const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
+  closing.add('rollouts', () => rollouts.stop())
+  const gateway = await startGateway(ctx, {
+    host: config.host,
+    port: config.ucentralPort,
+    tls: parts.gatewayTls,
+    nodeId: await loadNodeId(parts.dataDir),
+  }).catch((error: unknown) => {
+    throw listenError(error, 'SIGNALBOX_UCENTRAL_PORT', config.ucentralPort)
+  })
+  closing.add('gateway', () => gateway.stop())
+  return { ucentralPort: gateway.port }
+}
+
+/** Stays the same over restarts, so that the gateway knows what its former self left behind. */
+async function loadNodeId(dataDir: string): Promise<string> {
+  return (await loadOrMake(join(dataDir, 'node-id'), () => Buffer.from(uuidv7()))).toString('utf8').trim()
+}
