@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import { createLog, type LogLevel } from '../platform/log.ts'
 import { type FaultPlan, type FaultTargets, parseFaultTargets, parseMac } from '../simulator/faults.ts'
 import { generateFleet, parseFleet, type PlannedDevice } from '../simulator/fleet-plan.ts'
-import { type FleetOptions, startFleet } from '../simulator/fleet.ts'
+import { type Fleet, type FleetOptions, startFleet } from '../simulator/fleet.ts'
 import { realPace } from '../simulator/pace.ts'
 
 interface Flags {
@@ -88,7 +88,7 @@ function commandLine(): Command {
     .addOption(
       option(
         '--time-scale <factor>',
-        'factor on times that real clients have built in: reconnecting, pauses around a reboot',
+        'factor on boot, flash, and the times that real clients have built in: reconnecting, pauses around a reboot',
         parseFactor,
       ).default(realPace.timeScale),
     )
@@ -168,7 +168,10 @@ async function plannedDevices(flags: Flags): Promise<readonly PlannedDevice[]> {
 
 async function run(flags: Flags): Promise<void> {
   const devices = await plannedDevices(flags)
-  const fleet = await startFleet({
+  let fleet: Fleet | null = null
+  const stop = (): void => void (fleet?.stop() ?? Promise.resolve()).then(() => process.exit(0))
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  fleet = await startFleet({
     gateway: flags.gateway,
     ca: await openDeviceCa(flags.ca),
     devices,
@@ -179,8 +182,6 @@ async function run(flags: Flags): Promise<void> {
     ...(flags.stateDir !== undefined && { stateDir: flags.stateDir }),
     onChange: announceWhenReady(devices.length),
   })
-  const stop = (): void => void fleet.stop().then(() => process.exit(0))
-  process.once('SIGINT', stop).once('SIGTERM', stop)
 }
 
 /** Counts instead of asking all devices at each change. */

@@ -4,14 +4,21 @@ import { fileNameOf, imageHeader, readImage } from './image.ts'
 
 const sha256 = 'ab'.repeat(32)
 const word = fc.stringMatching(/^[A-Za-z0-9._-]{1,30}$/)
+/** As catalogs have them: `OpenWrt 21.02 / TIP-v2.5.0`. */
+const anyVersion = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e]{0,40}[\x21-\x7e])?$/)
 
 describe('readImage', () => {
   it('reads what imageHeader writes, whatever follows', () => {
     fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), word, fc.uint8Array(), (models, version, rest) => {
-        const head = Buffer.concat([Buffer.from(imageHeader(models, version)), rest])
-        expect(readImage({ head, sha256, fileName: 'other.bin' })).toEqual({ models, version })
-      }),
+      fc.property(
+        fc.array(word, { minLength: 1, maxLength: 5 }),
+        anyVersion,
+        fc.uint8Array(),
+        (models, version, rest) => {
+          const head = Buffer.concat([Buffer.from(imageHeader(models, version)), rest])
+          expect(readImage({ head, sha256, fileName: 'other.bin' })).toEqual({ models, version })
+        },
+      ),
     )
   })
 
@@ -34,6 +41,8 @@ describe('fileNameOf', () => {
   it.each([
     ['attachment; filename="a b.bin"', 'a b.bin'],
     ['attachment; filename=2.0.0.img', '2.0.0.img'],
+    ["attachment; filename*=UTF-8''OpenWrt%2021.02%20%2F%20TIP-v2.5.0.bin", 'OpenWrt 21.02 / TIP-v2.5.0.bin'],
+    ["attachment; filename*=UTF-8''%ff", null],
     ['attachment', null],
     [undefined, null],
   ])('%j is %j', (header, name) => expect(fileNameOf(header)).toBe(name))

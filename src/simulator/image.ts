@@ -3,7 +3,7 @@ import type { DownloadedImage } from './device.ts'
 /** An image's first bytes, enough for its header line. */
 export const HEADER_BYTES = 1024
 
-const headerLine = /^SIGNALBOX-FIRMWARE model=(\S+) version=(\S+)\s*$/
+const headerLine = /^SIGNALBOX-FIRMWARE model=(\S+) version=(\S.*?)\s*$/
 
 /** The first line of an image for simulated devices, with its line end. */
 export function imageHeader(models: readonly string[], version: string): string {
@@ -33,8 +33,19 @@ export function readImage({ head, sha256, fileName }: ImageFile): DownloadedImag
   return { models: null, version: named === '' ? `sha256-${sha256.slice(0, 12)}` : named }
 }
 
-/** The `filename` of a `Content-Disposition` header. */
+/** The `filename` of a `Content-Disposition` header (RFC 6266), in either form. */
 export function fileNameOf(contentDisposition: string | undefined): string | null {
-  const match = /;\s*filename="?([^";]+)"?/i.exec(contentDisposition ?? '')
-  return match?.[1]?.trim() ?? null
+  const text = contentDisposition ?? ''
+  const encoded = /;\s*filename\*=UTF-8''((?:[^;%\s]|%[0-9a-f]{2})+)/i.exec(text)?.[1]
+  if (encoded !== undefined) return decodePercent(encoded)
+  return /;\s*filename="?([^";]+)"?/i.exec(text)?.[1]?.trim() ?? null
+}
+
+/** Null where the bytes are no UTF-8. */
+function decodePercent(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }

@@ -11,9 +11,9 @@ describe('reconnectDelayMs', () => {
 })
 
 describe('timingOf', () => {
-  it('scales what clients have built in, and leaves what is asked for', () => {
-    const timing = timingOf({ ...realPace, bootMs: 500, flashMs: 700, timeScale: 0.01 }, new Set())
-    expect(timing).toEqual({ bootMs: 500, flashMs: 700, triggerMs: 100, goodbyeMs: 100, statusMs: 10, flapMs: 150 })
+  it('scales them all', () => {
+    const timing = timingOf({ ...realPace, bootMs: 5000, flashMs: 7000, timeScale: 0.01 }, new Set())
+    expect(timing).toEqual({ bootMs: 50, flashMs: 70, triggerMs: 100, goodbyeMs: 100, statusMs: 10, flapMs: 150 })
   })
 
   it('makes the slow ten times slower', () => {

@@ -1,14 +1,14 @@
 import type { Profile, Timing } from './device.ts'
 import type { Fault } from './faults.ts'
 
-/** How fast the world of a fleet turns. */
+/** How fast the world of a fleet turns: times before `timeScale`, which shortens or stretches all of them but the reports. */
 export interface Pace {
   readonly bootMs: number
   readonly flashMs: number
   readonly stateIntervalMs: number
   /** Bytes a second of one download; 0 = as fast as they come. */
   readonly downloadBytesPerS: number
-  /** Factor on the times that real clients have built in: reconnecting, last seconds before a reboot, progress reports. */
+  /** Factor on boot, flash, and what real clients have built in: reconnecting, pauses around a reboot, progress. */
   readonly timeScale: number
   /** Devices switched on per second. */
   readonly startsPerS: number
@@ -30,8 +30,8 @@ const SLOW_BYTES_PER_S = 1024 * 1024
 export function timingOf(pace: Pace, faults: ReadonlySet<Fault>): Timing {
   const slowness = faults.has('slow') ? SLOWNESS : 1
   return {
-    bootMs: pace.bootMs * slowness,
-    flashMs: pace.flashMs * slowness,
+    bootMs: pace.bootMs * pace.timeScale * slowness,
+    flashMs: pace.flashMs * pace.timeScale * slowness,
     triggerMs: 10_000 * pace.timeScale * slowness,
     goodbyeMs: 10_000 * pace.timeScale,
     statusMs: Math.max(1, 1000 * pace.timeScale),

@@ -18,7 +18,7 @@ const MAC = '02000000a001'
 const ap: PlannedDevice = { mac: MAC, serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
 const aSwitch: PlannedDevice = { ...ap, model: 'ECS4150', type: 'switch' }
 const member = { member: 0, mac: MAC, serial: 'M0', model: 'ECS4150' }
-const pace = { bootMs: 20, flashMs: 30, timeScale: 0.01 }
+const pace = { bootMs: 2000, flashMs: 3000, timeScale: 0.01 }
 const image = Buffer.concat([Buffer.from(imageHeader(['EAP101', 'ECS4150'], '2.0.0')), Buffer.alloc(300_000, 7)])
 const TIMEOUT_MS = 15_000
 
@@ -286,7 +286,7 @@ describe('faults', () => {
       (event) => /"percentage":(\d+)/.exec(JSON.stringify(event))?.[1],
     )
     expect(new Set(percentages).size).toBeGreaterThan(2)
-    expect(device.profile.timing.bootMs).toBe(10 * pace.bootMs)
+    expect(device.profile.timing.bootMs).toBe(10 * pace.bootMs * pace.timeScale)
   })
 })
 

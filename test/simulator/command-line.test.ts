@@ -1,0 +1,101 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { type Peer, said, startPeer } from './peer.ts'
+
+const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
+const run = promisify(execFile)
+
+let folder: string
+let peer: Peer
+const children: ChildProcess[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simulate-'))
+  peer = await startPeer(await loadDeviceCa(folder))
+})
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await peer.stop()
+  await rm(folder, { recursive: true })
+})
+
+/** Starts the command against the peer, and resolves with its first line. */
+async function simulate(...args: readonly string[]): Promise<{ child: ChildProcess; line: string }> {
+  const all = [program, '--gateway', `127.0.0.1:${peer.port}`, '--ca', join(folder, 'device-ca'), ...args]
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  children.push(child)
+  if (child.stdout === null) throw new Error('no output')
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  return { child, line: String(line) }
+}
+
+async function failure(...args: readonly string[]): Promise<string> {
+  const failed = await run(process.execPath, [program, ...args]).catch(
+    (error: { stderr: string; code: number }) => error,
+  )
+  expect(failed).toMatchObject({ code: 1 })
+  return failed.stderr
+}
+
+describe('simulate', () => {
+  it('says when all devices have connected, and ends with its parent', async () => {
+    const report = join(folder, 'report.jsonl')
+    const { child, line } = await simulate('--count', '5', '--type', 'switch', '--members', '2', '--report', report)
+    expect(line).toBe('simulator ready 5 devices')
+    expect(new Set(peer.sessions.map((session) => session.commonName)).size).toBe(5)
+    expect((await readFile(report, 'utf8')).trim().split('\n')).toHaveLength(5)
+    const ended = once(child, 'exit')
+    child.disconnect()
+    expect(await ended).toEqual([0, null])
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends on %s with its connections closed', async (signal) => {
+    const { child } = await simulate('--count', '1')
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+    await peer.until(() => peer.sessions.every((session) => session.closed))
+  })
+
+  it('takes a fleet from a file, and its state from a folder after kill -9', async () => {
+    const fleet = join(folder, 'fleet.json')
+    const device = { mac: '02:00:00:00:A0:01', serial: 'S', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
+    await writeFile(fleet, JSON.stringify([device]))
+    const args = ['--fleet', fleet, '--state-dir', join(folder, 'state')]
+    const { child } = await simulate(...args)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await writeFile(fleet, JSON.stringify([{ ...device, firmware: '9.9.9' }]))
+    await simulate(...args)
+    await peer.until(() => peer.sessions.length === 2)
+    await peer.until(() => peer.sessions.every((session) => said(session, 'connect').length === 1))
+    const connects = peer.sessions.map((session) => said(session, 'connect')[0])
+    expect(connects).toMatchObject([
+      { firmware: '1.0.0', reason: 'boot' },
+      { firmware: '1.0.0', reason: 'socket' },
+    ])
+  })
+
+  it.each([
+    [['--count', '0'], /--count.*whole number from 1/],
+    [['--count', '2', '--fleet', 'x'], /--count.*--fleet/],
+    [['--gateway', 'nowhere'], /--gateway.*HOST:PORT/],
+    [['--slow', '200%'], /--slow.*more than all/],
+    [['--time-scale', '0'], /--time-scale.*above 0/],
+    [['--ca', '/nonexistent'], /device CA: \/nonexistent does not hold/],
+    [['--fleet', '/nonexistent.json'], /nonexistent\.json/],
+  ])('ends with a line about a bad %j', async (args, message) => {
+    const text = await failure(...args)
+    expect(text).toMatch(message)
+    expect(text.trim().split('\n')).toHaveLength(1)
+  })
+})
