@@ -9,7 +9,7 @@ import type { CatalogImage, FirmwareFiles } from './firmware.ts'
 import type { ByteRange } from './range.ts'
 import { openImageFile } from './storage.ts'
 import { findImage } from './store.ts'
-import { startDownload, touchDownload } from './store-downloads.ts'
+import { findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Often enough for the 15 s after which a download counts as given up. */
@@ -20,6 +20,21 @@ export async function getTicketImage(ctx: Context, { orgId, imageId }: DownloadT
   const image = await findImage(ctx.db, systemScope('firmware', orgId), imageId)
   if (image === undefined) throw notFound(imageId)
   return image
+}
+
+/**
+ * A name for the file, as `Content-Disposition` has it: `VERSION.bin`. Devices that can't read the
+ * version from the image take it from there.
+ */
+export async function nameTicketFile(ctx: Context, { orgId, commandId, imageId }: DownloadTicket): Promise<string> {
+  const version = await findCommandVersion(ctx.db, systemScope('firmware', orgId), commandId)
+  const name = encodeURIComponent(`${version ?? imageId}.bin`).replaceAll(/['()*]/g, percentEncode)
+  return `attachment; filename*=UTF-8''${name}`
+}
+
+/** Of characters that RFC 8187 reserves, but `encodeURIComponent` leaves. */
+function percentEncode(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
 export interface DownloadPart {

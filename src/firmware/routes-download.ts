@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../platform/context.ts'
-import { downloadImage, getTicketImage } from './download-image.ts'
+import { downloadImage, getTicketImage, nameTicketFile } from './download-image.ts'
 import { openDownloadTicket } from './download-url.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { parseRange } from './range.ts'
@@ -29,6 +29,7 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
         const range = parseRange(wanted, sizeBytes)
         void reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform', etag })
         if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${sizeBytes}`).send()
+        void reply.header('content-disposition', await nameTicketFile(ctx, ticket))
         const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
         const body =
           request.method === 'HEAD' ? null : await downloadImage(ctx, { files, ticket, range: part, sizeBytes })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
 
 /** A download belongs to the command that caused it: each attempt has an address, hence a row, of its own. */
 export interface DownloadKey {
@@ -80,6 +80,21 @@ export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadP
     .returning('commandId')
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** The version that the command is to install: one of those that its image is offered as. */
+export async function findCommandVersion(
+  reader: Reader,
+  scope: OrgScope,
+  commandId: string,
+): Promise<string | undefined> {
+  const row = await reader
+    .selectFrom('deviceCommand')
+    .select(sql<string | null>`params ->> 'version'`.as('version'))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', commandId)
+    .executeTakeFirst()
+  return row?.version ?? undefined
 }
 
 const now = sql<Date>`now()`
