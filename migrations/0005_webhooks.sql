@@ -32,9 +32,13 @@ create table webhook_message (
   primary key (org_id, id),
   foreign key (org_id, webhook_id) references webhook (org_id, id) on delete cascade
 );
-create index webhook_message_due on webhook_message (webhook_id, due_at, id);
+create index webhook_message_due on webhook_message (org_id, webhook_id, due_at, id);
+-- Pings go out although the webhook is disabled or its breaker open.
+create index webhook_message_ping on webhook_message (org_id, webhook_id, due_at) where topic = 'ping';
 
--- One schedulable row a webhook: workers claim lanes, not messages.
+-- One schedulable row a webhook: workers claim lanes, not messages. Whoever adds, changes or removes
+-- messages locks the lane first; several lanes are locked in the order of the key. A webhook is
+-- locked before its lane.
 create table webhook_lane (
   org_id      uuid not null,
   webhook_id  uuid not null,

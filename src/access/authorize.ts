@@ -64,6 +64,17 @@ export async function authorizeSite(
   return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) })
 }
 
+/** Whether the caller could also have asked for `needs` in the place of `scope`. */
+export function may(caller: Caller, scope: OrgScope | SiteScope, needs: Need): boolean {
+  const siteId = 'siteId' in scope ? scope.siteId : null
+  return caller.principal.privileges.some(
+    (privilege) =>
+      privilege.orgId === scope.orgId &&
+      (privilege.scope === 'org' || privilege.siteId === siteId) &&
+      rolesThatMay[needs].has(privilege.role),
+  )
+}
+
 function siteIdsOf(privileges: readonly Privilege[]): 'all' | string[] {
   if (privileges.some((privilege) => privilege.scope === 'org')) return 'all'
   return privileges.flatMap((privilege) => privilege.siteId ?? [])

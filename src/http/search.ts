@@ -50,3 +50,11 @@ function parseDuration(field: string, text: string): number {
 export function parseSort(sort: string): { readonly by: string; readonly direction: 'asc' | 'desc' } {
   return sort.startsWith('-') ? { by: sort.slice(1), direction: 'desc' } : { by: sort, direction: 'asc' }
 }
+
+/** The same path and query with the next page: clients follow it as it is. */
+export function nextPage(url: string, page: number): string {
+  const [path = '', query = ''] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  parameters.set('page', String(page + 1))
+  return `${path}?${parameters.toString()}`
+}

@@ -3,6 +3,7 @@ import { authorize } from '../access/authorize.ts'
 import { listAuditLog } from '../events/store-audit-log.ts'
 import { setPageHeaders } from '../http/lists.ts'
 import { OrgParams } from '../http/schemas.ts'
+import { nextPage } from '../http/search.ts'
 import type { Context } from '../platform/context.ts'
 import { LogsQuery, LogsReply, parseLogsQuery, presentLog } from './wire-logs.ts'
 
@@ -36,12 +37,4 @@ export function auditLogRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
     )
   }
-}
-
-/** The same path and query with the next page: clients follow it as it is. */
-function nextPage(url: string, page: number): string {
-  const [path = '', query = ''] = url.split('?', 2)
-  const parameters = new URLSearchParams(query)
-  parameters.set('page', String(page + 1))
-  return `${path}?${parameters.toString()}`
 }

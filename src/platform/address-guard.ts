@@ -1,0 +1,67 @@
+import { BlockList, isIP } from 'node:net'
+
+export interface AddressPolicy {
+  /** Ranges that may be called although they are not public, as `10.0.0.0/8`. */
+  readonly allowCidrs: readonly string[]
+  /** For a server that only its own machine can reach: whoever can use it can call loopback anyway. */
+  readonly allowLoopback: boolean
+}
+
+/** True when `address`, a literal IP address, may be called. */
+export type AddressGuard = (address: string) => boolean
+
+/** Not globally reachable, by the IANA special-purpose registry, with multicast and reserved space. */
+const blockedV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+]
+/** All global unicast addresses. The rest is blocked: mapped, NAT64, unique local, link local, multicast, unassigned. */
+const globalV6 = ['2000::/3']
+/** Inside it: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
+const blockedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+/** Where clouds give credentials to whoever asks: no range that an operator opens includes them. */
+const metadata = ['169.254.169.254/32', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128']
+const loopback = ['127.0.0.0/8', '::1/128']
+
+/** @throws Error naming the first of `policy.allowCidrs` that is no CIDR range. */
+export function createAddressGuard(policy: AddressPolicy): AddressGuard {
+  const never = listOf(metadata)
+  const allowed = listOf([...policy.allowCidrs, ...(policy.allowLoopback ? loopback : [])])
+  const blocked = listOf([...blockedV4, ...blockedV6])
+  const global = listOf(globalV6)
+  return (address) => {
+    const family = isIP(address)
+    // A zone (`fe80::1%eth0`) is only meant for local addresses, and BlockList does not know it.
+    if (family === 0 || address.includes('%')) return false
+    const type = family === 4 ? 'ipv4' : 'ipv6'
+    // BlockList holds mapped addresses (::ffff:a.b.c.d) against the IPv4 ranges too.
+    if (never.check(address, type)) return false
+    if (allowed.check(address, type)) return true
+    return !blocked.check(address, type) && (family === 4 || global.check(address, type))
+  }
+}
+
+function listOf(cidrs: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const cidr of cidrs) {
+    const [network = '', bits = ''] = cidr.split('/')
+    const family = isIP(network)
+    if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+      throw new Error(`${cidr} is no address range like 10.0.0.0/8`)
+    list.addSubnet(network, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}

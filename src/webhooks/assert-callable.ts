@@ -1,0 +1,9 @@
+import { invalidField } from '../platform/errors.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+
+/** @throws AppError invalid when the address may not be called. A name that can't be resolved now may. */
+export async function assertCallable(outbound: OutboundHttp, url: URL): Promise<void> {
+  const blocked = await outbound.findBlockedAddress(url)
+  if (blocked !== null)
+    throw invalidField('url', `address ${blocked} not in the public ranges nor in SIGNALBOX_WEBHOOK_ALLOW_CIDRS`)
+}

@@ -1,0 +1,43 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import { assertCallable } from './assert-callable.ts'
+import { insertWebhook } from './store.ts'
+import {
+  type Document,
+  type Webhook,
+  auditDocument,
+  mergeWebhook,
+  sealWebhookSecrets,
+  webhookName,
+  webhookOf,
+} from './webhook.ts'
+
+export interface NewWebhook {
+  /** Null for a webhook of the organization. */
+  readonly siteId: string | null
+  readonly body: Document
+  /** Tells whether the address may be called. */
+  readonly outbound: OutboundHttp
+}
+
+export async function createWebhook(
+  ctx: Context,
+  scope: OrgScope,
+  { siteId, body, outbound }: NewWebhook,
+): Promise<Webhook> {
+  const at = ctx.clock.now()
+  const { url, ...content } = mergeWebhook(null, body, siteId)
+  await assertCallable(outbound, url)
+  const id = uuidv7()
+  const secrets = sealWebhookSecrets(ctx.secrets, id, content.secrets)
+  return inTx(ctx, async (tx) => {
+    const row = await insertWebhook(tx, scope, { id, siteId, ...content, secrets, at })
+    const message = `Add Webhook "${webhookName(content.doc)}"`
+    await appendAudit(tx, scope, { message, siteId, after: auditDocument(content), at })
+    return webhookOf(ctx.secrets, row)
+  })
+}

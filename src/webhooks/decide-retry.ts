@@ -1,0 +1,52 @@
+/** How one attempt ended. */
+export interface Attempted {
+  /** Counts from 1. */
+  readonly attempt: number
+  readonly topic: string
+  /** Null when the receiver gave none. */
+  readonly status: number | null
+  /** The header as it came. */
+  readonly retryAfter: string | null
+  readonly at: Date
+}
+
+export type Verdict =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly afterMs: number }
+  | { readonly kind: 'give_up' }
+  /** The receiver asks for nothing more, ever: the webhook is to be disabled; the message stays. */
+  | { readonly kind: 'gone' }
+
+const S = 1000
+const M = 60 * S
+const H = 60 * M
+/** Pauses after the first, second, ... attempt. */
+const pauses = [5 * S, 30 * S, 2 * M, 10 * M, 30 * M, H, 2 * H, 4 * H, 8 * H, 12 * H, 24 * H] as const
+const MAX_RETRY_AFTER_MS = 24 * H
+
+export const MAX_ATTEMPTS = pauses.length + 1
+
+/** @param random 0 to 1; spreads the pauses by a fifth, so that what failed together does not return together. */
+export function decideRetry(attempted: Attempted, random: number): Verdict {
+  const { attempt, topic, status } = attempted
+  if (status !== null && status >= 200 && status <= 299) return { kind: 'delivered' }
+  // Who asked for a ping looks for its answer now.
+  if (topic === 'ping') return { kind: 'give_up' }
+  if (status === 410) return { kind: 'gone' }
+  const pause = pauses[attempt - 1]
+  if (pause === undefined) return { kind: 'give_up' }
+  return { kind: 'retry', afterMs: Math.max(pause * (0.8 + 0.4 * random), askedPauseMs(attempted)) }
+}
+
+/** Retry-After, seconds or a date, where it counts; 0 where it is absent or makes no sense. RFC 9110, 10.2.3. */
+function askedPauseMs({ status, retryAfter, at }: Attempted): number {
+  if (retryAfter === null || (status !== 429 && status !== 503)) return 0
+  const text = retryAfter.trim()
+  const ms = /^\d+$/.test(text) ? Number(text) * S : httpDate(text) - at.getTime()
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+}
+
+/** `Date.parse` alone would take almost any text with a number in it. */
+function httpDate(text: string): number {
+  return /^[A-Z][a-z]{2,8}, .*GMT$/.test(text) ? Date.parse(text) : Number.NaN
+}

@@ -1,0 +1,17 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type WebhookKey, deleteWebhookRow, lockWebhook } from './store.ts'
+import { auditDocument, webhookName, webhookOf } from './webhook.ts'
+
+/** With everything that waits for it. The record of its deliveries stays until it is too old. */
+export async function deleteWebhook(ctx: Context, scope: OrgScope, key: WebhookKey): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
+    await deleteWebhookRow(tx, scope, key.id)
+    const message = `Delete Webhook "${webhookName(before.doc)}"`
+    await appendAudit(tx, scope, { message, siteId: key.siteId, before: auditDocument(before), at })
+  })
+}

@@ -1,0 +1,141 @@
+import { uuidv7 } from 'uuidv7'
+import type { Context } from '../platform/context.ts'
+import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
+import { type Verdict, decideRetry } from './decide-retry.ts'
+import { signatureHeaders } from './sign.ts'
+import type { ClaimedLane, DeliveryRecord, DueMessage } from './store-deliver.ts'
+import { customHeaders, openWebhookSecrets } from './webhook.ts'
+
+export interface DeliverOptions {
+  readonly outbound: OutboundHttp
+  /** For one attempt, from the first packet to the last. */
+  readonly timeoutMs: number
+  /** 0 to 1. */
+  readonly random: () => number
+}
+
+/** Where a lane's messages go, and with what. */
+export interface Receiver {
+  readonly orgId: string
+  readonly webhookId: string
+  readonly siteId: string | null
+  readonly url: string
+  readonly verifyCert: boolean
+  readonly secret: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Attempt {
+  readonly verdict: Verdict
+  readonly durationMs: number
+  readonly record: DeliveryRecord
+}
+
+const USER_AGENT = 'Signalbox-Webhooks/1'
+
+export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
+  const secrets = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets) ?? {}
+  const { secret, splunk_token: splunkToken } = secrets
+  return {
+    orgId,
+    webhookId,
+    siteId: webhook.siteId,
+    url: String(webhook.doc['url']),
+    verifyCert: webhook.doc['verify_cert'] !== false,
+    secret: typeof secret === 'string' ? secret : null,
+    headers: {
+      ...customHeaders(webhook.doc),
+      ...(webhook.doc['type'] === 'splunk' && { Authorization: `Splunk ${String(splunkToken)}` }),
+    },
+  }
+}
+
+/** Makes one attempt. Null when `signal` cut it: then nothing is known and nothing counts. */
+export async function deliverMessage(
+  ctx: Context,
+  { outbound, timeoutMs, random }: DeliverOptions,
+  {
+    receiver,
+    message,
+    signal,
+  }: { readonly receiver: Receiver; readonly message: DueMessage; readonly signal: AbortSignal },
+): Promise<Attempt | null> {
+  const { url, verifyCert } = receiver
+  const at = ctx.clock.now()
+  const headers = {
+    'User-Agent': USER_AGENT,
+    ...receiver.headers,
+    'Content-Type': 'application/json',
+    'Accept-Encoding': 'identity',
+    ...signatureHeaders(receiver.secret, { messageId: message.id, at, body: message.body }),
+  }
+  const startedMs = performance.now()
+  const result = await outbound.send({
+    url,
+    method: 'POST',
+    headers,
+    body: message.body,
+    verifyCert,
+    timeoutMs,
+    signal,
+  })
+  if (result.kind === 'aborted') return null
+  const attempt = message.attempt + 1
+  const status = result.kind === 'answer' ? result.status : null
+  const verdict = decideRetry({ attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }, random())
+  return {
+    verdict,
+    durationMs: performance.now() - startedMs,
+    record: {
+      orgId: receiver.orgId,
+      id: uuidv7(),
+      webhookId: receiver.webhookId,
+      messageId: message.id,
+      siteId: receiver.siteId,
+      topic: message.topic,
+      attempt,
+      status: verdict.kind === 'delivered' ? 'success' : 'failure',
+      statusCode: status,
+      error: errorOf(result),
+      reqUrl: url,
+      createdAt: at,
+      exchange: {
+        reqHeaders: JSON.stringify(withoutCredentials(headers)),
+        reqPayload: message.body.toString('utf8'),
+        ...answerOf(result),
+      },
+    },
+  }
+}
+
+type Outcome = Exclude<OutboundResult, { kind: 'aborted' }>
+
+function retryAfterOf(result: Outcome): string | null {
+  const value = result.kind === 'answer' ? result.headers['retry-after'] : undefined
+  return typeof value === 'string' ? value : null
+}
+
+function errorOf(result: Outcome): string | null {
+  if (result.kind === 'failed') return storable(result.error)
+  return result.status >= 200 && result.status <= 299 ? null : `answered ${result.status}`
+}
+
+function answerOf(result: Outcome): Pick<DeliveryRecord['exchange'], 'respHeaders' | 'respBody'> {
+  if (result.kind === 'failed') return { respHeaders: null, respBody: null }
+  return {
+    respHeaders: storable(JSON.stringify(result.headers)),
+    respBody: storable(result.body.toString('utf8')),
+  }
+}
+
+/** PostgreSQL keeps no NUL in a text. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}
+
+/** The record is for everyone who may read; what opens the receiver's door is not. */
+function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, /^authorization$/i.test(name) ? '***' : value]),
+  )
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Context } from '../platform/context.ts'
+import { addMs } from '../platform/clock.ts'
+import { inTx } from '../platform/db.ts'
+import { startPoller } from '../platform/poller.ts'
+import { type Caps, createAdmission } from './admission.ts'
+import { decidePace } from './decide-lane.ts'
+import type { DeliverOptions } from './deliver-message.ts'
+import { createFlusher } from './flush.ts'
+import { runLane } from './run-lane.ts'
+import { type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
+
+export interface DeliverWorkerOptions extends DeliverOptions {
+  readonly caps: Caps
+}
+
+const INTERVAL_MS = 1000
+/** Wakes that come together share a claim. */
+const MIN_GAP_MS = 2
+const MAX_LANES_PER_CLAIM = 32
+/** Longer than a lane's turn can take: its start window, one request and the write of its results. */
+const LEASE_MS = 60_000
+/** How soon to look again at lanes that are due but over their share. */
+const BUSY_PAUSE_MS = 100
+/** At stop, requests in flight may end for this long: a cut one is sent again after the start. */
+const GRACE_MS = 2000
+
+/** Claims lanes and sends their messages, as many at a time as the caps allow. */
+export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): { stop(): Promise<void> } {
+  const admission = createAdmission(options.caps)
+  const flusher = createFlusher(ctx)
+  const cutting = new AbortController()
+  const running = new Set<Promise<void>>()
+
+  async function run(lane: ClaimedLane): Promise<void> {
+    const { orgId, webhookId, messages } = lane
+    const before = admission.paceOf(webhookId)
+    const reservation = admission.reserve({ orgId, webhookId, messages: messages.length })
+    let pace = before
+    try {
+      const turn = { lane, width: reservation.width, signal: cutting.signal }
+      const { durationsMs, failed } = await runLane(ctx, { ...options, flusher }, turn)
+      pace = decidePace(before, durationsMs, failed)
+    } catch (error) {
+      ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
+    } finally {
+      reservation.end(pace)
+    }
+  }
+
+  function start(lane: ClaimedLane): void {
+    const turn = run(lane).finally(() => {
+      running.delete(turn)
+      // There is room again.
+      ctx.wakes.wake('deliveries')
+    })
+    running.add(turn)
+  }
+
+  async function work(): Promise<boolean | Date | null> {
+    const limit = Math.min(admission.freeSlots(), MAX_LANES_PER_CLAIM)
+    if (limit === 0) return null
+    const now = ctx.clock.now()
+    const lanes = await inTx(ctx, (tx) =>
+      claimLanes(tx, {
+        now,
+        limit,
+        leaseUntil: addMs(now, LEASE_MS),
+        busyOrgIds: admission.busyOrgIds(),
+        busyWebhookIds: admission.busyWebhookIds(),
+      }),
+    )
+    for (const lane of lanes) start(lane)
+    if (lanes.length === limit) return true
+    const next = await findNextDue(ctx.db)
+    const soonest = addMs(now, BUSY_PAUSE_MS)
+    return next === null || next > soonest ? next : soonest
+  }
+
+  const poller = startPoller({
+    name: 'webhook-deliver',
+    ctx,
+    wake: 'deliveries',
+    intervalMs: INTERVAL_MS,
+    minGapMs: MIN_GAP_MS,
+    work,
+  })
+
+  return {
+    async stop() {
+      await poller.stop()
+      const ended = Promise.all(running)
+      await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
+      cutting.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import { systemScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import type { ClaimedLane } from './store-deliver.ts'
+import { recountLanes } from './store-lanes.ts'
+import { lockWebhook, updateWebhookRow } from './store.ts'
+import { webhookName } from './webhook.ts'
+
+/**
+ * Disables a webhook whose receiver answered 410, with an audit record. What waits for it stays, to
+ * be sent if somebody enables it again. A webhook that was deleted meanwhile is left so.
+ */
+export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promise<void> {
+  const scope = systemScope('webhooks', lane.orgId)
+  const { siteId } = lane.webhook
+  const at = ctx.clock.now()
+  try {
+    await inTx(ctx, async (tx) => {
+      const row = await lockWebhook(tx, scope, { id: lane.webhookId, siteId })
+      if (!row.enabled) return
+      await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
+      await recountLanes(tx, [lane])
+      const message = `Disable Webhook "${webhookName(row.doc)}": its receiver answered 410 Gone`
+      await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
+    })
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+  }
+}

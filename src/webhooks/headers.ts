@@ -1,0 +1,20 @@
+const MAX_BYTES = 1000
+/** RFC 9110, 5.6.2. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** RFC 9110, 5.5: what can be sent as it is; above all no line end. */
+const value = /^[\t\x20-\x7e\x80-\xff]*$/
+/** What the connection and the signature depend on. */
+const reserved =
+  /^(host|content-.*|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|webhook-.*|x-mist-signature.*)$/i
+
+/** Why these can't be sent with every delivery; null when they can. */
+export function headerFault(headers: Readonly<Record<string, string>>): string | null {
+  let bytes = 0
+  for (const [name, text] of Object.entries(headers)) {
+    if (!token.test(name)) return `${JSON.stringify(name)} is not a header name`
+    if (reserved.test(name)) return `${name} is set by the service`
+    if (!value.test(text)) return `the value of ${name} contains characters that headers may not have`
+    bytes += name.length + text.length
+  }
+  return bytes > MAX_BYTES ? `are longer than ${MAX_BYTES} bytes together` : null
+}

@@ -1,0 +1,76 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { nextPage } from '../http/search.ts'
+import type { Context } from '../platform/context.ts'
+import { type PlaceKind, enterWebhook, webhookParams } from './place.ts'
+import { getWebhook } from './store.ts'
+import { countDeliveries, searchDeliveries } from './store-deliveries.ts'
+import {
+  DeliveryCountQuery,
+  DeliveryCountReply,
+  DeliverySearchQuery,
+  DeliverySearchReply,
+  parseDeliveryCount,
+  parseDeliverySearch,
+  presentCount,
+  presentDelivery,
+  presentRange,
+} from './wire-deliveries.ts'
+
+/** The record of what a webhook has sent, under the path of the webhook. Source: contract, Webhooks. */
+export function deliveryRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
+  const params = webhookParams(kind)
+  const tags = [`${kind.noun}s Webhooks`]
+  return async (http) => {
+    http.get(
+      '/events/search',
+      {
+        schema: {
+          operationId: `search${kind.noun}WebhooksDeliveries`,
+          tags,
+          params,
+          querystring: DeliverySearchQuery,
+          response: { 200: DeliverySearchReply },
+        },
+      },
+      async ({ caller, params, query, url }, reply) => {
+        const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
+        const search = parseDeliverySearch(query, ctx.clock.now())
+        await getWebhook(ctx.db, scope, key)
+        const { rows, total } = await searchDeliveries(ctx.db, scope, { ...search, webhookId: key.id })
+        return reply.send({
+          results: rows.map(presentDelivery),
+          ...presentRange(search),
+          limit: search.limit,
+          total,
+          ...(search.offset + rows.length < total && { next: nextPage(url, search.page) }),
+        })
+      },
+    )
+
+    http.get(
+      '/events/count',
+      {
+        schema: {
+          operationId: `count${kind.noun}WebhooksDeliveries`,
+          tags,
+          params,
+          querystring: DeliveryCountQuery,
+          response: { 200: DeliveryCountReply },
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
+        const count = parseDeliveryCount(query, ctx.clock.now())
+        await getWebhook(ctx.db, scope, key)
+        const { rows, total } = await countDeliveries(ctx.db, scope, { ...count, webhookId: key.id })
+        return reply.send({
+          distinct: count.distinct,
+          ...presentRange(count),
+          limit: count.limit,
+          total,
+          results: rows.map((row) => presentCount(count.distinct, row)),
+        })
+      },
+    )
+  }
+}

@@ -1,0 +1,119 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db, Tx } from '../platform/db.ts'
+import type { NewMessage } from './store.ts'
+
+export interface LaneKey {
+  readonly orgId: string
+  readonly webhookId: string
+}
+
+export interface LaneChange extends LaneKey {
+  readonly messages: number
+}
+
+const orgIds = (keys: readonly LaneKey[]): string[] => keys.map(({ orgId }) => orgId)
+const webhookIds = (keys: readonly LaneKey[]): string[] => keys.map(({ webhookId }) => webhookId)
+
+/** The lanes as rows (org_id, webhook_id) of a `from`. */
+function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
+  return sql`unnest(${orgIds(keys)}::uuid[], ${webhookIds(keys)}::uuid[]) as k (org_id, webhook_id)`
+}
+
+/**
+ * Locks the lanes until `tx` ends, in the order of their keys, so that two transactions never wait for
+ * each other. Those of webhooks that have been deleted are missing in the answer.
+ *
+ * @returns The epoch of each lane by the id of its webhook.
+ */
+export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ webhookId: string; epoch: string }>`
+    select l.webhook_id, l.epoch
+    from webhook_lane l join ${rowsOf(keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    order by l.org_id, l.webhook_id
+    for update of l
+  `.execute(tx)
+  return new Map(rows.map(({ webhookId, epoch }) => [webhookId, epoch]))
+}
+
+/** Counts new messages into their lanes, which have to be locked, and makes the lanes due. */
+export async function addToLanes(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
+  const perLane = countPerLane(messages)
+  // A lane that was idle starts where the least served busy lane is: idling saves nothing up.
+  await sql`
+    update webhook_lane l
+    set pending = l.pending + k.messages,
+        next_at = least(l.next_at, greatest(l.open_until, ${now}::timestamptz)),
+        vtime = case when l.pending > 0 then l.vtime
+          else greatest(l.vtime, (select min(vtime) from webhook_lane where pending > 0)) end
+    from unnest(${orgIds(perLane)}::uuid[], ${webhookIds(perLane)}::uuid[],
+      ${perLane.map((lane) => lane.messages)}::integer[]) as k (org_id, webhook_id, messages)
+    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
+  const groups = Map.groupBy(messages, ({ orgId, webhookId }) => `${orgId} ${webhookId}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    return first === undefined ? [] : [{ orgId: first.orgId, webhookId: first.webhookId, messages: group.length }]
+  })
+}
+
+/**
+ * When the lane `l` of webhook `w` has something to send: a ping whenever it is due, anything else
+ * only while the webhook is enabled and the breaker (`openUntil`) lets through. Null for never.
+ */
+function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
+  return sql`least(
+    (select min(m.due_at) from webhook_message m
+      where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic = 'ping'),
+    case when w.enabled then (
+      select greatest(min(m.due_at), ${openUntil}) from webhook_message m
+      where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic <> 'ping'
+      having min(m.due_at) is not null) end)`
+}
+
+/** Counts a lane's messages and finds when it is due from scratch. It has to be locked. */
+export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set next_at = ${nextAt(sql`l.open_until`)},
+        pending = (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
+    from webhook w, ${rowsOf(keys)}
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+export interface LaneRelease extends LaneKey {
+  readonly failures: number
+  readonly openUntil: Date | null
+  /** Time that its requests took together. */
+  readonly slotSeconds: number
+}
+
+/** Gives leased lanes back. They have to be locked, and still be the caller's. */
+export async function releaseLanes(tx: Tx, releases: readonly LaneRelease[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set lease_until = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
+        next_at = ${nextAt(sql`k.open_until`)}
+    from webhook w, unnest(${orgIds(releases)}::uuid[], ${webhookIds(releases)}::uuid[],
+      ${releases.map((lane) => lane.failures)}::integer[], ${releases.map((lane) => lane.openUntil)}::timestamptz[],
+      ${releases.map((lane) => lane.slotSeconds)}::double precision[])
+      as k (org_id, webhook_id, failures, open_until, slot_seconds)
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+/** Lanes that count wrong or would wake too late or never, without a lock: candidates for a recount. */
+export async function listDoubtfulLanes(db: Db): Promise<LaneKey[]> {
+  const { rows } = await sql<LaneKey>`
+    select l.org_id, l.webhook_id
+    from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+    where l.lease_until is null and (
+      l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
+      or coalesce(l.next_at, 'infinity') > ${nextAt(sql`l.open_until`)})
+    order by l.org_id, l.webhook_id
+  `.execute(db)
+  return rows
+}

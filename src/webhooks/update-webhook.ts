@@ -1,0 +1,56 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { assertCallable } from './assert-callable.ts'
+import { type WebhookKey, getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
+import { recountLanes } from './store-lanes.ts'
+import {
+  type Document,
+  type Webhook,
+  auditDocument,
+  mergeWebhook,
+  sealWebhookSecrets,
+  webhookName,
+  webhookOf,
+} from './webhook.ts'
+
+export interface WebhookChange {
+  readonly key: WebhookKey
+  readonly body: Document
+  /** Tells whether the address may be called. */
+  readonly outbound: OutboundHttp
+}
+
+/**
+ * Replaces the top-level fields that `body` names; see mergeDocument. While a webhook is disabled,
+ * events pass it by; what waited before stays, and goes out when it is enabled again.
+ */
+export async function updateWebhook(
+  ctx: Context,
+  scope: OrgScope,
+  { key, body, outbound }: WebhookChange,
+): Promise<Webhook> {
+  const at = ctx.clock.now()
+  // Resolving the name takes time, so it comes before the transaction.
+  const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, key))
+  if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, key.siteId).url)
+  return inTx(ctx, async (tx) => {
+    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
+    const { url: _, ...content } = mergeWebhook(before, body, key.siteId)
+    const secrets = sealWebhookSecrets(ctx.secrets, key.id, content.secrets)
+    const row = await updateWebhookRow(tx, scope, { id: key.id, ...content, secrets, at })
+    await recountLanes(tx, [{ orgId: scope.orgId, webhookId: key.id }])
+    wakeAfterCommit(tx, 'deliveries')
+    await appendAudit(tx, scope, {
+      message: `Update Webhook "${webhookName(content.doc)}"`,
+      siteId: key.siteId,
+      before: auditDocument(before),
+      after: auditDocument(content),
+      at,
+    })
+    return webhookOf(ctx.secrets, row)
+  })
+}

@@ -1,0 +1,123 @@
+import { mergeDocument, omitFields } from '../http/documents.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { Secrets } from '../platform/secrets.ts'
+import { headerFault } from './headers.ts'
+import type { WebhookRow } from './store.ts'
+import { topicFault } from './topics.ts'
+
+export type Document = Readonly<Record<string, unknown>>
+
+/** What a client set of a webhook, in the parts that it is stored in. */
+export interface WebhookContent {
+  readonly enabled: boolean
+  readonly topics: readonly string[]
+  /** The rest of the wire shape. */
+  readonly doc: Record<string, unknown>
+  /** The secret fields of the wire shape; null when none is set. */
+  readonly secrets: Document | null
+}
+
+export interface Webhook extends WebhookContent {
+  readonly orgId: string
+  readonly id: string
+  /** Null for an organization's webhook. */
+  readonly siteId: string | null
+  readonly createdAt: Date
+  readonly modifiedAt: Date
+}
+
+/** Fields that are stored encrypted and shown only to those who may change them. */
+const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_password'] as const
+
+/** What the service decides itself; a client that sends it back changes nothing. */
+const readOnly = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
+
+/** Kinds of receivers that deliveries can reach so far. */
+const builtTypes: ReadonlySet<string> = new Set(['http-post', 'splunk'])
+
+/**
+ * Merges a client's body over what is stored (null on creation) and checks the whole. Whether the
+ * address may be called is for the caller to find out.
+ *
+ * @throws AppError invalid naming the field.
+ */
+export function mergeWebhook(
+  before: WebhookContent | null,
+  body: Document,
+  siteId: string | null,
+): WebhookContent & { readonly url: URL } {
+  const stored =
+    before === null ? {} : { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
+  const merged = omitFields(mergeDocument(stored, body), readOnly)
+  const { enabled = true, topics = [], type = 'http-post', headers, url } = merged
+  if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
+  if (!builtTypes.has(String(type))) throw invalidField('type', `${String(type)} is not supported by this release`)
+  if (type === 'splunk' && typeof merged['splunk_token'] !== 'string')
+    throw invalidField('splunk_token', 'is required for type splunk')
+  checkHeaders(headers)
+  const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
+  return {
+    enabled,
+    topics: checkTopics(topics, siteId),
+    url: parseUrl(url),
+    doc: omitFields(merged, ['enabled', 'topics', ...secretFields]),
+    secrets: Object.keys(secrets).length === 0 ? null : secrets,
+  }
+}
+
+function checkTopics(topics: unknown, siteId: string | null): string[] {
+  if (!Array.isArray(topics)) throw invalidField('topics', 'must be a list')
+  return topics.map(String).map((topic) => {
+    const fault = topicFault(topic, siteId === null ? 'org' : 'site')
+    if (fault !== null) throw invalidField('topics', fault)
+    return topic
+  })
+}
+
+function checkHeaders(headers: unknown): void {
+  const fault = headerFault(customHeaders({ headers }))
+  if (fault !== null) throw invalidField('headers', fault)
+}
+
+function parseUrl(url: unknown): URL {
+  if (typeof url !== 'string' || url === '') throw invalidField('url', 'is required')
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
+    throw invalidField('url', 'must be an address of the form http://... or https://...')
+  if (parsed.username !== '' || parsed.password !== '')
+    throw invalidField('url', 'may not contain a user name or password: use headers')
+  return parsed
+}
+
+/** The headers that the client asked for; none where they were never set or set to null. */
+export function customHeaders(doc: Document): Record<string, string> {
+  const { headers } = doc
+  if (typeof headers !== 'object' || headers === null) return {}
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+}
+
+export function webhookName(doc: Document): string {
+  return typeof doc['name'] === 'string' ? doc['name'] : ''
+}
+
+/** For the webhook with this id only: the text can't be moved to another row. */
+export function sealWebhookSecrets(secrets: Secrets, id: string, plain: Document | null): Buffer | null {
+  return plain === null ? null : secrets.seal(JSON.stringify(plain), id)
+}
+
+export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer | null): Document | null {
+  if (sealed === null) return null
+  const plain: unknown = JSON.parse(secrets.open(sealed, id))
+  return typeof plain === 'object' && plain !== null ? { ...plain } : null
+}
+
+/** The stored webhook with its secrets in clear. */
+export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
+  return { ...row, secrets: openWebhookSecrets(secrets, row.id, row.secrets) }
+}
+
+/** A webhook as the audit log shows it: which secrets are set, not what they are. */
+export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
+  const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
+  return { ...omitFields(doc, ['headers']), ...set, enabled, topics }
+}

@@ -1,0 +1,89 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../http/lists.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import type { WebhookTopic } from './topics.ts'
+import type { Webhook } from './webhook.ts'
+
+const TextOrNull = Type.Union([Type.String(), Type.Null()])
+
+const settable = {
+  name: Type.Optional(TextOrNull),
+  type: Type.Optional(
+    Type.Enum(['http-post', 'splunk', 'oauth2', 'aws-sns', 'google-pubsub'], { default: 'http-post' }),
+  ),
+  topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
+  enabled: Type.Optional(Type.Boolean({ default: true })),
+  verify_cert: Type.Optional(Type.Boolean({ default: true })),
+  secret: Type.Optional(TextOrNull),
+  headers: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+  single_event_per_message: Type.Optional(Type.Boolean({ default: false })),
+  splunk_token: Type.Optional(TextOrNull),
+  oauth2_client_id: Type.Optional(Type.String()),
+  oauth2_client_secret: Type.Optional(Type.String()),
+  oauth2_grant_type: Type.Optional(Type.Enum(['client_credentials', 'password'])),
+  oauth2_password: Type.Optional(Type.String()),
+  oauth2_scopes: Type.Optional(Type.Array(Type.String())),
+  oauth2_token_url: Type.Optional(Type.String()),
+  oauth2_username: Type.Optional(Type.String()),
+  assetfilter_ids: Type.Optional(Type.Array(Uuid)),
+}
+
+const Url = Type.String({ minLength: 1, maxLength: 2000 })
+
+export const CreateWebhookBody = Type.Object({ url: Url, ...settable }, { additionalProperties: true })
+export const UpdateWebhookBody = Type.Object({ url: Type.Optional(Url), ...settable }, { additionalProperties: true })
+export const WebhookReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    for_site: Type.Boolean(),
+    enabled: Type.Boolean(),
+    type: Type.String(),
+    verify_cert: Type.Boolean(),
+    topics: Type.Array(Type.String()),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+export const ListQuery = Type.Object(pageQuery)
+
+/** @param withSecrets For those who may change the webhook; for others its secrets are as if never set. */
+export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<typeof WebhookReply> {
+  const { siteId } = webhook
+  return {
+    type: 'http-post',
+    verify_cert: true,
+    ...webhook.doc,
+    ...(withSecrets && webhook.secrets),
+    id: webhook.id,
+    org_id: webhook.orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    for_site: siteId !== null,
+    enabled: webhook.enabled,
+    topics: [...webhook.topics],
+    created_time: epochS(webhook.createdAt),
+    modified_time: epochS(webhook.modifiedAt),
+  }
+}
+
+export const WebhookTopicsReply = Type.Array(
+  Type.Object({
+    key: Type.String(),
+    for_org: Type.Boolean(),
+    has_delivery_results: Type.Boolean(),
+    allows_single_event_per_message: Type.Boolean(),
+  }),
+)
+
+export function presentTopic(topic: WebhookTopic): Static<typeof WebhookTopicsReply>[number] {
+  return {
+    key: topic.key,
+    for_org: topic.forOrg,
+    has_delivery_results: topic.hasDeliveryResults,
+    allows_single_event_per_message: topic.allowsSingleEventPerMessage,
+  }
+}

@@ -1,0 +1,34 @@
+import type { Context } from '../platform/context.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import { type Caps, defaultCaps } from './admission.ts'
+import { startDeliverWorker } from './deliver.worker.ts'
+import { preparePartitions } from './partitions.ts'
+import { startRouteWorker } from './route.worker.ts'
+
+export interface WebhookWorkerOptions {
+  readonly outbound: OutboundHttp
+  /** For one attempt; default 15 s. */
+  readonly timeoutMs?: number
+  /** 0 to 1, for the spread of retries. */
+  readonly random?: () => number
+  readonly caps?: Caps
+}
+
+const TIMEOUT_MS = 15_000
+
+/** Routes events to webhooks and delivers them until stopped. */
+export async function startWebhookWorkers(
+  ctx: Context,
+  { outbound, timeoutMs = TIMEOUT_MS, random = Math.random, caps = defaultCaps }: WebhookWorkerOptions,
+): Promise<{ stop(): Promise<void> }> {
+  // The daily chore makes them ahead; a server that was off for days starts without.
+  await preparePartitions(ctx)
+  const router = startRouteWorker(ctx)
+  const deliverer = startDeliverWorker(ctx, { outbound, timeoutMs, random, caps })
+  return {
+    async stop() {
+      await router.stop()
+      await deliverer.stop()
+    },
+  }
+}

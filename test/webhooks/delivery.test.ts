@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inTx } from '../../src/platform/db.ts'
+import { appendAudit } from '../../src/events/append.ts'
+import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
+import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
+import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+import { type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
+
+let clock: TestClock
+let harness: Harness
+let receiver: Receiver
+beforeEach(async () => {
+  clock = createTestClock()
+  harness = await createHarness(clock)
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await harness.close()
+  await receiver.kill()
+})
+
+const drained = () =>
+  waitUntil('everything delivered', async () => {
+    const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+    const { messages, pending } = await harness.waiting()
+    return outbox.length === 0 && messages === 0 && pending === 0
+  })
+
+describe('delivery', () => {
+  it('sends signed messages whose signatures verify, and keeps a record of the exchange', async () => {
+    const secret = 'sécret of the lab'
+    const headers = { 'X-Lab': '7', Authorization: 'Bearer hidden' }
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret, headers })
+    receiver.answer((_request, response) => response.writeHead(202, { 'x-answer': 'yes' }).end('thank\0you'))
+    await harness.start()
+    await harness.audit('first')
+    const [message] = await receiver.waitFor(1)
+    expect(message).toMatchObject({ topic: 'audits', events: [{ message: 'first', org_id: harness.scope.orgId }] })
+    expect(message && signaturesOf(message, secret)).toEqual(allValid)
+    expect(message?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      'x-lab': '7',
+      authorization: 'Bearer hidden',
+    })
+    await drained()
+    const [delivery] = await harness.deliveries()
+    expect(delivery).toMatchObject({
+      status: 'success',
+      statusCode: 202,
+      error: null,
+      attempt: 1,
+      reqUrl: receiver.url,
+    })
+    const [exchange] = await harness.ctx.db.selectFrom('webhookBody').selectAll().execute()
+    expect(exchange).toMatchObject({ reqPayload: message?.raw.toString('utf8'), respBody: 'thank\uFFFDyou' })
+    expect(JSON.parse(exchange?.respHeaders ?? '')).toMatchObject({ 'x-answer': 'yes' })
+    const sent = JSON.parse(exchange?.reqHeaders ?? '')
+    expect(sent).toMatchObject({ Authorization: '***', 'webhook-id': message?.headers['webhook-id'] })
+  })
+
+  it('sends neither signature nor secret where there is none, but always an id and a time', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    await harness.start()
+    await harness.audit('plain')
+    const [message] = await receiver.waitFor(1)
+    expect(message?.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(message?.headers['webhook-timestamp']).toBe(String(clock.now().getTime() / 1000))
+    expect(Object.keys(message?.headers ?? {}).filter((name) => name.includes('signature'))).toEqual([])
+  })
+
+  it('never sends what a transaction that was rolled back has written', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    await harness.start()
+    const rolledBack = inTx(harness.ctx, async (tx) => {
+      await appendAudit(tx, harness.scope, { message: 'never', at: clock.now() })
+      throw new Error('rolled back')
+    })
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    await harness.audit('after')
+    await receiver.waitFor(1)
+    await drained()
+    expect(receiver.received.flatMap(({ events }) => events.map((event) => event['message']))).toEqual(['after'])
+  })
+
+  it('gathers events of a lingering topic into messages of at most a hundred, in order', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['device-events'] })
+    const names = Array.from({ length: 250 }, (_, index) => `ap-${index}`)
+    await harness.deviceEvents(names.slice(0, 130))
+    await harness.start()
+    clock.advance(500)
+    await harness.deviceEvents(names.slice(130))
+    expect(await harness.waiting()).toEqual({ messages: 0, pending: 0 })
+    clock.advance(500)
+    harness.wake()
+    await receiver.waitFor(3)
+    await drained()
+    expect(receiver.received.map(({ events }) => events.length)).toEqual([100, 100, 50])
+    expect(receiver.received.flatMap(({ events }) => events.map((event) => event['device_name']))).toEqual(names)
+  })
+
+  it('sends one event a message where the webhook asks for it', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['device-events'], single_event_per_message: true })
+    await harness.deviceEvents(['a', 'b', 'c'])
+    clock.advance(1000)
+    await harness.start()
+    await receiver.waitFor(3)
+    expect(receiver.received.map(({ events }) => events.length)).toEqual([1, 1, 1])
+  })
+
+  it('tells an organization of all its sites, a site of itself, and nobody of topics not asked for', async () => {
+    const [here, there] = [await harness.addSite('Here'), await harness.addSite('There')]
+    const site = await startReceiver()
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    await harness.addWebhook({ url: site.url, topics: ['audits'] }, here)
+    await harness.addWebhook({ url: site.url, topics: ['device-updowns'] })
+    await harness.start()
+    await harness.audit('org')
+    await harness.audit('here', here)
+    await harness.audit('there', there)
+    await drained()
+    const heard = ({ received }: Receiver) => received.flatMap(({ events }) => events.map((event) => event['message']))
+    expect(heard(receiver).sort()).toEqual(['here', 'org', 'there'])
+    expect(heard(site)).toEqual(['here'])
+    await site.kill()
+  })
+})
+
+describe('a receiver that fails', () => {
+  it('is tried again with the same id and bytes until it takes the message', async () => {
+    const secret = 's'
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+    receiver.answer(status(500))
+    await harness.start()
+    await harness.audit('stubborn')
+    await receiver.waitFor(1)
+    await waitUntil('first failure kept', async () => (await harness.deliveries()).length === 1)
+    clock.advance(4999)
+    harness.wake()
+    expect(receiver.received.length).toBe(1)
+    clock.advance(1)
+    harness.wake()
+    await receiver.waitFor(2)
+    receiver.answer(status(204))
+    await waitUntil('second failure kept', async () => (await harness.deliveries()).length === 2)
+    clock.advance(30_000)
+    harness.wake()
+    await receiver.waitFor(3)
+    await drained()
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(new Set(receiver.received.map(({ raw }) => raw.toString('utf8'))).size).toBe(1)
+    for (const message of receiver.received) expect(signaturesOf(message, secret)).toEqual(allValid)
+    expect((await harness.deliveries()).map(({ attempt, statusCode, error }) => [attempt, statusCode, error])).toEqual([
+      [1, 500, 'answered 500'],
+      [2, 500, 'answered 500'],
+      [3, 204, null],
+    ])
+  })
+
+  it('loses nothing when it is killed and comes back', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+    await receiver.kill()
+    await harness.start()
+    const messages = Array.from({ length: 12 }, (_, index) => `m${index}`)
+    for (const message of messages) await harness.audit(message)
+    await waitUntil('the breaker is open', async () => {
+      const [lane] = await harness.ctx.db.selectFrom('webhookLane').selectAll().execute()
+      return lane !== undefined && lane.openUntil !== null && lane.leaseUntil === null
+    })
+    const back = await startReceiver(receiver.port)
+    await waitUntil('all delivered', async () => {
+      clock.advance(5000)
+      harness.wake()
+      return (await harness.waiting()).messages === 0
+    })
+    const heard = back.received.flatMap(({ events }) => events.map((event) => event['message']))
+    expect(heard.sort()).toEqual(messages.sort())
+    await back.kill()
+  })
+
+  it('is not believed when it redirects', async () => {
+    const elsewhere = await startReceiver()
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    receiver.answer(status(302, { location: elsewhere.url }))
+    await harness.start()
+    await harness.audit('moved')
+    await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
+    expect(await harness.deliveries()).toMatchObject([{ status: 'failure', statusCode: 302 }])
+    expect(elsewhere.received).toEqual([])
+    await elsewhere.kill()
+  })
+
+  it('is left alone after 410, with an audit record, and what waits is kept', async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'Old' })
+    receiver.answer(status(410))
+    await harness.start()
+    await harness.audit('gone')
+    await waitUntil('disabled', async () => {
+      const row = await harness.ctx.db.selectFrom('webhook').select('enabled').executeTakeFirstOrThrow()
+      return !row.enabled
+    })
+    const records = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
+    expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
+    await harness.audit('unheard')
+    receiver.answer(status(200))
+    const key = { id: webhook.id, siteId: null }
+    await updateWebhook(harness.ctx, harness.scope, { key, body: { enabled: true }, outbound: harness.outbound })
+    await waitUntil('kept message sent', () => receiver.received.length >= 2)
+    expect(receiver.received[1]?.events).toMatchObject([{ message: 'gone' }])
+  })
+})
+
+describe('a disabled webhook', () => {
+  it('gets nothing but pings, and no ping is tried twice', async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'], enabled: false, name: 'Off' })
+    receiver.answer(status(500))
+    await harness.start()
+    await harness.audit('not for you')
+    const key = { id: webhook.id, siteId: null }
+    await pingWebhook(harness.ctx, harness.scope, key)
+    const [ping] = await receiver.waitFor(1)
+    const timestamp = clock.now().getTime() / 1000
+    expect(ping).toMatchObject({
+      topic: 'ping',
+      events: [{ id: webhook.id, name: 'Off', site_id: null, timestamp }],
+    })
+    await drained()
+    clock.advance(3600e3)
+    harness.wake()
+    expect(await harness.deliveries()).toMatchObject([{ status: 'failure', statusCode: 500, topic: 'ping' }])
+    expect(receiver.received.length).toBe(1)
+  })
+
+  it('keeps what waited when it was disabled until it is enabled again', async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    receiver.answer(status(503))
+    await harness.start()
+    await harness.audit('parked')
+    await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
+    const key = { id: webhook.id, siteId: null }
+    const change = (body: Record<string, unknown>) =>
+      updateWebhook(harness.ctx, harness.scope, { key, body, outbound: harness.outbound })
+    await change({ enabled: false })
+    await waitUntil('its own audit event passed by', async () => {
+      const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+      return outbox.length === 0
+    })
+    clock.advance(3600e3)
+    harness.wake()
+    expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
+    receiver.answer(status(200))
+    await change({ enabled: true })
+    await waitUntil('parked message sent', () => receiver.received.length >= 2)
+    expect(receiver.received[1]?.events).toMatchObject([{ message: 'parked' }])
+  })
+
+  it('is gone with all that waits when it is deleted', async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    receiver.answer(status(500))
+    await harness.start()
+    await harness.audit('one')
+    await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
+    await deleteWebhook(harness.ctx, harness.scope, { id: webhook.id, siteId: null })
+    clock.advance(3600e3)
+    harness.wake()
+    await drained()
+    expect(receiver.received.length).toBe(1)
+  })
+})

@@ -1,0 +1,131 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../src/access/scope.ts'
+import { systemScope } from '../../src/access/scope.ts'
+import { appendAudit } from '../../src/events/append.ts'
+import { insertOutbox } from '../../src/events/store.ts'
+import { createSite } from '../../src/orgs/create-site.ts'
+import type { Clock } from '../../src/platform/clock.ts'
+import type { Context } from '../../src/platform/context.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { wakeAfterCommit } from '../../src/platform/wakes.ts'
+import { createWebhook } from '../../src/webhooks/create-webhook.ts'
+import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
+import { createTestContext } from '../support/server.ts'
+
+/** A clock that stands still until it is moved. */
+export interface TestClock extends Clock {
+  advance(ms: number): void
+}
+
+export function createTestClock(start = new Date('2026-11-20T12:00:00Z')): TestClock {
+  let now = start
+  return {
+    now: () => now,
+    advance(ms) {
+      now = new Date(now.getTime() + ms)
+    },
+  }
+}
+
+/** The webhook engine on a database of its own, with one organization. */
+export interface Harness {
+  readonly ctx: Context
+  readonly scope: OrgScope
+  readonly outbound: OutboundHttp
+  addSite(name: string): Promise<string>
+  addWebhook(body: Record<string, unknown>, siteId?: string | null): Promise<Webhook>
+  /** Commits an audit record with its event. */
+  audit(message: string, siteId?: string | null): Promise<void>
+  /** Commits device events in one transaction. */
+  deviceEvents(names: readonly string[]): Promise<void>
+  /** Wakes the workers, as after the clock has been moved. */
+  wake(): void
+  start(options?: Partial<WebhookWorkerOptions>): Promise<{ stop(): Promise<void> }>
+  deliveries(): Promise<readonly { status: string; statusCode: number | null; error: string | null; attempt: number }[]>
+  /** Messages that wait, and what the lanes say of them. */
+  waiting(): Promise<{ messages: number; pending: number }>
+  close(): Promise<void>
+}
+
+export async function createHarness(clock: Clock): Promise<Harness> {
+  const context = await createTestContext(clock)
+  const { ctx } = context
+  const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  const scope = systemScope('webhooks', uuidv7())
+  const { orgId } = scope
+  const at = clock.now()
+  await ctx.db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  const running = new Set<{ stop(): Promise<void> }>()
+
+  async function clearOutbox(): Promise<void> {
+    await ctx.db.deleteFrom('webhookOutbox').execute()
+  }
+
+  return {
+    ctx,
+    scope,
+    outbound,
+    async addSite(name) {
+      const { id } = await createSite(ctx, scope, { name })
+      await clearOutbox()
+      return id
+    },
+    async addWebhook(body, siteId = null) {
+      const webhook = await createWebhook(ctx, scope, { siteId, body, outbound })
+      // The record of the creation would be the first event of every test.
+      await clearOutbox()
+      return webhook
+    },
+    audit: (message, siteId = null) =>
+      inTx(ctx, async (tx) => {
+        await appendAudit(tx, scope, { message, siteId, at: clock.now() })
+      }),
+    deviceEvents: (names) =>
+      inTx(ctx, async (tx) => {
+        const timestamp = clock.now().getTime() / 1000
+        const events = names.map((name) => ({
+          orgId,
+          siteId: null,
+          topic: 'device-events' as const,
+          event: {
+            device_name: name,
+            device_type: 'ap' as const,
+            ev_type: 'notice' as const,
+            mac: '001122334455',
+            org_id: orgId,
+            timestamp,
+            type: 'AP_CONNECTED',
+          },
+        }))
+        await insertOutbox(tx, events, clock.now())
+        wakeAfterCommit(tx, 'outbox')
+      }),
+    wake() {
+      ctx.wakes.wake('outbox')
+      ctx.wakes.wake('deliveries')
+    },
+    async start(options = {}) {
+      const workers = await startWebhookWorkers(ctx, { outbound, random: () => 0.5, ...options })
+      running.add(workers)
+      return {
+        async stop() {
+          running.delete(workers)
+          await workers.stop()
+        },
+      }
+    },
+    deliveries: () => ctx.db.selectFrom('webhookDelivery').selectAll().orderBy('createdAt').orderBy('id').execute(),
+    async waiting() {
+      const messages = await ctx.db.selectFrom('webhookMessage').select('id').execute()
+      const lanes = await ctx.db.selectFrom('webhookLane').select('pending').execute()
+      return { messages: messages.length, pending: lanes.reduce((sum, { pending }) => sum + pending, 0) }
+    },
+    async close() {
+      for (const workers of running) await workers.stop()
+      await outbound.close()
+      await context.close()
+    },
+  }
+}

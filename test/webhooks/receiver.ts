@@ -1,0 +1,94 @@
+import { createHmac } from 'node:crypto'
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { waitUntil } from '../support/wait-until.ts'
+
+export interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly raw: Buffer
+  readonly topic: string
+  readonly events: readonly Record<string, unknown>[]
+}
+
+export type Reply = (request: IncomingMessage, response: ServerResponse, received: Received) => void
+
+export interface Receiver {
+  readonly url: string
+  readonly port: number
+  /** Everything that came, in order, whatever was answered. */
+  readonly received: Received[]
+  /** What it answers from now on; 200 without a body at first. */
+  answer(reply: Reply): void
+  /** Waits until at least `count` messages have come. */
+  waitFor(count: number): Promise<readonly Received[]>
+  /** Ends at once, with all connections. */
+  kill(): Promise<void>
+}
+
+const ok: Reply = (_request, response) => {
+  response.writeHead(200).end()
+}
+
+/** A customer's server on loopback. */
+export async function startReceiver(port = 0): Promise<Receiver> {
+  const received: Received[] = []
+  const sockets = new Set<Socket>()
+  let reply = ok
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const raw = Buffer.concat(parts)
+      const { topic, events } = JSON.parse(raw.toString('utf8'))
+      const message = { headers: request.headers, raw, topic, events }
+      received.push(message)
+      reply(request, response, message)
+    })
+  })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${address.port}/hook`,
+    port: address.port,
+    received,
+    answer(next) {
+      reply = next
+    },
+    waitFor: (count) => waitUntil(`${count} messages`, () => (received.length >= count ? received : null)),
+    async kill() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      })
+    },
+  }
+}
+
+export function status(code: number, headers: Record<string, string> = {}): Reply {
+  return (_request, response) => {
+    response.writeHead(code, headers).end()
+  }
+}
+
+/** Checks the signatures of a message the way its receiver would, from the raw bytes. */
+export function signaturesOf({ headers, raw }: Received, secret: string) {
+  const hmac = (algorithm: string, ...parts: (string | Buffer)[]) => {
+    const mac = createHmac(algorithm, secret)
+    for (const part of parts) mac.update(part)
+    return mac
+  }
+  return {
+    v2: headers['x-mist-signature-v2'] === hmac('sha256', raw).digest('hex'),
+    v1: headers['x-mist-signature'] === hmac('sha1', raw).digest('hex'),
+    standard:
+      headers['webhook-signature'] ===
+      `v1,${hmac('sha256', `${headers['webhook-id']}.${headers['webhook-timestamp']}.`, raw).digest('base64')}`,
+  }
+}
+
+export const allValid = { v2: true, v1: true, standard: true }
