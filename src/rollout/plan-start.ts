@@ -15,8 +15,8 @@ const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
 export function parseStartTime(text: string): StartTime | null {
   const iso = text
     .trim()
-    .replace(/^(\S+) +(\S.*)$/, '$1T$2')
     .replace(/ +(?=[Z+-])/i, '')
+    .replace(/^(\S+) +/, '$1T')
   const parsed = DateTime.fromISO(iso, { zone: 'utc' })
   if (!parsed.isValid) return null
   if (WITH_ZONE.test(iso)) return { kind: 'instant', at: parsed.toJSDate() }

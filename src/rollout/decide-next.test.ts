@@ -1,0 +1,287 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type JobNow, decideNext } from './decide-next.ts'
+import { exceedsPercentage } from './decide-stop.ts'
+import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from './decide-target.ts'
+import { type TargetState, defaultRolloutOptions, isTerminal, noCounts } from './rollout.ts'
+
+/** What a device does with an upgrade. */
+const fates = [
+  'good',
+  'refuses',
+  'old_version',
+  'never_returns',
+  'lost_early',
+  'lost_late',
+  'absent',
+  'comes_late',
+] as const
+type Fate = (typeof fates)[number]
+
+interface Simulated {
+  readonly fate: Fate
+  target: TargetNow
+  device: DeviceNow
+  command: CommandNow | null
+  download: DownloadNow | null
+  /** Images that it has flashed: the effect that must not happen twice. */
+  flashed: number
+}
+
+interface World {
+  job: Omit<JobNow, 'targets'>
+  readonly fleet: Simulated[]
+  now: Date
+}
+
+const start = new Date('2026-03-01T00:00:00Z')
+const options = { ...defaultRolloutOptions, soakMs: 5000, retryMs: 2000 }
+
+function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePercentage: number): World {
+  const fleet = fatesByPhase.flatMap((phase, index) =>
+    phase.map((fate, place): Simulated => {
+      const device: DeviceNow = {
+        type: 'ap',
+        connected: fate !== 'absent' && fate !== 'comes_late',
+        connectedAt: start,
+        firmware: '1.0',
+        bootCount: 1,
+        bootedAt: start,
+        memberFirmware: [],
+      }
+      const target: TargetNow = {
+        deviceId: `${index}-${place}`,
+        phase: index + 1,
+        state: 'planned',
+        enteredAt: start,
+        fromVersion: '1.0',
+        targetVersion: '2.0',
+        imageId: 'image',
+        force: false,
+        attempt: 0,
+        failedAttempts: 0,
+        bootCount: null,
+        device,
+        command: null,
+        download: null,
+      }
+      return { fate, target, device, command: null, download: null, flashed: 0 }
+    }),
+  )
+  const plan = {
+    strategy: 'canary' as const,
+    phases: fatesByPhase.length,
+    canary_phases: null,
+    max_failures: null,
+    max_failure_percentage: maxFailurePercentage,
+    planned: fleet.length,
+    timezone: 'UTC',
+  }
+  const job: World['job'] = {
+    status: 'queued',
+    stopping: null,
+    stopReason: null,
+    startAt: start,
+    rebootAt: start,
+    plan,
+    currentPhase: 1,
+    phaseOpenedAt: null,
+    counts: { ...noCounts, planned: fleet.length },
+    hardFailures: {},
+  }
+  return { job, fleet, now: start }
+}
+
+/** One second in the life of a device. */
+function live(one: Simulated, now: Date): void {
+  const { command, device } = one
+  if (
+    one.fate === 'comes_late' &&
+    now.getTime() - start.getTime() > 60_000 &&
+    device.bootCount === 1 &&
+    !device.connected
+  )
+    one.device = { ...device, connected: true, connectedAt: now }
+  if (command?.state === 'queued' && one.device.connected) {
+    one.command = { ...command, state: 'sent', sentAt: now }
+    return
+  }
+  if (command?.state === 'sent') answer(one, command, now)
+  else if (one.download?.delivered === true && one.flashed === 0) flash(one)
+  else if (one.flashed > 0 && !device.connected && one.fate !== 'never_returns') boot(one, now)
+}
+
+function answer(one: Simulated, command: CommandNow, now: Date): void {
+  const end = (state: CommandNow['state']): void => {
+    one.command = { ...command, state, refusal: 'no', finishedAt: now }
+  }
+  if (one.fate === 'refuses') return end('rejected')
+  if (one.fate === 'lost_early' && one.target.attempt < 2) return end('unknown')
+  if (one.download?.fenced === true) return end('rejected')
+  one.download = { bytesServed: 100, touchedAt: now, delivered: true, fenced: false }
+  end(one.fate === 'lost_late' ? 'unknown' : 'done')
+}
+
+function flash(one: Simulated): void {
+  one.flashed += 1
+  one.device = { ...one.device, connected: false }
+}
+
+function boot(one: Simulated, now: Date): void {
+  const firmware = one.fate === 'old_version' ? '1.0' : '2.0'
+  one.device = {
+    ...one.device,
+    connected: true,
+    connectedAt: now,
+    firmware,
+    bootCount: one.device.bootCount + 1,
+    bootedAt: now,
+  }
+}
+
+interface RoundResult {
+  readonly commanded: readonly TargetNow[]
+}
+
+/** What the worker does around decideNext(), without a database. */
+function round(world: World): RoundResult {
+  const { fleet, now } = world
+  const targets = fleet
+    .map((one) => ({ ...one.target, device: one.device, command: one.command, download: one.download }))
+    .filter(
+      ({ state, phase }) => !isTerminal(state) && (world.job.stopping !== null || phase <= world.job.currentPhase),
+    )
+  const { steps, takeBack, fences, job } = decideNext({ ...world.job, targets }, { now, options })
+  const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
+  for (const { target, to, failedAttempts, commanded } of steps) {
+    const one = byId.get(target.deviceId)
+    if (one === undefined) throw new Error('a step without a target')
+    expect(isTerminal(one.target.state)).toBe(false)
+    one.target = { ...one.target, state: to, enteredAt: now, failedAttempts }
+    if (!commanded) continue
+    one.target = { ...one.target, attempt: target.attempt + 1, bootCount: one.device.bootCount }
+    one.command = {
+      id: `${target.deviceId}#${target.attempt + 1}`,
+      state: 'queued',
+      refusal: null,
+      sentAt: null,
+      finishedAt: null,
+    }
+    one.download = null
+  }
+  for (const one of fleet) {
+    if (one.command !== null && takeBack.includes(one.command.id))
+      one.command = { ...one.command, state: 'cancelled', finishedAt: now }
+    if (fences.some(({ commandId }) => commandId === one.command?.id) && one.download?.delivered !== true)
+      one.download = { bytesServed: 0, touchedAt: now, delivered: false, fenced: true }
+  }
+  world.job = { ...world.job, ...job }
+  return { commanded: steps.filter(({ commanded }) => commanded).map(({ target }) => target) }
+}
+
+function countStates(fleet: readonly Simulated[]): Record<TargetState, number> {
+  const counts = { ...noCounts }
+  for (const { target } of fleet) counts[target.state] += 1
+  return counts
+}
+
+function isOver({ job }: World): boolean {
+  return job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled'
+}
+
+/** Runs to the end and checks what must hold in every round. */
+function run(world: World, cancelAtRound = Infinity): void {
+  for (let rounds = 0; !isOver(world); rounds += 1) {
+    if (rounds > 2000) throw new Error('does not end')
+    if (rounds === cancelAtRound && world.job.stopping === null) world.job = { ...world.job, stopping: 'cancelled' }
+    const phase = world.job.currentPhase
+    const stopping = world.job.stopping !== null
+    const settled = world.fleet.every(
+      ({ target }) =>
+        target.phase >= phase || isTerminal(target.state) || target.state === 'deferred' || target.attempt > 0,
+    )
+    const { commanded } = round(world)
+    expect(world.job.counts).toEqual(countStates(world.fleet))
+    if (commanded.length > 0) {
+      expect(stopping || world.job.stopping !== null).toBe(false)
+      expect(settled && commanded.every((target) => target.phase <= phase)).toBe(true)
+    }
+    for (const one of world.fleet) {
+      live(one, world.now)
+      expect(one.flashed).toBeLessThanOrEqual(1)
+    }
+    // Devices live by the second; where only the dead are waited for, time may leap.
+    const idle = world.fleet.every(
+      ({ fate, target }) =>
+        isTerminal(target.state) ||
+        target.state === 'deferred' ||
+        target.phase > world.job.currentPhase ||
+        (target.state === 'rebooting' && fate === 'never_returns'),
+    )
+    world.now = new Date(world.now.getTime() + (idle && rounds > 100 ? 600_000 : 1000))
+  }
+}
+
+const phases = fc.array(fc.array(fc.constantFrom(...fates), { maxLength: 6 }), { minLength: 1, maxLength: 4 })
+
+describe('an upgrade of any fleet', () => {
+  test('ends, in order, without a second flash, and with true counts', () => {
+    fc.assert(
+      fc.property(phases, fc.nat(100), (fatesByPhase, percent) => {
+        const world = createWorld(fatesByPhase, percent)
+        run(world)
+        const failures = Object.values(world.job.hardFailures).reduce((sum, count) => sum + count, 0)
+        expect(world.job.status).toBe(exceedsPercentage(failures, percent, world.fleet.length) ? 'failed' : 'completed')
+        for (const { fate, target } of world.fleet) {
+          if (target.state === 'cancelled') continue
+          const upgraded = ['good', 'lost_early', 'lost_late', 'comes_late'].includes(fate)
+          expect(`${fate} ${target.state}`).toBe(`${fate} ${upgraded ? 'upgraded' : 'failed'}`)
+        }
+      }),
+    )
+  })
+
+  test('ends soon after it is cancelled, and what was under way has ended too', () => {
+    fc.assert(
+      fc.property(phases, fc.nat(40), (fatesByPhase, cancelAtRound) => {
+        const world = createWorld(fatesByPhase, 100)
+        run(world, cancelAtRound)
+        expect(['completed', 'cancelled']).toContain(world.job.status)
+        expect(world.fleet.every(({ target }) => isTerminal(target.state))).toBe(true)
+      }),
+    )
+  })
+})
+
+test('nothing happens before the later of start and reboot', () => {
+  const world = createWorld([['good']], 5)
+  const rebootAt = new Date(start.getTime() + 3600e3)
+  world.job = { ...world.job, rebootAt }
+  expect(round(world).commanded).toEqual([])
+  expect(world.job).toMatchObject({ status: 'queued', dueAt: rebootAt })
+  world.now = rebootAt
+  expect(round(world).commanded).toHaveLength(1)
+  expect(world.job.status).toBe('downloading')
+})
+
+test('of 100 devices the fifth failure continues and the sixth stops', () => {
+  const fleetOf = (failing: number): Fate[] =>
+    Array.from({ length: 100 }, (_, index) => (index < failing ? 'refuses' : 'good'))
+  const five = createWorld([fleetOf(5)], 5)
+  run(five)
+  expect(five.job).toMatchObject({ status: 'completed', counts: { failed: 5, upgraded: 95 } })
+  const six = createWorld([fleetOf(6), ['good', 'good']], 5)
+  six.job = { ...six.job, plan: { ...six.job.plan, planned: 100 } }
+  run(six)
+  expect(six.job).toMatchObject({
+    status: 'failed',
+    stopReason: 'more than 5 % of 100 devices failed',
+    counts: { cancelled: 2 },
+  })
+})
+
+test('an upgrade without targets in a phase goes on to the next', () => {
+  const world = createWorld([[], ['good'], [], ['good']], 5)
+  run(world)
+  expect(world.job).toMatchObject({ status: 'completed', currentPhase: 4, counts: { upgraded: 2 } })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { type Selection, isSelected, parseCondition } from './plan-selection.ts'
+
+const device = { type: 'ap' as const, name: 'AP-lobby-7', model: 'EAP102', role: 'edge' }
+const all: Selection = { type: null, models: null, rules: null }
+
+function rule(conditions: Record<string, string>) {
+  return Object.entries(conditions).flatMap(([key, value]) => parseCondition(key, value) ?? [])
+}
+
+test('no limit selects every device', () => {
+  expect(isSelected(device, all)).toBe(true)
+})
+
+test.each([
+  [{ type: 'ap' as const }, true],
+  [{ type: 'switch' as const }, false],
+  [{ models: ['EAP101', 'EAP102'] }, true],
+  [{ models: ['EAP101'] }, false],
+])('type and models: %o', (limit, selected) => {
+  expect(isSelected(device, { ...all, ...limit })).toBe(selected)
+})
+
+describe('a rule', () => {
+  test.each([
+    [{ match_name: 'AP-lobby-7' }, true],
+    [{ 'match_name[0:3]': 'AP-' }, true],
+    [{ 'match_name[:2]': 'AP' }, true],
+    [{ 'match_name[-1:]': '7' }, true],
+    [{ 'match_name[0:3]': 'SW-' }, false],
+    [{ match_model: 'EAP102', match_role: 'edge' }, true],
+    [{ match_model: 'EAP102', match_role: 'core' }, false],
+  ])('%o: %s', (conditions: Record<string, string>, selected) => {
+    expect(isSelected(device, { ...all, rules: [rule(conditions)] })).toBe(selected)
+  })
+
+  test('any one of several is enough', () => {
+    const rules = [rule({ match_role: 'core' }), rule({ match_model: 'EAP102' })]
+    expect(isSelected(device, { ...all, rules })).toBe(true)
+  })
+
+  test('a property that is not set matches nothing', () => {
+    expect(isSelected({ ...device, name: null }, { ...all, rules: [rule({ 'match_name[0:0]': '' })] })).toBe(false)
+  })
+
+  test.each(['name', 'match_serial', 'match_name[0]', 'match_name[a:b]', 'match_name[0:3', 'xmatch_name'])(
+    'unknown condition %s',
+    (key) => {
+      expect(parseCondition(key, 'x')).toBeNull()
+    },
+  )
+})

@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type CatalogEntry, type VersionChoice, compareVersions, findVersion, resolveVersion } from './plan-versions.ts'
+
+const entry = (model: string, version: string, tag: string | null = null): CatalogEntry => ({
+  model,
+  version,
+  tag,
+  imageId: `${model} ${version}`,
+})
+const choice = (more: Partial<VersionChoice>): VersionChoice => ({
+  firmwareType: null,
+  version: null,
+  modelVersion: new Map(),
+  force: false,
+  ...more,
+})
+const ap = { type: 'ap' as const, model: 'AP-1' }
+
+const catalog = [
+  entry('AP-1', '0.14.9', 'stable'),
+  entry('AP-1', '0.14.10', 'stable'),
+  entry('AP-1', '0.15.1', 'alpha'),
+  entry('SW-1', '23.4R2', 'suggested'),
+]
+
+describe('a version of a model', () => {
+  test.each([
+    ['0.14.9', '0.14.9'],
+    ['stable', '0.14.10'],
+    ['alpha', '0.15.1'],
+    ['latest', '0.15.1'],
+    ['suggested', undefined],
+    ['9.9', undefined],
+  ])('%s is %s', (wanted, version) => {
+    expect(findVersion(catalog, 'AP-1', wanted)?.version).toBe(version)
+  })
+
+  test('the label latest counts where something bears it', () => {
+    expect(findVersion([...catalog, entry('AP-1', '0.13.0', 'latest')], 'AP-1', 'latest')?.version).toBe('0.13.0')
+  })
+})
+
+describe('resolving', () => {
+  test('a version for the model beats the one for all', () => {
+    const choices = [choice({ version: 'latest', modelVersion: new Map([['AP-1', '0.14.9']]), force: true })]
+    expect(resolveVersion(ap, choices, catalog)).toEqual({ kind: 'found', entry: catalog[0], force: true })
+  })
+
+  test('the first choice that covers type and model counts', () => {
+    const choices = [
+      choice({ firmwareType: 'junos', version: 'suggested' }),
+      choice({ firmwareType: 'ap', modelVersion: new Map([['AP-2', '1']]) }),
+      choice({ firmwareType: 'ap', version: 'stable' }),
+    ]
+    expect(resolveVersion(ap, choices, catalog)).toMatchObject({ entry: { version: '0.14.10' } })
+    expect(resolveVersion({ type: 'switch', model: 'SW-1' }, choices, catalog)).toMatchObject({
+      entry: { version: '23.4R2' },
+    })
+  })
+
+  test('nothing covers it, or the catalog has none', () => {
+    expect(resolveVersion(ap, [choice({ firmwareType: 'junos', version: 'latest' })], catalog)).toMatchObject({
+      kind: 'none',
+    })
+    expect(resolveVersion({ ...ap, model: 'AP-9' }, [choice({ version: 'latest' })], catalog)).toEqual({
+      kind: 'none',
+      reason: 'no firmware latest for model AP-9',
+    })
+  })
+})
+
+describe('the order of versions', () => {
+  test('is natural', () => {
+    const sorted = ['0.14.9', '0.14.10', '0.14.10-rc1', '22.4R3', '23.4R2-S3.9', '23.4R2-S11.1']
+    expect(sorted.toReversed().toSorted(compareVersions)).toEqual(sorted)
+  })
+
+  test('is a total order', () => {
+    const version = fc.stringMatching(/^[0-9a-c.R-]{0,8}$/)
+    fc.assert(
+      fc.property(version, version, version, (a, b, c) => {
+        expect(Math.sign(compareVersions(a, b))).toBe(0 - Math.sign(compareVersions(b, a)))
+        expect(compareVersions(a, b) === 0).toBe(a === b)
+        if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0)
+          expect(compareVersions(a, c)).toBeLessThanOrEqual(0)
+      }),
+    )
+  })
+})
