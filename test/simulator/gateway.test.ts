@@ -1,0 +1,149 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { insertCommands } from '../../src/devices/store-commands.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
+import { startGateway } from '../../src/gateway/start-gateway.ts'
+import { inTx } from '../../src/platform/db.ts'
+import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
+import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
+import { imageHeader } from '../../src/simulator/image.ts'
+import { addSite, claimNewDevices } from '../support/devices.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const TIMEOUT_MS = 15_000
+
+let server: TestServer
+let fleet: Fleet
+let siteId: string
+const closers: (() => Promise<unknown>)[] = []
+const ap = newDevice('EAP101', 'ap')
+const aSwitch = newDevice('ECS4150', 'switch')
+const member = { mac: aSwitch.mac, serial: 'M', model: 'ECS4150' }
+const chassis: PlannedDevice = {
+  ...newDevice('ECS4150', 'switch'),
+  members: [member, { ...member, mac: randomMac() }],
+}
+
+function newDevice(model: string, type: 'ap' | 'switch'): PlannedDevice {
+  const mac = randomMac()
+  return { mac, serial: `S${mac}`, model, type, firmware: '1.0.0' }
+}
+
+function randomMac(): string {
+  return `02${randomBytes(5).toString('hex')}`
+}
+
+beforeAll(async () => {
+  server = await startTestServer()
+  closers.push(() => server.close())
+  // As at each start: it makes the folders that uploads go to.
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 })
+  siteId = await addSite(server)
+  const ca = await makeCa()
+  const tls = await issueGatewayTls(ca, ['127.0.0.1'])
+  const limits = { tickMs: 10, sweepMs: 50 }
+  const gateway = await startGateway(server.ctx, { host: '127.0.0.1', port: 0, tls, nodeId: randomUUID(), limits })
+  closers.push(() => gateway.stop())
+  const devices = [ap, aSwitch, chassis]
+  for (const { mac, model, type } of devices) await claimNewDevices(server, 1, { mac, model, type, siteId })
+  fleet = await startFleet({
+    gateway: { host: '127.0.0.1', port: gateway.port },
+    ca,
+    devices,
+    log: server.ctx.log,
+    pace: { bootMs: 2000, flashMs: 3000, timeScale: 0.01, stateIntervalMs: 100 },
+  })
+  closers.push(() => fleet.stop())
+  for (const { mac } of devices) await untilStats(mac, { status: 'connected', version: '1.0.0' })
+})
+
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close()
+})
+
+/** Waits until the API says this of the device. */
+async function untilStats(mac: string, expected: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  return waitUntil(
+    `${mac} ${JSON.stringify(expected)}`,
+    async () => {
+      const { body } = await server.call('GET', `/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`)
+      return Object.entries(expected).every(([key, value]) => body[key] === value) ? body : null
+    },
+    TIMEOUT_MS,
+  )
+}
+
+async function upload(query: Readonly<Record<string, string>>, image: Buffer): Promise<string> {
+  const path = `${server.url}/api/v1/orgs/${server.org.orgId}/firmware?${new URLSearchParams(query).toString()}`
+  const answer = await fetch(path, {
+    method: 'POST',
+    headers: { authorization: `Token ${server.org.token}` },
+    body: new Uint8Array(image),
+  })
+  expect(answer.status).toBe(200)
+  const { id } = (await answer.json()) as { id: string }
+  return id
+}
+
+/** Queues the command that a rollout would, and resolves with the state and outcome that it ends with. */
+async function upgrade(mac: string, imageId: string, version: string): Promise<{ state: string; outcome: unknown }> {
+  const id = randomUUID()
+  const createdAt = new Date()
+  const command = {
+    id,
+    deviceId: deviceIdOf(mac),
+    jobId: randomUUID(),
+    kind: 'upgrade' as const,
+    attempt: 1,
+    params: { image_id: imageId, version },
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + 60_000),
+  }
+  await inTx(server.ctx, (tx) => insertCommands(tx, systemScope('rollout', server.org.orgId), [command]))
+  const select = server.ctx.db.selectFrom('deviceCommand').select(['state', 'outcome']).where('id', '=', id)
+  return waitUntil('the command ends', async () => {
+    const row = await select.executeTakeFirstOrThrow()
+    return row.state !== 'queued' && row.state !== 'sent' ? row : null
+  })
+}
+
+describe('with the real gateway', () => {
+  it('upgrades an access point and a switch to an image with a header', async () => {
+    const image = Buffer.concat([Buffer.from(imageHeader(['EAP101', 'ECS4150'], '2.0.0')), randomBytes(200_000)])
+    const imageId = await upload({ version: '2.0.0', models: 'EAP101,ECS4150' }, image)
+    const ended = await Promise.all([ap, aSwitch, chassis].map(({ mac }) => upgrade(mac, imageId, '2.0.0')))
+    expect(ended.map(({ state }) => state)).toEqual(['done', 'done', 'done'])
+    for (const { mac } of [ap, aSwitch, chassis]) await untilStats(mac, { status: 'connected', version: '2.0.0' })
+    for (const device of fleet.devices.values()) {
+      expect(device.counts).toEqual({ boots: 1, flashes: 1, downloads: 1, partBoots: 0 })
+    }
+  })
+
+  it('upgrades to any bytes, to the version that the catalog gives them', async () => {
+    const version = 'OpenWrt 21.02 / TIP-v2.5.0'
+    const imageId = await upload({ version, models: 'EAP101' }, randomBytes(1000))
+    expect(await upgrade(ap.mac, imageId, version)).toMatchObject({ state: 'done' })
+    await untilStats(ap.mac, { status: 'connected', version })
+  })
+
+  it('has an image for another model rejected', async () => {
+    const imageId = await upload({ version: '3.0.0', models: 'EAP101' }, Buffer.from(imageHeader(['WF188'], '3.0.0')))
+    expect(await upgrade(ap.mac, imageId, '3.0.0')).toMatchObject({ state: 'rejected', outcome: { code: '2' } })
+  })
+
+  it('restarts a device, and a single member of a Virtual Chassis', async () => {
+    const boots = fleet.devices.get(aSwitch.mac)?.counts.boots ?? 0
+    const restarted = await server.call('POST', `/sites/${siteId}/devices/${deviceIdOf(aSwitch.mac)}/restart`)
+    expect(restarted.status).toBe(200)
+    await fleet.untilAll(({ mac, counts }) => mac !== aSwitch.mac || counts.boots === boots + 1, TIMEOUT_MS)
+    const path = `/sites/${siteId}/devices/${deviceIdOf(chassis.mac)}/restart`
+    expect((await server.call('POST', path, { body: { member: 1 } })).status).toBe(200)
+    await fleet.untilAll(({ mac, counts }) => mac !== chassis.mac || counts.partBoots === 1, TIMEOUT_MS)
+    await untilStats(aSwitch.mac, { status: 'connected' })
+  })
+})
