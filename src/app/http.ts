@@ -13,6 +13,8 @@ import { createHttpServer, serveApi } from '../http/server.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import type { Context } from '../platform/context.ts'
+import { upgradeRoutes } from '../upgrades/routes.ts'
+import { webhookRoutes } from '../webhooks/routes.ts'
 import { operatorRoutes } from './routes-operator.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { version } from '../platform/version.ts'
@@ -39,7 +41,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 }
 
 /** Every noun's routes under /api/v1. */
-function apiRoutes(ctx: Context, { passwords, firmwareFiles }: HttpParts): FastifyPluginAsync[] {
+function apiRoutes(ctx: Context, { passwords, firmwareFiles, outbound }: HttpParts): FastifyPluginAsync[] {
   return [
     accountRoutes(ctx, passwords),
     orgRoutes(ctx),
@@ -49,5 +51,7 @@ function apiRoutes(ctx: Context, { passwords, firmwareFiles }: HttpParts): Fasti
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
+    upgradeRoutes(ctx),
+    webhookRoutes(ctx, outbound),
   ]
 }

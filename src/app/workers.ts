@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { type FirmwareFiles } from '../firmware/firmware.ts'
+import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
@@ -11,7 +11,7 @@ import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { loadOrMake } from '../platform/secrets.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startRollouts } from '../rollout/worker.ts'
-import { preparePartitions } from '../webhooks/partitions.ts'
+import { webhookTasks } from '../webhooks/tasks.ts'
 import { startWebhookWorkers } from '../webhooks/workers.ts'
 import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'
@@ -34,7 +34,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   const jobs = await startJobs({
     connection: parts.connection,
     log: ctx.log,
-    tasks: [{ name: 'prepare_webhook_partitions', cron: '17 2 * * *', run: () => preparePartitions(ctx) }],
+    tasks: webhookTasks(ctx),
   })
   closing.add('jobs', () => jobs.stop())
   const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound })
