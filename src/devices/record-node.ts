@@ -42,11 +42,11 @@ export function recordNodeAlive(ctx: Context, nodeId: string): Promise<boolean> 
   return inTx(ctx, (tx) => renewLease(tx, nodeId, addMs(ctx.clock.now(), LEASE_MS)))
 }
 
-/** Ends the sessions of dead nodes. */
-export async function sweepDeadNodes(ctx: Context): Promise<void> {
+/** Ends the sessions of other nodes that are dead. */
+export async function sweepDeadNodes(ctx: Context, ownId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    for (const nodeId of await deleteDeadNodes(tx, at)) await abandonSessions(tx, nodeId, at)
+    for (const nodeId of await deleteDeadNodes(tx, ownId, at)) await abandonSessions(tx, nodeId, at)
   })
 }
 

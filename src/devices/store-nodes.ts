@@ -25,9 +25,14 @@ export async function deleteNode(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('gatewayNode').where('id', '=', nodeId).execute()
 }
 
-/** Removes the nodes whose lease has run out, and returns their ids. */
-export async function deleteDeadNodes(tx: Tx, at: Date): Promise<string[]> {
-  const dead = await tx.deleteFrom('gatewayNode').where('leaseUntil', '<', at).returning('id').execute()
+/** Removes the nodes, other than the caller's own, whose lease has run out, and returns their ids. */
+export async function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<string[]> {
+  const dead = await tx
+    .deleteFrom('gatewayNode')
+    .where('leaseUntil', '<', at)
+    .where('id', '<>', ownId)
+    .returning('id')
+    .execute()
   return dead.map(({ id }) => id)
 }
 

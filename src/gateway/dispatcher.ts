@@ -18,6 +18,8 @@ export interface DispatcherOptions {
   readonly driver: Driver
   readonly sessions: SessionRegistry
   readonly report: (report: SessionReport) => void
+  /** Monotonic milliseconds. */
+  readonly now: () => number
   /** Commands that one transaction claims. */
   readonly batchSize: number
 }
@@ -46,7 +48,7 @@ interface InFlight {
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, driver, sessions, report, batchSize } = options
+  const { nodeId, driver, sessions, report, now, batchSize } = options
   /** By device: there is one command in flight a device. */
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
@@ -69,7 +71,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     if (encoded.kind === 'rejected') return end(command, encoded)
     const callId = session.send(encoded.call)
     if (callId === null) return unsent.add(command)
-    const deadlineMs = ctx.clock.now().getTime() + encoded.timeoutMs
+    const deadlineMs = now() + encoded.timeoutMs
     inFlight.set(command.deviceId, { command, order, session, callId, deadlineMs })
     if (command.kind === 'upgrade') report(progressOf(command, 'download'))
   }
@@ -100,9 +102,9 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
       running ??= drain()
     },
     async tick() {
-      const now = ctx.clock.now().getTime()
+      const nowMs = now()
       for (const { command, deadlineMs } of inFlight.values()) {
-        if (now >= deadlineMs) end(command, { kind: 'unknown', why: 'timeout' })
+        if (nowMs >= deadlineMs) end(command, { kind: 'unknown', why: 'timeout' })
       }
       await Promise.all([outcomes.flush(), unsent.flush()])
     },

@@ -27,6 +27,8 @@ export interface GatewayOptions {
   /** The same after each start of the installation, so that a restarted process knows what its former self left. */
   readonly nodeId: string
   readonly limits?: Partial<Limits>
+  /** Measures waits, and unlike the clock is never set. */
+  readonly monotonicMs?: () => number
 }
 
 export interface Gateway {
@@ -39,11 +41,10 @@ export interface Gateway {
 /** Opens the listener for devices and carries commands to them until `stop`. */
 export async function startGateway(ctx: Context, options: GatewayOptions): Promise<Gateway> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  const { nodeId } = options
+  const { nodeId, monotonicMs: now = () => performance.now() } = options
   await recordNodeStarted(ctx, nodeId)
-  const hub = createHub(ctx, nodeId, limits)
+  const hub = createHub(ctx, { nodeId, limits, now })
   const { counters, dispatcher, open } = hub
-  const now = (): number => ctx.clock.now().getTime()
   const server = await startUcentralServer({
     host: options.host,
     port: options.port,
@@ -80,8 +81,14 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   }
 }
 
+interface HubOptions {
+  readonly nodeId: string
+  readonly limits: Limits
+  readonly now: () => number
+}
+
 /** Where sessions, dispatcher and database meet. */
-function createHub(ctx: Context, nodeId: string, limits: Limits) {
+function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
   const counters = createGatewayCounters()
   const sessions = createSessionRegistry()
   /** Every socket that has become a session, connected or not. */
@@ -115,6 +122,7 @@ function createHub(ctx: Context, nodeId: string, limits: Limits) {
     driver: drivers.ucentral,
     sessions,
     report,
+    now,
     batchSize: limits.batchSize,
   })
   const host: ReceiveHost = {
@@ -130,7 +138,7 @@ function createHub(ctx: Context, nodeId: string, limits: Limits) {
     },
   }
   const sessionHost: SessionHost = {
-    now: () => ctx.clock.now().getTime(),
+    now,
     onCall: (session, call) => receiveCall(host, session, call),
     onReply(session, id, reply) {
       if (dispatcher.onReply(session, id, reply)) return

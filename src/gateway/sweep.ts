@@ -29,7 +29,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
   const steps = {
     lease: () => keepLease(ctx, options),
     superseded: () => closeSuperseded(ctx, options),
-    nodes: () => sweepDeadNodes(ctx),
+    nodes: () => sweepDeadNodes(ctx, options.nodeId),
     lost: () => sweepLostDevices(ctx),
     commands: () => sweepCommands(ctx),
   }

@@ -1,0 +1,53 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { issueDeviceCertificate, issueGatewayTls, loadDeviceCa } from './device-ca.ts'
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'signalbox-ca-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+test('is made once, with a private key file', async () => {
+  const dir = await folder()
+  const first = await loadDeviceCa(dir)
+  const second = await loadDeviceCa(dir)
+  expect(second.certificatePem).toBe(first.certificatePem)
+  expect((await stat(join(dir, 'device-ca/ca.key'))).mode & 0o777).toBe(0o600)
+  expect(await readFile(join(dir, 'device-ca/ca.pem'), 'utf8')).toBe(first.certificatePem)
+})
+
+test('is not replaced when its key is missing', async () => {
+  const dir = await folder()
+  await loadDeviceCa(dir)
+  await rm(join(dir, 'device-ca/ca.key'))
+  await expect(loadDeviceCa(dir)).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('is made anew when a start died before its certificate was written', async () => {
+  const dir = await folder()
+  await loadDeviceCa(dir)
+  await rm(join(dir, 'device-ca/ca.pem'))
+  const again = await loadDeviceCa(dir)
+  expect(new X509Certificate(again.certificatePem).checkPrivateKey(createPrivateKey(again.keyPem))).toBe(true)
+})
+
+test('issues certificates that a device and a gateway can prove themselves with', async () => {
+  const ca = await loadDeviceCa(await folder())
+  const issuer = new X509Certificate(ca.certificatePem)
+  const device = await issueDeviceCertificate(ca, '02aabbccddee')
+  const leaf = new X509Certificate(device.certificatePem)
+  expect(leaf.subject).toBe('CN=02aabbccddee')
+  expect(leaf.verify(issuer.publicKey)).toBe(true)
+  expect(leaf.ca).toBe(false)
+  expect(leaf.checkPrivateKey(createPrivateKey(device.keyPem))).toBe(true)
+  const tls = await issueGatewayTls(ca, ['gateway.example', '192.0.2.1'])
+  const server = new X509Certificate(tls.cert)
+  expect(server.checkHost('gateway.example')).toBe('gateway.example')
+  expect(server.checkIP('192.0.2.1')).toBe('192.0.2.1')
+  // A device whose clock stands at its build date still finds them valid.
+  expect(Date.parse(leaf.validFrom)).toBeLessThan(Date.parse('2021-01-01'))
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { DriverCommand, DriverDevice, Outcome } from './driver.ts'
+import { ucentral } from './ucentral.ts'
+
+const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
+const ols: DriverDevice = { ...ap, type: 'switch' }
+const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/firmware/a' }
+const restart: DriverCommand = { kind: 'restart' }
+
+const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
+  ucentral.decodeReply(device, command, { result: { serial: device.mac, uuid: 1, status }, error: undefined })
+const event = (device: DriverDevice, command: DriverCommand, operation: string): Outcome | null =>
+  ucentral.decodeEvent(device, command, { type: 'firmware_upgrade_status', payload: { operation } })
+
+describe('calls', () => {
+  test('reboot at once', () => {
+    expect(ucentral.encode(ap, restart)).toEqual({
+      kind: 'call',
+      call: { method: 'reboot', params: { serial: ap.mac, when: 0 } },
+      timeoutMs: 30_000,
+    })
+  })
+
+  test('upgrade waits for a download on an access point, and for the installation on a switch', () => {
+    const call = { method: 'upgrade', params: { serial: ap.mac, when: 0, uri: 'https://example.test/firmware/a' } }
+    expect(ucentral.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
+    expect(ucentral.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
+  })
+})
+
+describe('replies as real devices send them', () => {
+  test.each([
+    [ap, restart, { error: 0, text: 'rebooting' }, { kind: 'done', text: 'rebooting' }],
+    [ap, restart, { error: 0 }, { kind: 'done', text: '' }],
+    [ap, upgrade, { error: 0, text: 'Triggering FW upgrade' }, { kind: 'done', text: 'Triggering FW upgrade' }],
+    [ap, upgrade, { error: 2, text: 'Invalid signature' }, { kind: 'rejected', code: '2', text: 'Invalid signature' }],
+    [ols, upgrade, { error: 0, text: 'upgrade requested successfully' }, { kind: 'accepted' }],
+    [ols, upgrade, { error: 1, text: 'busy' }, { kind: 'rejected', code: '1', text: 'busy' }],
+  ] as const)('%o %o %o', (device, command, status, outcome) => {
+    expect(reply(device, command, status)).toEqual(outcome)
+  })
+
+  test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
+    const answer = (code: number): Outcome | null =>
+      ucentral.decodeReply(ap, restart, { result: undefined, error: { code, message: 'no' } })
+    expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no' })
+    expect(answer(-32603)).toBeNull()
+  })
+})
+
+describe('events', () => {
+  test('end the upgrade of a switch, and nothing else', () => {
+    expect(event(ols, upgrade, 'success')).toEqual({ kind: 'done', text: null })
+    expect(event(ols, upgrade, 'fail')).toMatchObject({ kind: 'rejected' })
+    expect(event(ols, upgrade, 'download')).toBeNull()
+    expect(event(ols, restart, 'success')).toBeNull()
+    expect(event(ap, upgrade, 'success')).toBeNull()
+    expect(ucentral.decodeEvent(ols, upgrade, { type: 'other', payload: { operation: 'success' } })).toBeNull()
+  })
+})

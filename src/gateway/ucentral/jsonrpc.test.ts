@@ -1,0 +1,94 @@
+import { deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  MAX_CALL_ID,
+  MAX_INFLATED_BYTES,
+  MIN_CALL_ID,
+  compressParams,
+  decodeFrame,
+  encodeCall,
+  encodeNotification,
+  encodeResult,
+  nextCallId,
+} from './jsonrpc.ts'
+
+const params = fc.dictionary(
+  fc.string().filter((key) => key !== '__proto__' && key !== 'compress_64'),
+  fc.jsonValue(),
+)
+/** What a text that was sent reads as: without what PostgreSQL can not store. */
+const storable = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value).replaceAll(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\ufffd'))
+const method = fc.stringMatching(/^[a-z.-]{1,20}$/)
+
+describe('decodeFrame', () => {
+  test('reads what the encoders write', () => {
+    fc.assert(
+      fc.property(method, params, fc.integer({ min: MIN_CALL_ID, max: MAX_CALL_ID }), (name, body, id) => {
+        expect(decodeFrame(encodeCall(id, name, body))).toEqual({
+          kind: 'call',
+          id,
+          method: name,
+          params: storable(body),
+        })
+        expect(decodeFrame(encodeNotification(name, body))).toMatchObject({ kind: 'call', id: null, method: name })
+        expect(decodeFrame(encodeResult(id, body))).toEqual({
+          kind: 'reply',
+          id,
+          result: storable(body),
+          error: undefined,
+        })
+      }),
+    )
+  })
+
+  test('reads compressed params', () => {
+    fc.assert(
+      fc.property(params, (body) => {
+        const frame = decodeFrame(encodeNotification('state', compressParams(body)))
+        expect(frame).toEqual({ kind: 'call', id: null, method: 'state', params: storable(body) })
+      }),
+    )
+  })
+
+  test('never throws', () => {
+    fc.assert(fc.property(fc.string(), (text) => void decodeFrame(text)))
+    fc.assert(fc.property(fc.json(), (text) => void decodeFrame(text)))
+    expect(decodeFrame(`{"method":"a","params":${'['.repeat(100_000)}`).kind).toBe('malformed')
+  })
+
+  test.each([
+    ['', 'not a JSON object'],
+    ['null', 'not a JSON object'],
+    ['[]', 'not a JSON object'],
+    ['{}', 'neither call nor reply'],
+    ['{"id":2}', 'neither call nor reply'],
+    ['{"id":"2","result":{}}', 'neither call nor reply'],
+    ['{"method":"a","id":"x"}', 'id is no integer'],
+    ['{"method":"a","params":[]}', 'params is no object'],
+    ['{"method":"a","params":{"compress_64":7}}', 'compressed params can not be read'],
+    ['{"method":"a","params":{"compress_64":"AAAA"}}', 'compressed params can not be read'],
+  ])('calls %s malformed: %s', (text, why) => {
+    expect(decodeFrame(text)).toEqual({ kind: 'malformed', why })
+  })
+
+  test('does not inflate a bomb', () => {
+    const bomb = deflateSync(Buffer.alloc(MAX_INFLATED_BYTES + 1, 0x20)).toString('base64')
+    expect(bomb.length).toBeLessThan(8192)
+    const text = JSON.stringify({ method: 'state', params: { compress_64: bomb, compress_sz: 10 } })
+    expect(decodeFrame(text).kind).toBe('malformed')
+  })
+
+  test('keeps pairs of surrogates and escaped backslashes, and replaces what can not be stored', () => {
+    const text = String.raw`{"method":"a","params":{"t":"\u0000 \\u0000 \ud83d\ude00 \ud83d \ude00"}}`
+    expect(decodeFrame(text)).toMatchObject({ params: { t: '\ufffd \\u0000 \u{1f600} \ufffd \ufffd' } })
+  })
+})
+
+describe('call ids', () => {
+  test('stay within 2..2^31-1', () => {
+    expect(nextCallId(MIN_CALL_ID)).toBe(3)
+    expect(nextCallId(MAX_CALL_ID)).toBe(MIN_CALL_ID)
+  })
+})

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Driver, DriverCommand, DriverDevice } from '../../src/gateway/drivers/driver.ts'
+import { drivers } from '../../src/gateway/drivers/index.ts'
+
+const extension = { 'x-signalbox': { protocol: 1, methods: ['reboot'] } }
+const device = fc.record<DriverDevice>({
+  mac: fc.stringMatching(/^[0-9a-f]{12}$/),
+  type: fc.constantFrom('ap', 'switch', 'gateway'),
+  capabilities: fc.constantFrom({}, extension),
+})
+const uri = fc.stringMatching(/^[a-z0-9/_-]{1,80}$/).map((path) => `https://example.test/${path}`)
+const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
+  fc.constant({ kind: 'restart' }),
+  fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),
+  fc.constantFrom('node0' as const, 'node1' as const).map((node) => ({ kind: 'restart', node })),
+  uri.map((address) => ({ kind: 'upgrade', uri: address })),
+)
+
+/** What every driver must do, whatever its protocol. */
+describe.each(Object.entries<Driver>(drivers))('driver %s', (name, driver) => {
+  test('is registered under its family', () => {
+    expect(driver.family).toBe(name)
+  })
+
+  test('encodes every command as a call with a bounded wait, or says why not', () => {
+    fc.assert(
+      fc.property(device, command, (to, order) => {
+        const encoded = driver.encode(to, order)
+        if (encoded.kind === 'rejected') {
+          expect(encoded.code).not.toBe('')
+          expect(encoded.text).not.toBe('')
+          return
+        }
+        expect(encoded.timeoutMs).toBeGreaterThan(0)
+        expect(encoded.timeoutMs).toBeLessThanOrEqual(3_600_000)
+        // One unfragmented frame of a size that every known device takes.
+        expect(Buffer.byteLength(JSON.stringify(encoded.call))).toBeLessThan(31 * 1024)
+      }),
+    )
+  })
+
+  test('restarts and upgrades a stock device', () => {
+    fc.assert(
+      fc.property(device, uri, (to, address) => {
+        expect(driver.encode(to, { kind: 'restart' }).kind).toBe('call')
+        expect(driver.encode(to, { kind: 'upgrade', uri: address }).kind).toBe('call')
+      }),
+    )
+  })
+
+  test('refuses a part that the device does not offer to restart', () => {
+    const stock: DriverDevice = { mac: '02aabbccddee', type: 'switch', capabilities: {} }
+    expect(driver.encode(stock, { kind: 'restart', member: 1 }).kind).toBe('rejected')
+    expect(driver.encode(stock, { kind: 'restart', node: 'node0' }).kind).toBe('rejected')
+    expect(driver.encode({ ...stock, capabilities: extension }, { kind: 'restart', member: 1 }).kind).toBe('call')
+  })
+
+  test('refuses addresses that would run in a shell of the device', () => {
+    const bad = fc.constantFrom(...'\'"`$\\&; \n\u0000\u007f'.split(''))
+    fc.assert(
+      fc.property(device, uri, bad, (to, address, evil) => {
+        expect(driver.encode(to, { kind: 'upgrade', uri: `${address}${evil}x` }).kind).toBe('rejected')
+      }),
+    )
+  })
+
+  test('never throws at what a device sends, and never takes nonsense for success', () => {
+    const nonsense = fc.anything().filter((value) => !JSON.stringify(value ?? null).includes('status'))
+    fc.assert(
+      fc.property(device, command, nonsense, (to, order, value) => {
+        const outcome = driver.decodeReply(to, order, { result: value, error: undefined })
+        expect(outcome === null || outcome.kind === 'rejected').toBe(true)
+        const event = driver.decodeEvent(to, order, { type: 'firmware_upgrade_status', payload: value })
+        expect(event === null || event.kind === 'rejected').toBe(true)
+      }),
+    )
+  })
+
+  test('bounds the words of a device that end up in the database', () => {
+    const to: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
+    const text = 'x'.repeat(100_000)
+    for (const error of [0, 1]) {
+      const outcome = driver.decodeReply(
+        to,
+        { kind: 'restart' },
+        { result: { status: { error, text } }, error: undefined },
+      )
+      expect(JSON.stringify(outcome).length).toBeLessThan(1000)
+    }
+  })
+})

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+const restart = { kind: 'restart' as const, params: {} }
+const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0.0' } }
+
+const switchParams = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
+
+async function connected(
+  port: number,
+  params: Record<string, unknown> = {},
+  type: 'ap' | 'switch' = 'ap',
+): Promise<TestDevice> {
+  const mac = newMac()
+  await harness.claim(mac, type)
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello(params)
+  await waitUntil('connected', async () => (await harness.status(mac)).connected)
+  return device
+}
+
+describe('a restart', () => {
+  test('is done when the device says so', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    const call = await device.nextCall()
+    expect(call).toMatchObject({ method: 'reboot', params: { serial: device.mac, when: 0 } })
+    expect(await harness.command(id)).toMatchObject({ state: 'sent' })
+    device.reply(call.id, { error: 0, text: 'rebooting' })
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+  })
+
+  test('is rejected with the words of the device', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    device.reply((await device.nextCall()).id, { error: 1, text: 'busy' })
+    expect(await harness.untilCommand(id, 'rejected')).toEqual({ code: '1', text: 'busy' })
+  })
+
+  test('is unknown when the device does not answer within 30 s, and a late reply changes nothing', async () => {
+    const gateway = await harness.start()
+    const device = await connected(gateway.port)
+    const id = await harness.queue(device.mac, restart)
+    const call = await device.nextCall()
+    harness.advance(30_000)
+    expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'timeout' })
+    device.reply(call.id, { error: 0 })
+    await waitUntil('the late reply', () => gateway.counters.read().unknown_reply === 1)
+    expect((await harness.command(id)).state).toBe('unknown')
+  })
+
+  test('is unknown when the connection breaks, and never sent again', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    await device.nextCall()
+    device.socket.terminate()
+    expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'connection_lost' })
+    const again = await openDevice(port, harness.ca, { mac: device.mac })
+    again.hello()
+    const next = await harness.queue(device.mac, restart)
+    again.reply((await again.nextCall()).id, { error: 0 })
+    await harness.untilCommand(next, 'done')
+    expect(again.calls).toEqual([])
+  })
+
+  test('of a member goes to a device that can, and is refused for one that can not', async () => {
+    const { port } = await harness.start()
+    const extension = { protocol: 1, methods: ['reboot'] }
+    const capable = await connected(port, { capabilities: { compatible: 'stack', 'x-signalbox': extension } }, 'switch')
+    const id = await harness.queue(capable.mac, { kind: 'restart', params: { member: 2 } })
+    const call = await capable.nextCall()
+    expect(call).toMatchObject({ method: 'x-signalbox.reboot', params: { serial: capable.mac, member: 2 } })
+    capable.reply(call.id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+    const stock = await connected(port)
+    const refused = await harness.queue(stock.mac, { kind: 'restart', params: { member: 2 } })
+    expect(await harness.untilCommand(refused, 'rejected')).toMatchObject({ code: 'unsupported' })
+  })
+
+  test('queued for a device that is away is sent when it connects, or expires', async () => {
+    const { port } = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const id = await harness.queue(mac, restart)
+    const device = await openDevice(port, harness.ca, { mac })
+    device.hello()
+    device.reply((await device.nextCall()).id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+    device.socket.terminate()
+    await waitUntil('disconnected', async () => !(await harness.status(mac)).connected)
+    const late = await harness.queue(mac, restart)
+    harness.advance(600_000)
+    await harness.untilCommand(late, 'expired')
+  })
+})
+
+describe('an upgrade', () => {
+  test('of an access point is done when it has the image', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, { ...upgrade, jobId: randomUUID() })
+    const call = await device.nextCall()
+    expect(call).toMatchObject({ method: 'upgrade', params: { serial: device.mac, when: 0 } })
+    expect(call.params['uri']).toMatch(
+      new RegExp(`^http://127.0.0.1/firmware/${harness.orgId}/${id}/${upgrade.params.image_id}/`),
+    )
+    harness.advance(600_000)
+    device.reply(call.id, { error: 0, text: 'Triggering FW upgrade' })
+    await harness.untilCommand(id, 'done')
+  })
+
+  test('of a switch is done when its event says so, and tells how far it is', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port, switchParams, 'switch')
+    const id = await harness.queue(device.mac, upgrade)
+    device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
+    const event = (payload: unknown): void =>
+      device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload }] } })
+    event({ operation: 'download', percentage: 40 })
+    await waitUntil('progress', async () => {
+      const { fwupdate } = await harness.status(device.mac)
+      return JSON.stringify(fwupdate).includes('"progress": 20') || JSON.stringify(fwupdate).includes('"progress":20')
+    })
+    expect((await harness.command(id)).state).toBe('sent')
+    event({ operation: 'success' })
+    await harness.untilCommand(id, 'done')
+    await waitUntil('success', async () =>
+      JSON.stringify((await harness.status(device.mac)).fwupdate).includes('success'),
+    )
+  })
+
+  test('of a switch is rejected when its event says that it failed', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port, switchParams, 'switch')
+    const id = await harness.queue(device.mac, upgrade)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation: 'fail' } }] } })
+    await harness.untilCommand(id, 'rejected')
+  })
+
+  test('holds back further commands of the device, but not of others', async () => {
+    const { port } = await harness.start()
+    const busy = await connected(port)
+    const idle = await connected(port)
+    const first = await harness.queue(busy.mac, upgrade)
+    const call = await busy.nextCall()
+    const second = await harness.queue(busy.mac, restart)
+    const other = await harness.queue(idle.mac, restart)
+    idle.reply((await idle.nextCall()).id, { error: 0 })
+    await harness.untilCommand(other, 'done')
+    expect((await harness.command(second)).state).toBe('queued')
+    busy.reply(call.id, { error: 2, text: 'Download failed' })
+    await harness.untilCommand(first, 'rejected')
+    busy.reply((await busy.nextCall()).id, { error: 0 })
+    await harness.untilCommand(second, 'done')
+  })
+})
+
+describe('evidence of a boot', () => {
+  test('counts for a boot reason, a new version and an uptime that went back, and not for a reconnect', async () => {
+    const { port } = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const boots = async (): Promise<number> => (await harness.status(mac)).bootCount
+    const reconnect = async (params: Record<string, unknown>): Promise<TestDevice> => {
+      const device = await openDevice(port, harness.ca, { mac })
+      const before = (await session(mac))?.epoch
+      device.hello(params)
+      await waitUntil('a new session', async () => (await session(mac))?.epoch !== before)
+      return device
+    }
+    await reconnect({ reason: 'socket' })
+    expect(await boots()).toBe(0)
+    await reconnect({ reason: 'boot' })
+    expect(await boots()).toBe(1)
+    const device = await reconnect({ reason: 'socket', firmware: '2.0.0' })
+    expect(await boots()).toBe(2)
+    device.say('state', { state: { unit: { uptime: 100 } } })
+    device.say('state', { state: { unit: { uptime: 90 } } })
+    await waitUntil('a third boot', async () => (await boots()) === 3)
+    device.say('state', { state: { unit: { uptime: 95 } } })
+    await waitUntil('the report', async () => JSON.stringify((await harness.status(mac)).load).includes('95'))
+    expect(await boots()).toBe(3)
+  })
+})
+
+function session(mac: string): Promise<{ epoch: string; connected: boolean } | undefined> {
+  return harness.ctx.db
+    .selectFrom('deviceSession')
+    .select(['epoch', 'connected'])
+    .where('deviceId', '=', deviceIdOf(mac))
+    .executeTakeFirst()
+}
+
+test('hundreds of commands go out in few transactions', async () => {
+  const { port } = await harness.start()
+  const devices = await Promise.all(Array.from({ length: 40 }, () => connected(port)))
+  const ids = await Promise.all(devices.map((device) => harness.queue(device.mac, restart)))
+  await Promise.all(devices.map(async (device) => device.reply((await device.nextCall()).id, { error: 0 })))
+  for (const id of ids) await harness.untilCommand(id, 'done')
+})

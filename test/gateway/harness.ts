@@ -1,0 +1,231 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import { systemScope } from '../../src/access/scope.ts'
+import type { NewCommand } from '../../src/devices/command.ts'
+import { deviceIdOf, newClaimCode } from '../../src/devices/device.ts'
+import { insertCommands } from '../../src/devices/store-commands.ts'
+import { takeOverSessions } from '../../src/devices/take-over-session.ts'
+import {
+  type DeviceCa,
+  type GatewayTls,
+  issueDeviceCertificate,
+  issueGatewayTls,
+  makeCa,
+} from '../../src/gateway/device-ca.ts'
+import type { Limits } from '../../src/gateway/limits.ts'
+import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
+import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/ucentral/jsonrpc.ts'
+import type { Context } from '../../src/platform/context.ts'
+import { inTx } from '../../src/platform/db.ts'
+import type { CommandState, DeviceType } from '../../src/platform/schema/devices.ts'
+import { createTestContext } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/** Short waits in real time; what takes long is moved with the clock. */
+const quick = { tickMs: 10, sweepMs: 20 } satisfies Partial<Limits>
+
+export interface GatewayHarness {
+  readonly ctx: Context
+  readonly ca: DeviceCa
+  readonly orgId: string
+  readonly nodeId: string
+  /** Moves the clock that the gateway goes by. */
+  advance(ms: number): void
+  start(options?: { nodeId?: string; limits?: Partial<Limits> }): Promise<Gateway>
+  /** A registered and claimed device that has never connected. */
+  claim(mac: string, type?: DeviceType): Promise<string>
+  status(
+    mac: string,
+  ): Promise<{ connected: boolean; bootCount: number; firmware: string | null; load: unknown; fwupdate: unknown }>
+  queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { jobId?: string }): Promise<string>
+  command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
+  untilCommand(id: string, state: CommandState): Promise<unknown>
+  /** Types of the device events of the organization, oldest first. */
+  events(): Promise<string[]>
+}
+
+export async function createGatewayHarness(): Promise<GatewayHarness & { close(): Promise<void> }> {
+  let nowMs = Date.parse('2026-11-20T12:00:00Z')
+  const context = await createTestContext({ now: () => new Date(nowMs) })
+  const { ctx } = context
+  const ca = await makeCa()
+  const tls: GatewayTls = await issueGatewayTls(ca, ['127.0.0.1', 'localhost'])
+  const nodeId = randomUUID()
+  const orgId = randomUUID()
+  const at = ctx.clock.now()
+  await ctx.db.insertInto('org').values({ id: orgId, name: 'Test', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+
+  const running = new Set<Gateway>()
+  async function stop(gateway: Gateway): Promise<void> {
+    if (running.delete(gateway)) await gateway.stop()
+  }
+
+  const command: GatewayHarness['command'] = (id) =>
+    ctx.db
+      .selectFrom('deviceCommand')
+      .select(['state', 'outcome', 'epoch'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+  return {
+    ctx,
+    ca,
+    orgId,
+    nodeId,
+    advance(ms) {
+      nowMs += ms
+    },
+    async start(options = {}) {
+      const { limits, ...rest } = options
+      const gateway = await startGateway(ctx, {
+        host: '127.0.0.1',
+        port: 0,
+        tls,
+        nodeId,
+        monotonicMs: () => nowMs,
+        ...rest,
+        limits: { ...quick, ...limits },
+      })
+      running.add(gateway)
+      onTestFinished(() => stop(gateway))
+      return gateway
+    },
+    claim: (mac, type = 'ap') => claimDevice(ctx, orgId, { mac, type }),
+    status: (mac) =>
+      ctx.db
+        .selectFrom('deviceStatus')
+        .select(['connected', 'bootCount', 'firmware', 'load', 'fwupdate'])
+        .where('deviceId', '=', deviceIdOf(mac))
+        .executeTakeFirstOrThrow(),
+    async queue(mac, { jobId, ...order }) {
+      const id = randomUUID()
+      const now = ctx.clock.now()
+      const expiresAt = new Date(now.getTime() + 600_000)
+      const row = {
+        ...order,
+        id,
+        deviceId: deviceIdOf(mac),
+        jobId: jobId ?? null,
+        attempt: 1,
+        createdAt: now,
+        expiresAt,
+      }
+      // The kind and its params come from the caller as one.
+      await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), [row as NewCommand]))
+      return id
+    },
+    command,
+    untilCommand: (id, state) =>
+      waitUntil(`command ${state}`, async () => {
+        const row = await command(id)
+        return row.state === state ? (row.outcome ?? {}) : null
+      }),
+    async events() {
+      const rows = await ctx.db
+        .selectFrom('deviceEvent')
+        .select('type')
+        .where('orgId', '=', orgId)
+        .orderBy('id')
+        .execute()
+      return rows.map(({ type }) => type)
+    },
+    async close() {
+      await Promise.all([...running].map(stop))
+      await context.close()
+    },
+  }
+}
+
+/** What a claim does to the rows that the gateway reads. */
+export async function claimDevice(
+  ctx: Context,
+  orgId: string,
+  { mac, type }: { mac: string; type: DeviceType },
+): Promise<string> {
+  const id = deviceIdOf(mac)
+  const at = ctx.clock.now()
+  const hardware = { id, mac, serial: mac, model: 'test_model', type, claimCode: newClaimCode(), createdAt: at }
+  await inTx(ctx, async (tx) => {
+    await tx
+      .insertInto('deviceRegistry')
+      .values({ ...hardware, orgId, firmware: null, lastSeenAt: null })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ orgId }))
+      .execute()
+    await tx
+      .insertInto('device')
+      .values({ ...hardware, orgId, siteId: null, name: null, doc: '{}', modifiedAt: at })
+      .execute()
+    await takeOverSessions(tx, systemScope('gateway', orgId), { deviceIds: [id], at })
+  })
+  return id
+}
+
+export function newMac(): string {
+  return `02${randomBytes(5).toString('hex')}`
+}
+
+export interface ReceivedCall {
+  readonly id: number
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+/** A device that says only what the test makes it say. */
+export interface TestDevice {
+  readonly mac: string
+  readonly socket: WebSocket
+  readonly calls: ReceivedCall[]
+  /** Resolves with the close code. */
+  readonly closed: Promise<number>
+  say(method: string, params: Readonly<Record<string, unknown>>): void
+  hello(params?: Readonly<Record<string, unknown>>): void
+  reply(id: number, status: { error: number; text?: string }): void
+  nextCall(): Promise<ReceivedCall>
+}
+
+/** Opens the WebSocket of a device. @throws Error when the gateway refuses it. */
+export async function openDevice(
+  port: number,
+  ca: DeviceCa,
+  options: { mac?: string; trust?: string } = {},
+): Promise<TestDevice> {
+  const mac = options.mac ?? newMac()
+  const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
+  const socket = new WebSocket(`wss://127.0.0.1:${port}/`, 'ucentral-broker', {
+    ca: options.trust ?? ca.certificatePem,
+    cert: certificatePem,
+    key: keyPem,
+    perMessageDeflate: false,
+  })
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+  const calls: ReceivedCall[] = []
+  socket.on('message', (data: Buffer) => {
+    const frame = decodeFrame(data.toString('utf8'))
+    if (frame.kind === 'call' && frame.id !== null)
+      calls.push({ id: frame.id, method: frame.method, params: frame.params })
+  })
+  await once(socket, 'open')
+  socket.on('error', () => socket.terminate())
+  onTestFinished(() => socket.terminate())
+  return {
+    mac,
+    socket,
+    calls,
+    closed,
+    say: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
+    hello: (params = {}) => socket.send(encodeNotification('connect', { ...connectParams(mac), ...params })),
+    reply: (id, status) => socket.send(encodeResult(id, { serial: mac, uuid: 1, status })),
+    nextCall: () => waitUntil('a call from the gateway', () => calls.shift() ?? null),
+  }
+}
+
+export function connectParams(mac: string): Readonly<Record<string, unknown>> {
+  return {
+    serial: mac,
+    uuid: 1,
+    firmware: '1.0.0',
+    reason: 'socket',
+    capabilities: { compatible: 'test_model', model: 'Test model', platform: 'ap' },
+  }
+}

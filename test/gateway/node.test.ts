@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { recordConnects } from '../../src/devices/record-connect.ts'
+import { recordNodeStarted } from '../../src/devices/record-node.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeEach(async () => {
+  harness = await createGatewayHarness()
+})
+afterEach(() => harness.close())
+
+const restart = { kind: 'restart' as const, params: {} }
+const facts = {
+  firmware: '1.0.0',
+  model: 'test_model',
+  type: 'ap' as const,
+  capabilities: {},
+  members: null,
+  reason: null,
+  ext_ip: null,
+}
+
+/** A session and a command in flight that a process left which was killed. */
+async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: string }> {
+  const mac = newMac()
+  await harness.claim(mac)
+  await recordNodeStarted(harness.ctx, nodeId)
+  const [session] = await recordConnects(harness.ctx, nodeId, [{ mac, facts }])
+  const commandId = await harness.queue(mac, { ...restart, jobId: randomUUID() })
+  await harness.ctx.db
+    .updateTable('deviceCommand')
+    .set({ state: 'sent', epoch: session?.epoch ?? null, sentAt: harness.ctx.clock.now() })
+    .where('id', '=', commandId)
+    .execute()
+  return { mac, commandId }
+}
+
+test('a restarted process ends what its former self had in flight; a device that comes back was never away', async () => {
+  const { mac, commandId } = await leftBehind(harness.nodeId)
+  const { port } = await harness.start({ limits: { deadMs: 1_000_000 } })
+  expect(await harness.command(commandId)).toMatchObject({ state: 'unknown', outcome: { why: 'connection_lost' } })
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello()
+  const next = await harness.queue(mac, restart)
+  device.reply((await device.nextCall()).id, { error: 0 })
+  await harness.untilCommand(next, 'done')
+  harness.advance(61_000)
+  // The sweep that would call it disconnected also expires this one.
+  const expiring = await harness.queue(macOf(await harness.claim(newMac())), restart)
+  harness.advance(600_000)
+  await harness.untilCommand(expiring, 'expired')
+  expect(await harness.events()).toEqual(['AP_CONNECTED'])
+})
+
+test('a device that does not come back after a restart is disconnected after the grace', async () => {
+  const { mac } = await leftBehind(harness.nodeId)
+  await harness.start()
+  expect((await harness.status(mac)).connected).toBe(true)
+  harness.advance(61_000)
+  await waitUntil('disconnected', async () => !(await harness.status(mac)).connected)
+  expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_DISCONNECTED'])
+})
+
+test('the sessions of a dead node are ended when its lease has run out', async () => {
+  const { commandId } = await leftBehind(randomUUID())
+  await harness.start()
+  expect((await harness.command(commandId)).state).toBe('sent')
+  harness.advance(31_000)
+  await harness.untilCommand(commandId, 'unknown')
+})
+
+test('a node that was taken for dead drops its sessions, and its devices come back', async () => {
+  const gateway = await harness.start()
+  const device = await openDevice(gateway.port, harness.ca)
+  device.hello()
+  await waitUntil('a session', () => sessionOf(device.mac))
+  await harness.ctx.db.deleteFrom('gatewayNode').execute()
+  expect(await device.closed).toBe(1013)
+  expect(gateway.counters.read().lost_lease).toBe(1)
+})
+
+test('a session that has moved to another node is closed here', async () => {
+  const { port } = await harness.start()
+  const device = await openDevice(port, harness.ca)
+  device.hello()
+  await waitUntil('a session', () => sessionOf(device.mac))
+  await recordConnects(harness.ctx, randomUUID(), [{ mac: device.mac, facts }])
+  expect(await device.closed).toBe(4409)
+  expect((await sessionOf(device.mac))?.connected).toBe(true)
+})
+
+test('a stop closes sessions with 1012 and tells nobody that devices are down', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  device.hello()
+  await waitUntil('connected', async () => (await harness.status(mac)).connected)
+  await gateway.stop()
+  expect(await device.closed).toBe(1012)
+  expect(await harness.events()).toEqual(['AP_CONNECTED'])
+  expect((await sessionOf(mac))?.connected).toBe(false)
+})
+
+test('an unknown device is held unclaimed, and a claim takes its session over', async () => {
+  const { port } = await harness.start()
+  const device = await openDevice(port, harness.ca)
+  device.hello({ reason: 'boot' })
+  device.say('state', { state: { unit: { uptime: 9 } } })
+  const session = await waitUntil('a session', () => sessionOf(device.mac))
+  expect(session.connected).toBe(true)
+  const registered = await harness.ctx.db.selectFrom('deviceRegistry').selectAll().executeTakeFirstOrThrow()
+  expect(registered).toMatchObject({ mac: device.mac, orgId: null, model: 'test_model', type: 'ap', firmware: '1.0.0' })
+  expect(registered.claimCode).toMatch(/^([A-HJ-NP-Z2-9]{5}-){2}[A-HJ-NP-Z2-9]{5}$/)
+  expect(await harness.ctx.db.selectFrom('deviceStatus').selectAll().execute()).toEqual([])
+
+  await claimDevice(harness.ctx, harness.orgId, { mac: device.mac, type: 'ap' })
+  expect(await harness.status(device.mac)).toMatchObject({ connected: true, firmware: '1.0.0' })
+  const id = await harness.queue(device.mac, restart)
+  device.reply((await device.nextCall()).id, { error: 0 })
+  await harness.untilCommand(id, 'done')
+  device.say('state', { state: { unit: { uptime: 10 } } })
+  await waitUntil('its state', async () => (await harness.status(device.mac)).load !== null)
+})
+
+test('a device in recovery that asks for it is rebooted', async () => {
+  const { port } = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello()
+  device.say('recovery', { firmware: '1.0.0', reboot: true })
+  expect((await device.nextCall()).method).toBe('reboot')
+})
+
+async function sessionOf(mac: string): Promise<{ connected: boolean; epoch: string } | null> {
+  const row = await harness.ctx.db
+    .selectFrom('deviceSession')
+    .select(['connected', 'epoch'])
+    .where('deviceId', '=', deviceIdOf(mac))
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function macOf(deviceId: string): string {
+  return deviceId.slice(-12)
+}

@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { get } from 'node:https'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { issueDeviceCertificate, makeCa } from '../../src/gateway/device-ca.ts'
+import type { Gateway } from '../../src/gateway/start-gateway.ts'
+import { compressParams } from '../../src/gateway/ucentral/jsonrpc.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+const untilConnected = (mac: string, connected = true): Promise<unknown> =>
+  waitUntil(`connected ${connected}`, async () => (await harness.status(mac)).connected === connected)
+
+function counted(gateway: Gateway, name: keyof ReturnType<Gateway['counters']['read']>): Promise<unknown> {
+  return waitUntil(`count of ${name}`, () => gateway.counters.read()[name] > 0)
+}
+
+describe('mutual TLS', () => {
+  test('lets a device of our CA in, under the MAC of its certificate', async () => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, { mac })
+    device.hello()
+    await untilConnected(mac)
+    expect((await harness.status(mac)).firmware).toBe('1.0.0')
+  })
+
+  test('refuses a certificate of another CA', async () => {
+    const gateway = await harness.start()
+    const stranger = await makeCa()
+    const trust = harness.ca.certificatePem
+    const refused = openDevice(gateway.port, stranger, { trust })
+    await expect(refused).rejects.toThrow()
+    await counted(gateway, 'refused_tls')
+  })
+
+  test('refuses a certificate of our CA whose name is no MAC', async () => {
+    const gateway = await harness.start()
+    await expect(openDevice(gateway.port, harness.ca, { mac: 'gateway' })).rejects.toThrow('403')
+    await counted(gateway, 'refused_identity')
+  })
+
+  test('answers plain HTTP requests with 426', async () => {
+    const gateway = await harness.start()
+    const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
+    const status = await new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port: gateway.port, ca: harness.ca.certificatePem, cert, key }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      }).on('error', reject)
+    })
+    expect(status).toBe(426)
+  })
+})
+
+describe('bad input closes or drops, and touches no other session', () => {
+  test('a serial that differs from the certificate closes the session and leaves its victim alone', async () => {
+    const gateway = await harness.start()
+    const victim = newMac()
+    await harness.claim(victim)
+    const good = await openDevice(gateway.port, harness.ca, { mac: victim })
+    good.hello()
+    await untilConnected(victim)
+    const bad = await openDevice(gateway.port, harness.ca)
+    bad.hello(connectParams(victim))
+    expect(await bad.closed).toBe(1008)
+    expect(gateway.counters.read().wrong_serial).toBe(1)
+    const command = await harness.queue(victim, { kind: 'restart', params: {} })
+    good.reply((await good.nextCall()).id, { error: 0 })
+    await harness.untilCommand(command, 'done')
+  })
+
+  test('drops garbage, binary frames, unknown methods and replies to unknown ids, and keeps the session', async () => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, { mac })
+    device.hello()
+    device.socket.send('{"jsonrpc":')
+    device.socket.send(Buffer.from([0, 1, 2, 255]))
+    device.socket.send('[]')
+    device.say('no_such_method', {})
+    device.say('__proto__', {})
+    device.say('state', { state: 'a text' })
+    device.reply(77, { error: 0 })
+    device.say('state', { state: { unit: { uptime: 12, memory: { total: 100, free: 50 } } } })
+    await waitUntil('the state', async () => (await harness.status(mac)).load !== null)
+    expect(gateway.counters.read()).toMatchObject({
+      malformed_frame: 3,
+      unknown_method: 2,
+      invalid_message: 1,
+      unknown_reply: 1,
+      message_failed: 0,
+    })
+    expect((await harness.status(mac)).load).toEqual({ memory_total: 100, memory_free: 50, uptime_s: 12 })
+  })
+
+  test('closes a session that sends nothing but garbage', async () => {
+    const gateway = await harness.start()
+    const device = await openDevice(gateway.port, harness.ca)
+    for (let i = 0; i < 20; i += 1) device.socket.send('garbage')
+    expect(await device.closed).toBe(1008)
+  })
+
+  test('closes a session whose frame is too large', async () => {
+    const gateway = await harness.start()
+    const device = await openDevice(gateway.port, harness.ca)
+    device.socket.send('x'.repeat(512 * 1024 + 1))
+    expect(await device.closed).toBe(1009)
+  })
+
+  test('closes a session that says something else before connect', async () => {
+    const gateway = await harness.start()
+    const device = await openDevice(gateway.port, harness.ca)
+    device.say('ping', {})
+    expect(await device.closed).toBe(1008)
+    expect(gateway.counters.read().not_connected).toBe(1)
+  })
+
+  test('closes a session whose connect lacks what every connect has', async () => {
+    const gateway = await harness.start()
+    const device = await openDevice(gateway.port, harness.ca)
+    device.say('connect', { firmware: '1.0.0' })
+    expect(await device.closed).toBe(1008)
+  })
+
+  test('closes a session without a connect message after 30 s', async () => {
+    const gateway = await harness.start()
+    const device = await openDevice(gateway.port, harness.ca)
+    harness.advance(30_000)
+    expect(await device.closed).toBe(1008)
+  })
+
+  test('stores texts that PostgreSQL would refuse', async () => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, { mac })
+    device.hello({ firmware: 'a\u0000b\ud800' })
+    await untilConnected(mac)
+    expect((await harness.status(mac)).firmware).toBe('a\ufffdb\ufffd')
+  })
+})
+
+describe('connections of one device', () => {
+  test('the newest wins and the older is closed', async () => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const first = await openDevice(gateway.port, harness.ca, { mac })
+    first.hello()
+    await untilConnected(mac)
+    const second = await openDevice(gateway.port, harness.ca, { mac })
+    second.hello()
+    expect(await first.closed).toBe(4409)
+    const command = await harness.queue(mac, { kind: 'restart', params: {} })
+    second.reply((await second.nextCall()).id, { error: 0 })
+    await harness.untilCommand(command, 'done')
+    expect((await harness.status(mac)).connected).toBe(true)
+    const own = await harness.ctx.db
+      .selectFrom('deviceEvent')
+      .select('type')
+      .where('deviceId', '=', deviceIdOf(mac))
+      .execute()
+    expect(own).toEqual([{ type: 'AP_CONNECTED' }])
+  })
+
+  test('one that answers pings lives, a silent one is dead after 150 s', async () => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, { mac })
+    device.hello()
+    await untilConnected(mac)
+    for (let round = 1; round <= 4; round += 1) {
+      const pinged = once(device.socket, 'ping')
+      harness.advance(50_000)
+      await pinged
+      // Comes after the pong.
+      device.say('healthcheck', { sanity: round })
+      const said = { sanity_percent: round }
+      await waitUntil('the report', async () => isDeepStrictEqual((await harness.status(mac)).load, said))
+    }
+    device.socket.pause()
+    harness.advance(150_000)
+    await untilConnected(mac, false)
+  })
+})
+
+test('a compressed state is understood', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  device.hello()
+  const packed = compressParams({ serial: mac, state: { unit: { uptime: 5, cpu_load: [7] } } })
+  device.socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'state', params: packed }))
+  await waitUntil('the state', async () => (await harness.status(mac)).load !== null)
+  expect((await harness.status(mac)).load).toEqual({ cpu_percent: 7, uptime_s: 5 })
+})
+
+test('more connections than the bucket holds are closed before TLS', async () => {
+  const gateway = await harness.start({ limits: { admission: { perSecond: 1, burst: 2, handshakes: 10 } } })
+  await openDevice(gateway.port, harness.ca)
+  await openDevice(gateway.port, harness.ca)
+  await expect(openDevice(gateway.port, harness.ca)).rejects.toThrow()
+  expect(gateway.counters.read().refused_busy).toBe(1)
+  harness.advance(1000)
+  await openDevice(gateway.port, harness.ca)
+})
