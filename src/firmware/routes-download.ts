@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../platform/context.ts'
 import { downloadImage, getTicketImage, nameTicketFile } from './download-image.ts'
@@ -15,6 +16,10 @@ const IDLE_MS = 60_000
  */
 export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
+    const sending = new Set<Readable>()
+    // A stop does not wait for the slowest device: devices take up a cut download where it ended.
+    http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
+
     http.route({
       method: ['GET', 'HEAD'],
       exposeHeadRoute: false,
@@ -38,6 +43,8 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
         if (range !== 'whole')
           void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)
         if (body === null) return reply.send()
+        sending.add(body)
+        body.once('close', () => sending.delete(body))
         reply.raw.setTimeout(IDLE_MS)
         return reply.send(body)
       },

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { authorize, authorizeSite } from '../access/authorize.ts'
 import type { OrgScope } from '../access/scope.ts'
@@ -121,6 +120,9 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
 /** In a context of its own: its body is the image, whatever content type the client puts on it. */
 function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
+    const receiving = new Set<Readable>()
+    // A stop does not wait for uploads: their clients see that they were cut.
+    http.addHook('preClose', async () => receiving.forEach((body) => body.destroy()))
     http.removeAllContentTypeParsers()
     http.addContentTypeParser('*', (_request, body, done) => done(null, body))
     http.post(
@@ -137,19 +139,21 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
         // What is left of a body that was refused is not worth reading.
         onError: async (_request, reply) => void reply.header('connection', 'close'),
       },
-      async (request) => {
-        const scope = authorize(request.caller, { orgId: request.params.org_id, needs: 'write' })
-        const offer = parseOffer(request.query)
-        const body = imageBody(request, files)
-        request.raw.setTimeout(IDLE_MS)
-        return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body, offer }))
+      async ({ caller, params, query, headers, body, raw }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        const offer = parseOffer(query)
+        if (Number(headers['content-length'] ?? 0) > files.maxBytes) throw tooLarge(files.maxBytes)
+        const image = imageIn(body)
+        receiving.add(image)
+        image.once('close', () => receiving.delete(image))
+        raw.setTimeout(IDLE_MS)
+        return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body: image, offer }))
       },
     )
   }
 }
 
-function imageBody({ body, headers }: FastifyRequest, { maxBytes }: FirmwareFiles): Readable {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+function imageIn(body: unknown): Readable {
   if (body instanceof Readable) return body
   throw new AppError('invalid', 'The body is empty: send the image as it is.')
 }

@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto'
+import { rename, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, get } from 'node:http'
+import { join } from 'node:path'
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { firmwareDownloadUrl } from '../../src/firmware/download-url.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { fenceDownload } from '../../src/firmware/store-downloads.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const SIZE = 1_000_000
+/** More than the sockets between the two ends take, so that a client that stops reading stops the server. */
+const LARGE = 15 * 1024 * 1024
+
+let now = new Date('2026-11-20T12:00:00Z')
+let server: TestServer
+let dir: string
+const image = randomBytes(SIZE)
+let imageId: string
+let largeId: string
+let commandId: string
+
+beforeAll(async () => {
+  server = await startTestServer({ now: () => now })
+  dir = join(server.dataDir, 'firmware')
+  await sweepFirmwareFiles(server.ctx, { dir, maxBytes: LARGE })
+  imageId = await upload('1.0', image)
+  largeId = await upload('2.0', Buffer.alloc(LARGE, 7))
+})
+afterAll(() => server.close())
+beforeEach(() => {
+  commandId = uuidv7()
+})
+
+async function upload(version: string, bytes: Buffer): Promise<string> {
+  const answer = await fetch(`${server.url}/api/v1/orgs/${server.org.orgId}/firmware?version=${version}&models=AP45`, {
+    method: 'POST',
+    headers: { authorization: `Token ${server.org.token}` },
+    body: new Uint8Array(bytes),
+  })
+  const { id } = (await answer.json()) as { id: string }
+  return id
+}
+
+function url(id = imageId): string {
+  return firmwareDownloadUrl(
+    server.ctx,
+    { orgId: server.org.orgId, commandId, imageId: id },
+    new Date(now.getTime() + 60_000),
+  )
+}
+
+async function download(headers: Record<string, string> = {}, method = 'GET') {
+  const answer = await fetch(url(), { method, headers })
+  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+}
+
+function row() {
+  return server.ctx.db.selectFrom('firmwareDownload').selectAll().where('commandId', '=', commandId).executeTakeFirst()
+}
+
+const fence = (id = imageId) =>
+  inTx(server.ctx, (tx) => fenceDownload(tx, systemScope('rollout', server.org.orgId), { commandId, imageId: id }))
+
+/** Starts a download and reads nothing of it yet. */
+function begin(address: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(address, (response) => resolve(response.pause())).on('error', reject)
+  })
+}
+
+/** Whether the response came to its end, and how much of it came. */
+function drain(response: IncomingMessage): Promise<{ complete: boolean; bytes: number }> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+    })
+    response.on('error', () => {}) // `complete` tells
+    response.on('close', () => resolve({ complete: response.complete, bytes }))
+    response.resume()
+  })
+}
+
+describe('the address', () => {
+  it('needs no credentials and is safe in a shell', async () => {
+    expect(new URL(url()).pathname).toMatch(/^\/firmware\/[\w/-]+$/)
+    const { status, headers, bytes } = await download()
+    expect(status).toBe(200)
+    expect(bytes.equals(image)).toBe(true)
+    expect(headers.get('content-length')).toBe(String(SIZE))
+    expect(headers.get('content-type')).toBe('application/octet-stream')
+    expect(headers.get('accept-ranges')).toBe('bytes')
+  })
+
+  it('is good until it expires, and only as it was made', async () => {
+    const address = url()
+    const parts = address.split('/')
+    for (const [position, value] of [
+      [4, uuidv7()],
+      [5, uuidv7()],
+      [6, largeId],
+      [7, '9999999999'],
+      [8, 'x'.repeat(43)],
+    ] as const) {
+      const forged = parts.with(position, value).join('/')
+      expect((await fetch(forged)).status, forged).toBe(404)
+    }
+    expect((await fetch(`${address}/more`)).status).toBe(404)
+    expect((await fetch(parts.with(4, 'no-uuid').join('/'))).status).toBe(400)
+    const before = now
+    now = new Date(now.getTime() + 60_000)
+    const expired = await fetch(address)
+    now = before
+    expect(expired.status).toBe(403)
+    expect(await expired.json()).toMatchObject({ detail: expect.any(String) })
+    expect(await row()).toBeUndefined()
+  })
+})
+
+describe('ranges', () => {
+  it('resumes', async () => {
+    const first = await download({ range: 'bytes=0-399999' })
+    expect(first.status).toBe(206)
+    expect(first.headers.get('content-range')).toBe(`bytes 0-399999/${SIZE}`)
+    expect((await row())?.deliveredAt).toBeNull()
+    const etag = first.headers.get('etag') ?? ''
+    const second = await download({ range: 'bytes=400000-', 'if-range': etag })
+    expect(second.status).toBe(206)
+    expect(Buffer.concat([first.bytes, second.bytes]).equals(image)).toBe(true)
+    expect(await row()).toMatchObject({ bytesServed: String(SIZE), deliveredAt: now, fencedAt: null })
+  })
+
+  it('sends everything where the file is another, or the range is none', async () => {
+    for (const headers of [
+      { range: 'bytes=0-9', 'if-range': '"other"' },
+      { range: 'bytes=0-1,5-6' },
+      { range: 'lines=1-2' },
+    ] as Record<string, string>[]) {
+      const { status, bytes } = await download(headers)
+      expect(status).toBe(200)
+      expect(bytes).toHaveLength(SIZE)
+    }
+  })
+
+  it('refuses a range behind the end', async () => {
+    const { status, headers } = await download({ range: `bytes=${SIZE}-` })
+    expect(status).toBe(416)
+    expect(headers.get('content-range')).toBe(`bytes */${SIZE}`)
+  })
+
+  it('answers HEAD without counting it as a download', async () => {
+    const { status, headers, bytes } = await download({}, 'HEAD')
+    expect([status, bytes.length, headers.get('content-length')]).toEqual([200, 0, String(SIZE)])
+    expect((await download({ range: 'bytes=0-9' }, 'HEAD')).headers.get('content-length')).toBe('10')
+    expect(await row()).toBeUndefined()
+  })
+})
+
+describe('the fence', () => {
+  it('stops a download that has not begun', async () => {
+    expect(await fence()).toBe('fenced')
+    expect(await fence()).toBe('fenced')
+    expect((await download()).status).toBe(403)
+    expect((await row())?.deliveredAt).toBeNull()
+  })
+
+  it('stops a download that lacks its end, whatever is asked for', async () => {
+    await download({ range: `bytes=0-${SIZE - 2}` })
+    expect(await fence()).toBe('fenced')
+    expect((await download({ range: `bytes=${SIZE - 1}-` })).status).toBe(403)
+  })
+
+  it('comes too late for one whose last byte has left, even if that left first', async () => {
+    await download({ range: 'bytes=-1' })
+    expect(await fence()).toBe('delivered')
+    expect((await download()).status).toBe(200)
+    expect(await fence()).toBe('delivered')
+    expect((await row())?.fencedAt).toBeNull()
+  })
+
+  it('cuts a download that is under way before its last byte', async () => {
+    const response = await begin(url(largeId))
+    await waitUntil('it has begun', async () => (await row()) !== undefined)
+    expect(await fence(largeId)).toBe('fenced')
+    const { complete, bytes } = await drain(response)
+    expect(complete).toBe(false)
+    expect(bytes).toBeLessThan(LARGE)
+    expect((await row())?.deliveredAt).toBeNull()
+  })
+
+  it('and delivery exclude each other, however they race', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      commandId = uuidv7()
+      const part = fetch(url(), { headers: { range: `bytes=${SIZE - 10}-` } })
+        .then(async (answer) => (await answer.arrayBuffer()).byteLength === 10 && answer.status === 206)
+        .catch(() => false)
+      const [delivered, fenced] = await Promise.all([part, fence()])
+      expect(delivered, `round ${round}`).toBe(fenced === 'delivered')
+    }
+  })
+})
+
+describe('a client', () => {
+  it('that stops reading holds the server back, and one that goes away leaves nothing open', async () => {
+    const response = await begin(url(largeId))
+    await waitUntil('it has begun', async () => (await row()) !== undefined)
+    response.destroy()
+    expect((await row())?.deliveredAt).toBeNull()
+    expect(await fence(largeId)).toBe('fenced')
+  })
+
+  it('is told when the file is missing', async () => {
+    const file = join(dir, imageId)
+    await rename(file, `${file}.away`)
+    expect((await download()).status).toBe(503)
+    await rename(`${file}.away`, file)
+  })
+
+  it('gets a broken response, not a short image, when the file is', async () => {
+    const file = join(dir, largeId)
+    await rename(file, `${file}.away`)
+    await writeFile(file, Buffer.alloc(1000))
+    const { complete } = await drain(await begin(url(largeId)))
+    expect(complete).toBe(false)
+    expect((await row())?.deliveredAt).toBeNull()
+    await rename(`${file}.away`, file)
+  })
+})
+
+describe('a stop', () => {
+  it('cuts downloads instead of waiting for them', async () => {
+    const response = await begin(url(largeId))
+    await server.http.close()
+    expect((await drain(response)).complete).toBe(false)
+    expect((await row())?.deliveredAt).toBeNull()
+  })
+})

@@ -1,0 +1,239 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { insertCommands } from '../../src/devices/store-commands.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { claimNewDevices } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const MAX_BYTES = 16 * 1024 * 1024
+
+let server: TestServer
+let path: string
+let dir: string
+beforeAll(async () => {
+  server = await startTestServer()
+  path = `/orgs/${server.org.orgId}/firmware`
+  dir = join(server.dataDir, 'firmware')
+})
+afterAll(() => server.close())
+beforeEach(() => sweepFirmwareFiles(server.ctx, { dir, maxBytes: MAX_BYTES }))
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+async function upload(query: string, body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+  const answer = await fetch(`${server.url}/api/v1${path}?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Token ${server.org.token}`, ...headers },
+    body: new Uint8Array(body),
+  })
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+/** Names in the firmware folder: images, and uploads that are under way. */
+async function files(): Promise<{ images: string[]; incoming: string[] }> {
+  const names = await readdir(dir)
+  return { images: names.filter((name) => name !== 'incoming'), incoming: await readdir(join(dir, 'incoming')) }
+}
+
+/** An upgrade to the image that waits to be sent. */
+async function orderUpgrade(imageId: string): Promise<void> {
+  const [device] = await claimNewDevices(server, 1)
+  const createdAt = new Date()
+  const command = {
+    kind: 'upgrade' as const,
+    params: { image_id: imageId, version: '4' },
+    id: uuidv7(),
+    deviceId: device?.id ?? '',
+    jobId: uuidv7(),
+    attempt: 1,
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + 60_000),
+  }
+  await inTx(server.ctx, (tx) => insertCommands(tx, systemScope('rollout', server.org.orgId), [command]))
+}
+
+describe('upload', () => {
+  it('keeps the image, as it is, and offers it for its models', async () => {
+    // Larger than a JSON body may be, and than one chunk.
+    const image = randomBytes(3 * 1024 * 1024)
+    const answer = await upload(
+      `version=2.0.1&models=AP45,AP34&tag=stable&sha256=${sha256(image).toUpperCase()}`,
+      image,
+    )
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        org_id: server.org.orgId,
+        sha256: sha256(image),
+        size: image.length,
+        versions: [
+          { model: 'AP34', version: '2.0.1', tag: 'stable' },
+          { model: 'AP45', version: '2.0.1', tag: 'stable' },
+        ],
+      },
+    })
+    expect((await readFile(join(dir, answer.body.id))).equals(image)).toBe(true)
+    expect((await files()).incoming).toEqual([])
+    expect((await server.call('GET', `${path}/${answer.body.id}`)).body).toEqual(answer.body)
+    const list = await server.call('GET', path)
+    expect(list.body).toContainEqual(answer.body)
+    expect(Number(list.headers.get('x-page-total'))).toBe(list.body.length)
+  })
+
+  it.each(['application/octet-stream', 'application/x-www-form-urlencoded', 'application/json', 'text/plain'])(
+    'takes a body of the type %s as the image',
+    async (type) => {
+      const image = randomBytes(100)
+      const answer = await upload(`version=${type.length}.0&models=EAP101`, image, { 'content-type': type })
+      expect(answer.body).toMatchObject({ sha256: sha256(image) })
+    },
+  )
+
+  it('adds models to an image that is there, and refuses another image for a version', async () => {
+    const image = randomBytes(50)
+    const first = await upload('version=7&models=AP41', image)
+    const second = await upload('version=7&models=AP43', image)
+    expect(second.body.id).toBe(first.body.id)
+    expect(second.body.versions).toEqual([
+      { model: 'AP41', version: '7' },
+      { model: 'AP43', version: '7' },
+    ])
+    const before = await files()
+    const other = await upload('version=7&models=AP99,AP41', randomBytes(50))
+    expect(other).toMatchObject({ status: 400, body: { detail: expect.stringContaining('AP41') } })
+    expect(await files()).toEqual(before)
+    expect((await server.call('GET', `/orgs/${server.org.orgId}/devices/versions?model=AP99`)).body).toEqual([])
+  })
+
+  it.each([
+    [
+      'another hash than announced',
+      `version=9&models=AP45&sha256=${'0'.repeat(64)}`,
+      10,
+      { status: 400, detail: expect.stringContaining('sha256') },
+    ],
+    [
+      'a hash that is none',
+      'version=9&models=AP45&sha256=abc',
+      10,
+      { status: 400, detail: expect.stringContaining('sha256') },
+    ],
+    ['no version', 'models=AP45', 10, { status: 400, detail: expect.stringContaining('version') }],
+    [
+      'a version with a line break',
+      'version=1%0A2&models=AP45',
+      10,
+      { status: 400, detail: expect.stringContaining('version') },
+    ],
+    ['no models', 'version=9&models=,', 10, { status: 400, detail: expect.stringContaining('models') }],
+    ['an odd model', "version=9&models=AP45,'x", 10, { status: 400, detail: expect.stringContaining('models') }],
+    ['an unknown tag', 'version=9&models=AP45&tag=golden', 10, { status: 400, detail: expect.stringContaining('tag') }],
+    ['an empty image', 'version=9&models=AP45', 0, { status: 400, detail: expect.stringContaining('empty') }],
+    [
+      'a too large image',
+      'version=9&models=AP45',
+      MAX_BYTES + 1,
+      { status: 413, detail: expect.stringContaining('at most') },
+    ],
+  ])('refuses %s and keeps nothing', async (_what, query, size, expected) => {
+    const before = await files()
+    const answer = await upload(query, Buffer.alloc(size, 1))
+    expect({ status: answer.status, detail: answer.body.detail }).toEqual(expected)
+    expect(await files()).toEqual(before)
+  })
+
+  it('refuses an image that grows too large on the way', async () => {
+    const before = await files()
+    const status = await new Promise((resolve, reject) => {
+      const sending = request(`${server.url}/api/v1${path}?version=9&models=AP45`, {
+        method: 'POST',
+        headers: { authorization: `Token ${server.org.token}`, 'transfer-encoding': 'chunked' },
+      })
+      sending.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject)
+      for (let mebibyte = 0; mebibyte <= 16; mebibyte += 1) sending.write(Buffer.alloc(1024 * 1024))
+      sending.end()
+    })
+    expect(status).toBe(413)
+    expect(await files()).toEqual(before)
+  })
+
+  it('removes what came of an upload that is cut', async () => {
+    const before = await files()
+    const sending = request(`${server.url}/api/v1${path}?version=9&models=AP45`, {
+      method: 'POST',
+      headers: { authorization: `Token ${server.org.token}`, 'content-length': 1_000_000 },
+    })
+    sending.on('error', () => {}) // the cut is ours
+    sending.write(Buffer.alloc(200_000))
+    await waitUntil('the upload has begun', async () => (await files()).incoming.length === 1)
+    sending.destroy()
+    await waitUntil('its file is gone', async () => (await files()).incoming.length === 0)
+    expect(await files()).toEqual(before)
+  })
+
+  it('is not open to other organizations and to nobody', async () => {
+    const other = await server.addOrg()
+    expect((await server.call('POST', `${path}?version=1&models=A`, { as: other, body: {} })).status).toBe(404)
+    expect((await server.call('POST', `${path}?version=1&models=A`, { as: null, body: {} })).status).toBe(401)
+    expect((await server.call('GET', path, { as: other })).status).toBe(404)
+  })
+})
+
+describe('a start', () => {
+  it('removes half uploads and files that no image owns, and nothing else', async () => {
+    const kept = await upload('version=5&models=AP12', randomBytes(10))
+    await mkdir(join(dir, 'incoming'), { recursive: true })
+    await writeFile(join(dir, 'incoming', 'half.part'), 'x')
+    await writeFile(join(dir, uuidv7()), 'x')
+    const { images } = await files()
+    await sweepFirmwareFiles(server.ctx, { dir, maxBytes: MAX_BYTES })
+    const after = await files()
+    expect(after.incoming).toEqual([])
+    expect(after.images).toContain(kept.body.id)
+    expect(after.images).toHaveLength(images.length - 1)
+  })
+})
+
+describe('delete', () => {
+  it('removes image, versions and file', async () => {
+    const { body } = await upload('version=3&models=AP21', randomBytes(10))
+    expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({ status: 200, body: {} })
+    expect((await files()).images).not.toContain(body.id)
+    expect((await server.call('GET', `/orgs/${server.org.orgId}/devices/versions?model=AP21`)).body).toEqual([])
+    expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({ status: 404, body: { id: body.id } })
+    expect((await server.call('GET', `${path}/${body.id}`)).status).toBe(404)
+  })
+
+  it('refuses while an upgrade uses the image', async () => {
+    const { body } = await upload('version=4&models=AP22', randomBytes(10))
+    await orderUpgrade(body.id)
+    expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('upgrade') },
+    })
+    expect((await files()).images).toContain(body.id)
+  })
+})
+
+describe('versions', () => {
+  it('lists by type and model for organization and site', async () => {
+    await upload('version=24.2R1&models=EX4100-48P&tag=suggested', randomBytes(20))
+    await upload('version=11.0&models=AP63', randomBytes(20))
+    const site = await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body: { name: 'Versions' } })
+    for (const root of [`/orgs/${server.org.orgId}`, `/sites/${site.body.id}`]) {
+      const list = async (query: string) => (await server.call('GET', `${root}/devices/versions?${query}`)).body
+      expect(await list('type=switch')).toEqual([{ model: 'EX4100-48P', version: '24.2R1', tag: 'suggested' }])
+      expect(await list('type=&model=AP63')).toEqual([{ model: 'AP63', version: '11.0' }])
+      expect(await list('type=gateway')).toEqual([])
+      expect((await list('')).every(({ model }: { model: string }) => model !== 'EX4100-48P')).toBe(true)
+      expect((await server.call('GET', `${root}/devices/versions?type=toaster`)).status).toBe(400)
+    }
+  })
+})

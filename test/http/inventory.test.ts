@@ -1,0 +1,330 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { importManifest } from '../../src/devices/import-manifest.ts'
+import { recordDisconnects } from '../../src/devices/record-disconnect.ts'
+import { listUnclaimed } from '../../src/devices/store-registry.ts'
+import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  path = `/orgs/${server.org.orgId}/inventory`
+})
+afterAll(() => server.close())
+
+async function eventTypes(deviceId: string): Promise<string[]> {
+  const rows = await server.ctx.db
+    .selectFrom('deviceEvent')
+    .select('type')
+    .where('deviceId', '=', deviceId)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ type }) => type)
+}
+
+async function auditMessages(orgId = server.org.orgId): Promise<string[]> {
+  const rows = await server.ctx.db.selectFrom('auditLog').select('message').where('orgId', '=', orgId).execute()
+  return rows.map(({ message }) => message)
+}
+
+const list = (query: string): Promise<Answer> => server.call('GET', `${path}?${query}`)
+
+describe('claim', () => {
+  it('claims by code in any spelling, once, with its audit record and events', async () => {
+    const [one, two] = await makeDevices(server.ctx, 2)
+    const codes = [one?.claim_code.toLowerCase(), two?.claim_code.replace('-', '')]
+    const first = await server.call('POST', path, { body: codes })
+    expect(first).toMatchObject({ status: 200, body: { added: codes, duplicated: [], error: [], reason: [] } })
+    expect(first.body.inventory_added).toContainEqual({
+      mac: one?.mac,
+      magic: one?.claim_code,
+      model: 'AP45',
+      serial: one?.serial,
+      type: 'ap',
+    })
+    expect(first.body).not.toHaveProperty('inventory_duplicated')
+    const second = await server.call('POST', path, { body: codes })
+    expect(second).toMatchObject({ status: 200, body: { added: [], duplicated: codes, error: [] } })
+    expect(await eventTypes(one?.id ?? '')).toEqual(['AP_CLAIMED'])
+    expect(await auditMessages()).toContain('Claim 2 devices')
+  })
+
+  it('does what it can and names the rest, without saying whose a device is', async () => {
+    const [mine, theirs] = await makeDevices(server.ctx, 2)
+    const other = await server.addOrg()
+    await server.call('POST', `/orgs/${other.orgId}/inventory`, { as: other, body: [theirs?.claim_code] })
+    const body = [mine?.claim_code, theirs?.claim_code, 'NEVER-MADE1', '***']
+    const answer = await server.call('POST', path, { body })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        added: [mine?.claim_code],
+        error: body.slice(1),
+        reason: ['already claimed', 'not found', 'invalid claim code'],
+      },
+    })
+    expect(JSON.stringify(answer.body)).not.toContain(other.orgId)
+  })
+
+  it('answers 400 with the same lists where nothing could be claimed', async () => {
+    expect(await server.call('POST', path, { body: ['NEVER-MADE1'] })).toMatchObject({
+      status: 400,
+      body: { detail: expect.any(String), error: ['NEVER-MADE1'], reason: ['not found'] },
+    })
+  })
+
+  it.each([
+    ['malformed JSON', '["A'],
+    ['no list', {}],
+    ['no codes', []],
+    ['a number', [1]],
+    ['an empty body', ''],
+    ['too many', Array.from({ length: 1001 }, (_, index) => `C${index}`)],
+  ])('refuses %s', async (_what, body) => {
+    const answer = await server.call('POST', path, { body })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
+  })
+
+  it('refuses a body of 10 MB', async () => {
+    const answer = await server.call('POST', path, { body: ['X'.repeat(10 * 1024 * 1024)] })
+    expect(answer).toMatchObject({ status: 413, body: { detail: expect.any(String) } })
+  })
+
+  it('takes over the session of a device that is connected already', async () => {
+    const [device] = await makeDevices(server.ctx, 1)
+    await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.1' })
+    await server.call('POST', path, { body: [device?.claim_code] })
+    expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ connected: true }])
+    expect(await eventTypes(device?.id ?? '')).toEqual(expect.arrayContaining(['AP_CLAIMED', 'AP_CONNECTED']))
+  })
+
+  it('gives a device to one of two organizations that claim it at the same time', async () => {
+    const [device] = await makeDevices(server.ctx, 1)
+    const other = await server.addOrg()
+    const claims = await Promise.all([
+      server.call('POST', path, { body: [device?.claim_code] }),
+      server.call('POST', `/orgs/${other.orgId}/inventory`, { as: other, body: [device?.claim_code] }),
+    ])
+    expect(claims.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
+  })
+})
+
+describe('assign, unassign, delete', () => {
+  it('moves a device through sites and out of the inventory', async () => {
+    const [device] = await claimNewDevices(server, 1)
+    const { mac = '', id = '', claim_code } = device ?? {}
+    const [first, second] = [await addSite(server, 'First'), await addSite(server, 'Second')]
+    const put = (body: object) => server.call('PUT', path, { body: { macs: [mac], ...body } })
+
+    expect(await put({ op: 'assign', site_id: first, managed: true })).toMatchObject({
+      status: 200,
+      body: { op: 'assign', success: [mac], error: [], reason: [] },
+    })
+    expect((await server.call('GET', `/sites/${first}/devices/${id}`)).body).toMatchObject({
+      managed: true,
+      site_id: first,
+    })
+    expect(await put({ op: 'assign', site_id: second, no_reassign: true })).toMatchObject({
+      status: 400,
+      body: { success: [], error: [mac], reason: ['already assigned to another site'] },
+    })
+    expect((await put({ op: 'assign', site_id: second, macs: [mac.toUpperCase()] })).body.success).toEqual([
+      mac.toUpperCase(),
+    ])
+    expect((await put({ op: 'unassign' })).body.success).toEqual([mac])
+    expect((await put({ op: 'unassign' })).body.success).toEqual([mac])
+    expect((await list(`mac=${mac}`)).body[0]).not.toHaveProperty('site_id')
+    expect((await put({ op: 'delete' })).body.success).toEqual([mac])
+    expect(await put({ op: 'delete' })).toMatchObject({ status: 400, body: { error: [mac], reason: ['not found'] } })
+    expect((await list(`mac=${mac}`)).body).toEqual([])
+    expect(await eventTypes(id)).toEqual(['AP_CLAIMED', 'AP_ASSIGNED', 'AP_ASSIGNED', 'AP_UNASSIGNED', 'AP_UNCLAIMED'])
+
+    const other = await server.addOrg()
+    const again = await server.call('POST', `/orgs/${other.orgId}/inventory`, { as: other, body: [claim_code] })
+    expect(again.body.added).toEqual([claim_code])
+  })
+
+  it('reports each device of a list, by mac or serial', async () => {
+    const [one, two] = await claimNewDevices(server, 2)
+    const site_id = await addSite(server)
+    const body = {
+      op: 'assign',
+      site_id,
+      macs: [one?.mac, 'nonsense', 'aabbccddeeff'],
+      serials: [two?.serial, one?.serial],
+    }
+    expect(await server.call('PUT', path, { body })).toMatchObject({
+      status: 200,
+      body: {
+        success: [one?.mac, two?.serial],
+        error: ['nonsense', 'aabbccddeeff'],
+        reason: ['invalid mac', 'not found'],
+      },
+    })
+  })
+
+  it('keeps a device that a running upgrade holds', async () => {
+    const [device] = await claimNewDevices(server, 1)
+    await server.ctx.db
+      .insertInto('activeUpgradeTarget')
+      .values({ orgId: server.org.orgId, deviceId: device?.id ?? '', upgradeId: randomUUID() })
+      .execute()
+    expect(await server.call('PUT', path, { body: { op: 'delete', macs: [device?.mac] } })).toMatchObject({
+      status: 400,
+      body: { reason: ['in a running upgrade'] },
+    })
+    expect((await list(`mac=${device?.mac}`)).body).toHaveLength(1)
+  })
+
+  it('changes nothing for a site of another organization', async () => {
+    const [device] = await claimNewDevices(server, 1)
+    const other = await server.addOrg()
+    const site_id = await addSite(server, 'Theirs', other)
+    const answer = await server.call('PUT', path, { body: { op: 'assign', site_id, macs: [device?.mac] } })
+    expect(answer).toMatchObject({ status: 404, body: { detail: 'Not found.', id: site_id } })
+    expect((await list(`mac=${device?.mac}`)).body[0]).not.toHaveProperty('site_id')
+  })
+
+  it.each([
+    ['an unknown op', { op: 'explode', macs: ['aabbccddeeff'] }, 'op'],
+    ['no op', { macs: ['aabbccddeeff'] }, 'op'],
+    ['an op that is not supported', { op: 'upgrade_to_mist', macs: ['aabbccddeeff'] }, 'op'],
+    ['no devices', { op: 'unassign' }, 'macs'],
+    ['no site', { op: 'assign', macs: ['aabbccddeeff'] }, 'site_id'],
+    ['a site that is no uuid', { op: 'assign', site_id: '7', macs: ['aabbccddeeff'] }, 'site_id'],
+    ['macs of a wrong type', { op: 'delete', macs: 'aabbccddeeff' }, 'macs'],
+  ])('refuses %s', async (_what, body, field) => {
+    const answer = await server.call('PUT', path, { body })
+    expect(answer.status).toBe(400)
+    expect(answer.body.detail).toContain(field)
+  })
+})
+
+describe('list', () => {
+  it('filters, and takes empty and zero for no filter', async () => {
+    const [device] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })
+    const { mac = '', serial = '' } = device ?? {}
+    const all =
+      'serial=&model=&type=&mac=&vc_mac=&vc=True&unassigned=False&modified_after=0&disconnected_before=0&limit=1000'
+    const everything = (await list(all)).body.map((item: { mac: string }) => item.mac)
+    expect(everything).toContain(mac)
+    for (const query of [
+      `serial=${serial}`,
+      `mac=${mac.toUpperCase()}`,
+      'model=EX4100-48P',
+      'type=switch',
+      `mac=${mac}&unassigned=True`,
+      `mac=${mac}&modified_after=1`,
+    ]) {
+      expect((await list(query)).body, query).toMatchObject([
+        { mac, serial, model: 'EX4100-48P', type: 'switch', connected: false },
+      ])
+    }
+    for (const query of [
+      `mac=${mac}&type=ap`,
+      `mac=${mac}&site_id=${randomUUID()}`,
+      `mac=${mac}&modified_after=4000000000`,
+    ])
+      expect((await list(query)).body, query).toEqual([])
+  })
+
+  it('lists the members of a Virtual Chassis on request', async () => {
+    const [device] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
+    const mac = device?.mac ?? ''
+    const member = { member: 1, mac: '0200000000aa', serial: 'MEMBER1', model: 'EX4400-24P', firmware: '1' }
+    const members = [{ ...member, member: 0, mac, serial: device?.serial ?? '' }, member]
+    const session = await connectDevice(server.ctx, mac, { type: 'switch', model: 'EX4400-24P', members })
+    expect((await list('model=EX4400-24P')).body).toMatchObject([{ mac, vc_mac: mac, connected: true }])
+    const withMembers = await list('model=EX4400-24P&vc=true')
+    expect(withMembers.body.map((item: { mac: string }) => item.mac).sort()).toEqual([mac, member.mac].sort())
+    expect((await list(`vc_mac=${mac}`)).body).toHaveLength(2)
+    await recordDisconnects(server.ctx, [session])
+    const nextHour = Math.ceil(Date.now() / 1000) + 3600
+    expect((await list(`mac=${mac}&disconnected_before=${nextHour}`)).body).toMatchObject([
+      { connected: false, last_disconnected: expect.any(Number) },
+    ])
+    expect((await list(`mac=${mac}&disconnected_before=1`)).body).toEqual([])
+  })
+
+  it('comes in pages with headers, the last one too', async () => {
+    const other = await server.addOrg()
+    const devices = await makeDevices(server.ctx, 3)
+    const theirs = `/orgs/${other.orgId}/inventory`
+    await server.call('POST', theirs, { as: other, body: devices.map(({ claim_code }) => claim_code) })
+    const pages = await Promise.all(
+      [1, 2, 3].map((page) => server.call('GET', `${theirs}?limit=2&page=${page}`, { as: other })),
+    )
+    expect(pages.map(({ body }) => body.length)).toEqual([2, 1, 0])
+    for (const { headers } of pages) expect(headers.get('x-page-total')).toBe('3')
+    expect(pages[1]?.headers.get('x-page-limit')).toBe('2')
+    expect(pages[1]?.headers.get('x-page-page')).toBe('2')
+    expect(pages.flatMap(({ body }) => body.map((item: { mac: string }) => item.mac))).toEqual(
+      devices.map(({ mac }) => mac),
+    )
+  })
+
+  it.each([
+    'limit=-1',
+    'page=x',
+    'type=toaster',
+    'mac=zz',
+    'site_id=7',
+    'vc=perhaps',
+    'modified_after=soon',
+    'serial=%00',
+  ])('refuses %s', async (query) => {
+    expect(await list(query)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
+  })
+
+  it('is not there for others', async () => {
+    const other = await server.addOrg()
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', ['A']],
+      ['PUT', { op: 'delete', macs: ['aabbccddeeff'] }],
+    ] as const)
+      expect((await server.call(method, path, { as: other, body })).status).toBe(404)
+    expect((await server.call('GET', path, { as: null })).status).toBe(401)
+    expect((await server.call('GET', '/orgs/nope/inventory')).status).toBe(400)
+  })
+})
+
+describe('manifest', () => {
+  const unclaimed = async () => (await listUnclaimed(server.ctx.db, { limit: 1000, offset: 0, page: 1 })).rows
+
+  it('is imported once, and reports each row that conflicts', async () => {
+    const row = { mac: '02:00:00:00:01:01', serial: 'M1', model: 'AP45', claim_code: 'MAN11-FEST1' }
+    expect(await importManifest(server.ctx, [row])).toEqual({ imported: 1, unchanged: 0, conflicts: [] })
+    expect(await importManifest(server.ctx, [row])).toEqual({ imported: 0, unchanged: 1, conflicts: [] })
+    expect(await unclaimed()).toContainEqual(expect.objectContaining({ mac: '020000000101', orgId: null }))
+    await server.call('POST', path, { body: [row.claim_code] })
+    expect(await unclaimed()).not.toContainEqual(expect.objectContaining({ mac: '020000000101' }))
+    const other = { ...row, mac: '020000000102' }
+    const report = await importManifest(server.ctx, [
+      { ...row, serial: 'M2' },
+      { ...other, claim_code: 'man11fest1' },
+      { ...other, claim_code: 'OTHER-CODE1' },
+    ])
+    expect(report).toEqual({
+      imported: 1,
+      unchanged: 0,
+      conflicts: [
+        { row: 0, mac: '020000000101', reason: 'claimed already, with other data' },
+        { row: 1, mac: '020000000102', reason: expect.stringContaining('another') },
+      ],
+    })
+  })
+
+  it('has the last word on a device that was known from its connection only', async () => {
+    await connectDevice(server.ctx, '020000000103', { model: 'unknown' })
+    const row = { mac: '020000000103', serial: 'M3', model: 'EAP102', claim_code: 'HELD1-HELD1' }
+    expect((await importManifest(server.ctx, [row])).imported).toBe(1)
+    expect((await server.call('POST', path, { body: ['HELD1-HELD1'] })).body.inventory_added).toMatchObject([
+      { model: 'EAP102' },
+    ])
+    expect((await list('mac=020000000103')).body).toMatchObject([{ connected: true, serial: 'M3' }])
+  })
+})

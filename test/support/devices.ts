@@ -1,0 +1,79 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
+import { importManifest } from '../../src/devices/import-manifest.ts'
+import type { ManifestRow } from '../../src/devices/plan-import.ts'
+import { recordConnects } from '../../src/devices/record-connect.ts'
+import type { OpenedSession } from '../../src/devices/store-sessions.ts'
+import type { Context } from '../../src/platform/context.ts'
+import type { TestServer } from './server.ts'
+
+export interface MadeDevice extends ManifestRow {
+  readonly id: string
+}
+
+/** New hardware, known to the service by its manifest and claimed by nobody. */
+export async function makeDevices(
+  ctx: Context,
+  count: number,
+  traits: Omit<Partial<ManifestRow>, 'mac'> = {},
+): Promise<MadeDevice[]> {
+  const rows = Array.from({ length: count }, () => {
+    const mac = randomBytes(6).toString('hex')
+    return {
+      id: deviceIdOf(mac),
+      mac,
+      serial: `S${mac}`,
+      model: 'AP45',
+      claim_code: `CODE1-${mac.toUpperCase()}`,
+      ...traits,
+    }
+  })
+  const { conflicts } = await importManifest(ctx, rows)
+  if (conflicts.length > 0) throw new Error(JSON.stringify(conflicts))
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** As makeDevices, claimed by the server's organization and, where one is given, assigned to a site. */
+export async function claimNewDevices(
+  server: TestServer,
+  count: number,
+  { siteId, ...traits }: Partial<ManifestRow> & { readonly siteId?: string } = {},
+): Promise<MadeDevice[]> {
+  const devices = await makeDevices(server.ctx, count, traits)
+  const path = `/orgs/${server.org.orgId}/inventory`
+  const claim = await server.call('POST', path, { body: devices.map(({ claim_code }) => claim_code) })
+  if (claim.status !== 200) throw new Error(JSON.stringify(claim.body))
+  if (siteId !== undefined) {
+    const body = { op: 'assign', site_id: siteId, macs: devices.map(({ mac }) => mac) }
+    const assign = await server.call('PUT', path, { body })
+    if (assign.status !== 200) throw new Error(JSON.stringify(assign.body))
+  }
+  return devices
+}
+
+/** What the gateway records when the device connects. */
+export async function connectDevice(
+  ctx: Context,
+  mac: string,
+  facts: Partial<DeviceFacts> = {},
+): Promise<OpenedSession> {
+  const said: DeviceFacts = {
+    firmware: '1.0.0',
+    model: 'AP45',
+    type: 'ap',
+    capabilities: {},
+    members: null,
+    reason: 'boot',
+    ext_ip: '192.0.2.7',
+    ...facts,
+  }
+  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, facts: said }])
+  if (session === undefined) throw new Error('no session')
+  return session
+}
+
+export async function addSite(server: TestServer, name = 'Here', as = server.org): Promise<string> {
+  const site = await server.call('POST', `/orgs/${as.orgId}/sites`, { as, body: { name } })
+  if (site.status !== 200) throw new Error(JSON.stringify(site.body))
+  return site.body.id
+}
