@@ -27,7 +27,7 @@ export interface TestContext {
 
 export async function createTestContext(clock: Clock = systemClock): Promise<TestContext> {
   const database = await createTestDatabase()
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-data-'))
+  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const pool = openPool({ ...database.connection, max: 8 }, (error) => log.warn({ err: error }, 'connection lost'))
   const db = openDb(pool)
