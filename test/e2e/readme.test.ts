@@ -13,7 +13,8 @@ it('runs the commands of the README', { timeout: 120_000 }, async () => {
   const [, script] = /<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/s.exec(readme) ?? []
   const folder = await temporaryDir()
   await startServerProcess({ dataDir: join(folder, 'data'), demo: true })
-  const { stdout } = await run('sh', ['-e', '-c', (script ?? '').replaceAll(/^curl.*(?:\\\n.*)*$/gm, '$&; echo')], {
+  const commands = (script ?? '').replaceAll('\\\n', ' ').replaceAll(/^curl.*$/gm, '$&; echo')
+  const { stdout } = await run('sh', ['-e', '-c', commands], {
     cwd: folder,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
   })
