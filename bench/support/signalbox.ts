@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Child, startChild } from './child.ts'
+
+/** A server as a user would start it, on free ports and a data folder that goes with it. */
+export interface Signalbox {
+  readonly url: string
+  readonly pid: number
+  readonly ucentralPort: number
+  readonly dataDir: string
+  readonly orgId: string
+  /** The whole Authorization header of the organization's administrator. */
+  readonly authorization: string
+  /** Calls the API as the administrator. @throws Error for everything but 2xx. */
+  call(method: string, path: string, body?: unknown): Promise<unknown>
+  /** As call(), with the operator's key. */
+  operate(method: string, path: string, body?: unknown): Promise<unknown>
+  stop(): Promise<void>
+}
+
+const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+
+export async function startSignalbox(): Promise<Signalbox> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
+  const ucentralPort = await freePort()
+  const child = await startChild({
+    args: [program],
+    env: {
+      SIGNALBOX_DATA_DIR: dataDir,
+      SIGNALBOX_PORT: '0',
+      SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
+      SIGNALBOX_LOG_LEVEL: 'warn',
+    },
+    ready: /^signalbox ready (\S+)$/,
+  })
+  const url = child.said[1] ?? ''
+  const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
+  const operate = caller(url, `Operator ${key}`)
+  const made = (await operate('POST', '/operator/v1/bootstrap', {
+    email: 'bench@example.test',
+    password: 'not a secret',
+    org: 'Bench',
+  })) as { readonly org_id: string; readonly api_token: string }
+  const authorization = `Token ${made.api_token}`
+  return {
+    url,
+    pid: child.pid,
+    ucentralPort,
+    dataDir,
+    orgId: made.org_id,
+    authorization,
+    call: caller(url, authorization),
+    operate,
+    stop: () => stopAndRemove(child, dataDir),
+  }
+}
+
+async function stopAndRemove(child: Child, dataDir: string): Promise<void> {
+  await child.stop()
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
+}
+
+function caller(url: string, authorization: string): Signalbox['call'] {
+  return async (method, path, body) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return JSON.parse(text)
+  }
+}
+
+/** Free when it was looked for. The server could take a free one itself, but would not say which. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
