@@ -1,7 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import { coalesceReads } from '../platform/coalesce.ts'
 import { AppError } from '../platform/errors.ts'
-import { sha256 } from '../platform/secrets.ts'
+import { sha256, sha256Hex } from '../platform/secrets.ts'
 import type { Passwords } from './password.ts'
 import type { Principal } from './principal.ts'
 import { type AdminAccess, findAccessByEmail, findAccessBySession, findAccessByTokenHashes } from './store.ts'
@@ -25,12 +25,15 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
  * Source: spec, "Authentication", 1, 2 and 5.
  */
 export function createAuthenticate(ctx: Context, passwords: Passwords): Authenticate {
-  const accessByToken = coalesceReads((hashes) => findAccessByTokenHashes(ctx.db, hashes))
+  const principalByToken = coalesceReads(async (hashes) => {
+    const found = await findAccessByTokenHashes(ctx.db, hashes)
+    return new Map([...found].map(([hash, access]) => [hash, principal('token', access)]))
+  })
 
   async function byToken(key: string): Promise<Principal> {
-    const access = await accessByToken(sha256(key).toString('hex'))
-    if (access === undefined) throw new AppError('unauthenticated', 'Invalid token.')
-    return principal('token', access)
+    const found = await principalByToken(sha256Hex(key))
+    if (found === undefined) throw new AppError('unauthenticated', 'Invalid token.')
+    return found
   }
 
   async function byPassword(encoded: string): Promise<Principal> {

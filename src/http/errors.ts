@@ -27,7 +27,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     void reply.code(error.statusCode).send({ detail: error.message })
     return
   }
-  request.log.error({ err: error }, 'request failed')
+  request.log.error({ requestId: request.id, err: error }, 'request failed')
   void reply.code(500).send({ detail: `Internal error, request ${request.id}.` })
 }
 

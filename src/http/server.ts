@@ -44,7 +44,9 @@ export async function createHttpServer({ log, tls }: HttpOptions): Promise<Fasti
   const http = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => uuidv7(),
+    genReqId: requestIds(),
+    // Only defects are logged, and with the request's id: a logger for each request would be made for nothing.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: MAX_JSON_BYTES,
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: 'idle',
@@ -105,6 +107,13 @@ async function identify(request: FastifyRequest, authenticate: Authenticate): Pr
     unsafe: !SAFE.has(request.method),
   })
   return { principal, srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }
+}
+
+/** Unique over restarts; counting is cheaper than drawing random bits for each request. */
+function requestIds(): () => string {
+  const start = uuidv7()
+  let count = 0
+  return () => `${start}-${(count += 1)}`
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -2,8 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
 import { authorize, authorizeNewOrg, authorizeSite } from '../access/authorize.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import type { OrgScope } from '../access/scope.ts'
+import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { OrgParams, SiteParams } from '../http/schemas.ts'
+import { coalesceEqual } from '../platform/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { createOrg } from './create-org.ts'
 import { createSite } from './create-site.ts'
@@ -61,6 +63,7 @@ export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
 }
 
 export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  const readSites = sitesReader(ctx)
   return async (http) => {
     http.get(
       '/orgs/:org_id/sites',
@@ -76,9 +79,9 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listSites(ctx.db, scope, page)
+        const { sites, total } = await readSites({ scope, page })
         setPageHeaders(reply, page, total)
-        return reply.send(rows.map(presentSite))
+        return reply.send(sites)
       },
     )
 
@@ -125,4 +128,16 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
     )
   }
+}
+
+/** The most frequent read of dashboards and scripts: equal pages that are asked for at once are read once. */
+function sitesReader(ctx: Context) {
+  return coalesceEqual(
+    ({ scope, page }: { readonly scope: OrgScope; readonly page: Page }) =>
+      JSON.stringify([scope.orgId, scope.siteIds, page.limit, page.offset]),
+    async ({ scope, page }) => {
+      const { rows, total } = await listSites(ctx.db, scope, page)
+      return { sites: rows.map(presentSite), total }
+    },
+  )
 }

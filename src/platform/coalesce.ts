@@ -8,44 +8,83 @@
 export function coalesceReads<V>(
   load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
 ): (key: string) => Promise<V | undefined> {
-  let waiting: Batch<V> | null = null
-  let running = 0
-
-  function start(batch: Batch<V>): void {
-    if (waiting !== batch || running >= BATCHES_AT_ONCE) return
-    waiting = null
-    running += 1
-    load([...batch.keys])
-      .then(batch.resolve, batch.reject)
-      .finally(() => {
-        running -= 1
-        if (waiting !== null) start(waiting)
-      })
-  }
-
+  const join = openLane({ open: () => new Set<string>(), load: (keys) => load([...keys]), onIdle: () => undefined })
   return async (key) => {
-    if (waiting === null) {
-      const batch = openBatch<V>()
-      waiting = batch
-      // After the input that has already arrived: requests read from one poll share a batch.
-      setImmediate(() => start(batch))
+    const { content, result } = join()
+    content.add(key)
+    return (await result).get(key)
+  }
+}
+
+/**
+ * As coalesceReads, for reads that can't be put together into one query: equal ones share one, and
+ * its answer, which none of them may change. Different ones don't wait for each other.
+ *
+ * @param keyOf Everything that the answer depends on, who may see what included.
+ */
+export function coalesceEqual<R, V>(
+  keyOf: (read: R) => string,
+  load: (read: R) => Promise<V>,
+): (read: R) => Promise<V> {
+  const lanes = new Map<string, () => Batch<R, V>>()
+  return (read) => {
+    const key = keyOf(read)
+    let join = lanes.get(key)
+    if (join === undefined) {
+      join = openLane({ open: () => read, load, onIdle: () => lanes.delete(key) })
+      lanes.set(key, join)
     }
-    waiting.keys.add(key)
-    return (await waiting.result).get(key)
+    return join().result
   }
 }
 
 /** Two, so that one batch gathers and one is prepared while the database works. */
 const BATCHES_AT_ONCE = 2
 
-interface Batch<V> {
-  readonly keys: Set<string>
-  readonly result: Promise<ReadonlyMap<string, V>>
-  readonly resolve: (result: ReadonlyMap<string, V>) => void
+interface Batch<C, V> {
+  readonly content: C
+  readonly result: Promise<V>
+  readonly resolve: (result: V) => void
   readonly reject: (error: unknown) => void
 }
 
-function openBatch<V>(): Batch<V> {
-  const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, V>>()
-  return { keys: new Set(), result: promise, resolve, reject }
+interface Lane<C, V> {
+  readonly open: () => C
+  readonly load: (content: C) => Promise<V>
+  /** Nothing runs and nothing waits. */
+  readonly onIdle: () => void
+}
+
+/** @returns A function that gives the batch to join: the one that waits, or a new one. */
+function openLane<C, V>({ open, load, onIdle }: Lane<C, V>): () => Batch<C, V> {
+  let waiting: Batch<C, V> | null = null
+  let running = 0
+
+  function start(batch: Batch<C, V>): void {
+    if (waiting !== batch || running >= BATCHES_AT_ONCE) return
+    waiting = null
+    running += 1
+    load(batch.content)
+      .then(batch.resolve, batch.reject)
+      .finally(() => {
+        running -= 1
+        if (waiting !== null) start(waiting)
+        else if (running === 0) onIdle()
+      })
+  }
+
+  return () => {
+    if (waiting === null) {
+      const batch: Batch<C, V> = { content: open(), ...withResolvers<V>() }
+      waiting = batch
+      // After the input that has already arrived: requests read from one poll share a batch.
+      setImmediate(() => start(batch))
+    }
+    return waiting
+  }
+}
+
+function withResolvers<V>(): Omit<Batch<unknown, V>, 'content'> {
+  const { promise, resolve, reject } = Promise.withResolvers<V>()
+  return { result: promise, resolve, reject }
 }

@@ -3,6 +3,7 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  hash,
   hkdfSync,
   randomBytes,
   timingSafeEqual,
@@ -58,6 +59,11 @@ export function equalText(a: string, b: string): boolean {
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
+}
+
+/** As sha256(), in lower-case hex. */
+export function sha256Hex(text: string): string {
+  return hash('sha256', text, 'hex')
 }
 
 /** The installation's key, made at the first start: `secret.key` in the data folder, 32 bytes, mode 0600. */
