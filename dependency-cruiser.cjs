@@ -58,6 +58,8 @@ module.exports = {
     ),
   ],
   options: {
+    // TypeScript 7 has no API that dependency-cruiser could use.
+    parser: 'swc',
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },

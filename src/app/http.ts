@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { createAuthenticate } from '../access/authenticate.ts'
-import type { Passwords } from '../access/password.ts'
 import { accountRoutes } from '../accounts/routes.ts'
-import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
 import { inventoryRoutes } from '../devices/routes-inventory.ts'
@@ -15,20 +13,9 @@ import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import type { Context } from '../platform/context.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
+import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
-import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { version } from '../platform/version.ts'
-
-export interface HttpParts {
-  readonly passwords: Passwords
-  /** Proves that a caller can read the data folder; see routes-operator.ts. */
-  readonly operatorKey: string
-  readonly tls: { readonly cert: string; readonly key: string } | null
-  /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
-  readonly deviceCaDir: string | null
-  readonly firmwareFiles: FirmwareFiles
-  readonly outbound: OutboundHttp
-}
 
 /** The HTTP server with every route, not listening yet. */
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {

@@ -10,7 +10,7 @@ import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { equalText } from '../platform/secrets.ts'
-import type { HttpParts } from './http.ts'
+import type { HttpParts } from './http-parts.ts'
 
 const BootstrapBody = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@]+@[^\\s@]+$' }),

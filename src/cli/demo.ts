@@ -89,7 +89,7 @@ async function ensureFirmware(client: Client, orgId: string): Promise<void> {
     for (const { version, tag } of demoVersions) {
       if (there.has(version)) continue
       const query = new URLSearchParams({ version, models: model, ...(tag !== null && { tag }) })
-      await client.upload(`/api/v1/orgs/${orgId}/firmware?${query}`, demoImage([model], version))
+      await client.upload(`/api/v1/orgs/${orgId}/firmware?${query.toString()}`, demoImage([model], version))
     }
   }
 }

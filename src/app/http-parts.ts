@@ -1,0 +1,15 @@
+import type { Passwords } from '../access/password.ts'
+import type { FirmwareFiles } from '../firmware/firmware.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+
+/** What the routes need besides the context. */
+export interface HttpParts {
+  readonly passwords: Passwords
+  /** Proves that a caller can read the data folder; see routes-operator.ts. */
+  readonly operatorKey: string
+  readonly tls: { readonly cert: string; readonly key: string } | null
+  /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
+  readonly deviceCaDir: string | null
+  readonly firmwareFiles: FirmwareFiles
+  readonly outbound: OutboundHttp
+}
