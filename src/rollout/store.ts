@@ -17,15 +17,21 @@ export interface JobClaim {
 
 export interface ClaimOptions {
   readonly now: Date
-  /** Takes what becomes due before it. */
+  /** Takes what becomes due before it too, as far as it is not in `seen`. */
   readonly dueBefore: Date
+  /** Ids of site upgrades that need no look before they are due. */
+  readonly seen: readonly string[]
   readonly leaseUntil: Date
   readonly limit: number
 }
 
 /** Takes site upgrades that are due, all of one organization: the one that has waited longest. */
-export async function claimJobs(db: Db, { now, dueBefore, leaseUntil, limit }: ClaimOptions): Promise<JobClaim[]> {
-  const ready = sql`finished_at is null and due_at < ${dueBefore} and (lease_until is null or lease_until <= ${now})`
+export async function claimJobs(
+  db: Db,
+  { now, dueBefore, seen, leaseUntil, limit }: ClaimOptions,
+): Promise<JobClaim[]> {
+  const ready = sql`finished_at is null and (lease_until is null or lease_until <= ${now})
+    and (due_at <= ${now} or due_at < ${dueBefore} and id <> ${allOf(seen)})`
   const claimed = await sql<JobClaim>`
     with due as (
       select org_id, id from site_upgrade

@@ -37,15 +37,18 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
  */
 export async function advanceRollouts(ctx: Context, options: RolloutOptions, signal: AbortSignal): Promise<null> {
   const dueBefore = addMs(ctx.clock.now(), IN_FLIGHT_POLL_MS)
+  const seen = new Set<string>()
   while (!signal.aborted) {
     const now = ctx.clock.now()
     const claims = await claimJobs(ctx.db, {
       now,
       dueBefore,
+      seen: [...seen],
       leaseUntil: addMs(now, LEASE_MS),
       limit: JOBS_PER_ROUND,
     })
     if (claims.length === 0) break
+    for (const { id } of claims) seen.add(id)
     await advanceJobs(ctx, claims, options)
   }
   return null

@@ -7,7 +7,12 @@ import type { OrgUpgradeItem } from './store.ts'
 
 export const OrgUpgradeParams = Type.Object({ org_id: Uuid, upgrade_id: Uuid })
 
-const Strategy = Type.Union(['big_bang', 'canary', 'rrm', 'serial'].map((name) => Type.Literal(name)))
+const Strategy = Type.Union([
+  Type.Literal('big_bang'),
+  Type.Literal('canary'),
+  Type.Literal('rrm'),
+  Type.Literal('serial'),
+])
 /** A day in the year 9999 is the last that dates can show. */
 const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
 

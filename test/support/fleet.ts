@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { uuidv7 } from 'uuidv7'
+import { systemScope, type OrgScope } from '../../src/access/scope.ts'
+import type { CommandOutcome } from '../../src/devices/command.ts'
+import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
+import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/record-commands.ts'
+import { recordConnects } from '../../src/devices/record-connect.ts'
+import { recordDisconnects } from '../../src/devices/record-disconnect.ts'
+import type { CommandToSend } from '../../src/devices/store-commands.ts'
+import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
+import type { Context } from '../../src/platform/context.ts'
+import { inTx, json } from '../../src/platform/db.ts'
+import type { DeviceType } from '../../src/platform/schema/devices.ts'
+
+export const OLD = '1.0.0'
+export const NEW = '2.0.0'
+export const MODEL = 'AP45'
+
+/** A site to make, and how many devices it has. */
+export interface SiteSeed {
+  readonly devices: number
+  readonly name?: string
+  readonly timezone?: string
+  readonly model?: string
+  readonly type?: DeviceType
+}
+
+export interface SeededDevice {
+  readonly id: string
+  readonly mac: string
+  readonly model: string
+  readonly type: DeviceType
+}
+
+export interface SeededSite {
+  readonly id: string
+  readonly devices: readonly SeededDevice[]
+}
+
+export interface SeededOrg {
+  readonly scope: OrgScope
+  readonly imageId: string
+  readonly sites: readonly SeededSite[]
+}
+
+let macs = 0
+
+/** An organization whose catalog has OLD and NEW for every model, with sites and claimed devices that never connected. */
+export async function seedOrg(ctx: Context, seeds: readonly SiteSeed[], orgId = uuidv7()): Promise<SeededOrg> {
+  const at = ctx.clock.now()
+  const times = { createdAt: at, modifiedAt: at }
+  await ctx.db
+    .insertInto('org')
+    .values({ id: orgId, name: 'Seeded', doc: json({}), ...times })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const imageId = await seedCatalog(ctx, orgId, [...new Set(seeds.map(({ model = MODEL }) => model))])
+  const sites: SeededSite[] = []
+  for (const { devices: count, name = 'Site', timezone = 'UTC', model = MODEL, type = 'ap' } of seeds) {
+    const site = { orgId, id: uuidv7(), name, timezone, doc: json({}), ...times }
+    await ctx.db.insertInto('site').values(site).execute()
+    const devices = Array.from({ length: count }, () => {
+      macs += 1
+      const mac = macs.toString(16).padStart(12, '0')
+      return { id: deviceIdOf(mac), mac, model, type }
+    })
+    for (let start = 0; start < count; start += BATCH)
+      await insertDevices(ctx, site, devices.slice(start, start + BATCH))
+    sites.push({ id: site.id, devices })
+  }
+  return { scope: systemScope('operator', orgId), imageId, sites }
+}
+
+async function insertDevices(
+  { db, clock }: Context,
+  { orgId, id: siteId }: { readonly orgId: string; readonly id: string },
+  devices: readonly SeededDevice[],
+): Promise<void> {
+  const createdAt = clock.now()
+  const rows = devices.map(({ id, mac, model, type }) => {
+    return { orgId, id, mac, model, type, serial: mac, claimCode: mac, createdAt }
+  })
+  await db.insertInto('deviceRegistry').values(rows).execute()
+  const claim = { siteId, doc: json({}), modifiedAt: createdAt }
+  await db
+    .insertInto('device')
+    .values(rows.map((row) => Object.assign({}, row, claim)))
+    .execute()
+  const statuses = devices.map(({ id }) => ({ orgId, deviceId: id, capabilities: json({}) }))
+  await db.insertInto('deviceStatus').values(statuses).execute()
+}
+
+async function seedCatalog(ctx: Context, orgId: string, models: readonly string[]): Promise<string> {
+  const createdAt = ctx.clock.now()
+  const imageId = uuidv7()
+  await ctx.db
+    .insertInto('firmwareImage')
+    .values({ orgId, id: imageId, sha256: imageId, sizeBytes: '1000', createdAt })
+    .execute()
+  const lines = models.flatMap((model) =>
+    [OLD, NEW].map((version) => ({ orgId, model, version, imageId, tag: null, createdAt })),
+  )
+  await ctx.db.insertInto('firmwareVersion').values(lines).execute()
+  return imageId
+}
+
+/** How a device answers an upgrade. */
+export type Reply =
+  /** Downloads, flashes and comes back with the new version. */
+  | 'upgrades'
+  /** Comes back with the old version. */
+  | 'keeps_old'
+  | 'refuses'
+  /** Downloads all and is never seen again. */
+  | 'dies'
+  /** The connection is lost before it has downloaded; it comes back untouched. */
+  | 'loses_early'
+  /** The connection is lost after it has downloaded; it comes back upgraded. */
+  | 'loses_late'
+  /** Says nothing, for now. */
+  | 'silent'
+
+/** Devices, and the gateway that they are connected to: what the engine sees of both are rows. */
+export interface Fleet {
+  connect(devices: readonly SeededDevice[], firmware?: string): Promise<void>
+  disconnect(devices: readonly SeededDevice[]): Promise<void>
+  /** Sends what is queued and lets the devices answer, as `reply` says. @returns How many were sent. */
+  answer(reply?: (device: SeededDevice, attempt: number) => Reply): Promise<number>
+  /** How often a device has flashed, by its id. */
+  readonly flashes: ReadonlyMap<string, number>
+  /** How many commands a device has been sent. */
+  readonly attempts: ReadonlyMap<string, number>
+}
+
+const BATCH = 1000
+
+export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
+  const nodeId = randomUUID()
+  const devices = new Map(
+    orgs.flatMap(({ sites }) => sites.flatMap((site) => site.devices.map((one) => [one.id, one]))),
+  )
+  const epochs = new Map<string, string>()
+  const flashes = new Map<string, number>()
+  const attempts = new Map<string, number>()
+
+  async function connect(some: readonly SeededDevice[], firmware = OLD, reason = 'boot'): Promise<void> {
+    for (let start = 0; start < some.length; start += BATCH) {
+      const openings = some.slice(start, start + BATCH).map(({ mac, model, type }) => {
+        const facts: DeviceFacts = { firmware, model, type, capabilities: {}, members: null, reason, ext_ip: null }
+        return { mac, facts }
+      })
+      for (const { deviceId, epoch } of await recordConnects(ctx, nodeId, openings)) epochs.set(deviceId, epoch)
+    }
+  }
+
+  async function disconnect(some: readonly SeededDevice[]): Promise<void> {
+    await recordDisconnects(
+      ctx,
+      some.map(({ id }) => ({ deviceId: id, epoch: epochs.get(id) ?? '0' })),
+    )
+  }
+
+  async function answer(reply: (device: SeededDevice, attempt: number) => Reply = () => 'upgrades'): Promise<number> {
+    const sent = await recordCommandsSent(ctx, nodeId, BATCH)
+    const replies = sent.flatMap((command) => {
+      const device = devices.get(command.deviceId)
+      if (device === undefined) return []
+      attempts.set(device.id, (attempts.get(device.id) ?? 0) + 1)
+      return [{ command, device, reply: reply(device, attempts.get(device.id) ?? 0) }]
+    })
+    const having = (...kinds: Reply[]) => replies.filter((one) => kinds.includes(one.reply))
+    await download(
+      ctx,
+      having('loses_late').map(({ command }) => command),
+    )
+    await recordCommandOutcomes(ctx, [
+      ...having('upgrades', 'keeps_old', 'dies').map(({ command }) => ended(command, { kind: 'done', text: null })),
+      ...having('refuses').map(({ command }) =>
+        ended(command, { kind: 'rejected', code: '2', text: 'Download failed' }),
+      ),
+    ])
+    for (const { device } of having('upgrades', 'keeps_old', 'loses_late'))
+      flashes.set(device.id, (flashes.get(device.id) ?? 0) + 1)
+    const gone = having('upgrades', 'keeps_old', 'dies', 'loses_early', 'loses_late')
+    await disconnect(gone.map(({ device }) => device))
+    await connect(
+      having('upgrades', 'loses_late').map(({ device }) => device),
+      NEW,
+    )
+    await connect(
+      having('keeps_old').map(({ device }) => device),
+      OLD,
+    )
+    await connect(
+      having('loses_early').map(({ device }) => device),
+      OLD,
+      'socket',
+    )
+    return sent.length
+  }
+
+  return { connect, disconnect, answer, flashes, attempts }
+}
+
+function ended({ orgId, id, epoch }: CommandToSend, outcome: CommandOutcome) {
+  return { orgId, id, epoch, outcome }
+}
+
+async function download(ctx: Context, commands: readonly CommandToSend[]): Promise<void> {
+  const at = ctx.clock.now()
+  for (const { orgId, id: commandId, params } of commands) {
+    if (!('image_id' in params)) continue
+    const key = { commandId, imageId: params.image_id }
+    const scope = systemScope('gateway', orgId)
+    await inTx(ctx, async (tx) => {
+      await startDownload(tx, scope, { ...key, at })
+      await touchDownload(tx, scope, { commandId, at, bytes: 1000, last: true })
+    })
+  }
+}
