@@ -8,7 +8,7 @@ import { systemScope } from '../../src/access/scope.ts'
 import { insertCommands } from '../../src/devices/store-commands.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { inTx } from '../../src/platform/db.ts'
-import { claimNewDevices } from '../support/devices.ts'
+import { addSite, claimNewDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -211,7 +211,7 @@ describe('delete', () => {
     expect((await server.call('GET', `${path}/${body.id}`)).status).toBe(404)
   })
 
-  it('refuses while an upgrade uses the image', async () => {
+  it('refuses while a command waits that will make a device download it', async () => {
     const { body } = await upload('version=4&models=AP22', randomBytes(10))
     await orderUpgrade(body.id)
     expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({
@@ -219,6 +219,23 @@ describe('delete', () => {
       body: { detail: expect.stringContaining('upgrade') },
     })
     expect((await files()).images).toContain(body.id)
+  })
+
+  it('refuses while an upgrade uses it, and its devices stay; both may go once it has ended', async () => {
+    const { body } = await upload('version=4&models=AP24', randomBytes(10))
+    const siteId = await addSite(server, 'Upgrading')
+    const [device] = await claimNewDevices(server, 1, { siteId, model: 'AP24' })
+    const upgrades = `/orgs/${server.org.orgId}/devices/upgrade`
+    const upgrade = await server.call('POST', upgrades, { body: { site_ids: [siteId], version: '4' } })
+    expect(upgrade.status).toBe(200)
+    expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(400)
+    const unclaim = { op: 'delete', macs: [device?.mac] }
+    const inventory = `/orgs/${server.org.orgId}/inventory`
+    expect((await server.call('PUT', inventory, { body: unclaim })).body.reason).toEqual(['in a running upgrade'])
+    // What the engine does at the end of the upgrade.
+    await server.ctx.db.deleteFrom('activeUpgradeTarget').execute()
+    expect((await server.call('PUT', inventory, { body: unclaim })).body.success).toEqual([device?.mac])
+    expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(200)
   })
 })
 

@@ -101,6 +101,48 @@ describe('claim', () => {
     expect(await eventTypes(device?.id ?? '')).toEqual(expect.arrayContaining(['AP_CLAIMED', 'AP_CONNECTED']))
   })
 
+  it('finds a connected device again that was given up and claimed anew', async () => {
+    const [device] = await claimNewDevices(server, 1)
+    await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.1' })
+    const body = { op: 'delete', macs: [device?.mac] }
+    expect((await server.call('PUT', path, { body })).status).toBe(200)
+    // Held unclaimed now: it comes back once more, and nobody hears of it.
+    await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.2' })
+    expect((await server.call('POST', path, { body: [device?.claim_code] })).status).toBe(200)
+    expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ connected: true }])
+  })
+
+  it('leaves no trace when it fails in the middle', async () => {
+    const [device] = await makeDevices(server.ctx, 1)
+    // A device row that should not be there: the insert fails after the registry row was found free.
+    const other = await server.addOrg()
+    await server.ctx.db
+      .insertInto('device')
+      .values({
+        orgId: other.orgId,
+        id: device?.id ?? '',
+        mac: device?.mac ?? '',
+        serial: 'x',
+        model: 'x',
+        type: 'ap',
+        claimCode: 'x',
+        doc: '{}',
+        createdAt: new Date(),
+        modifiedAt: new Date(),
+      })
+      .execute()
+    const before = await auditMessages()
+    expect((await server.call('POST', path, { body: [device?.claim_code] })).status).toBe(500)
+    expect(await auditMessages()).toEqual(before)
+    expect(await eventTypes(device?.id ?? '')).toEqual([])
+    const found = await server.ctx.db
+      .selectFrom('deviceRegistry')
+      .select('orgId')
+      .where('id', '=', device?.id ?? '')
+      .executeTakeFirst()
+    expect(found).toEqual({ orgId: null })
+  })
+
   it('gives a device to one of two organizations that claim it at the same time', async () => {
     const [device] = await makeDevices(server.ctx, 1)
     const other = await server.addOrg()
