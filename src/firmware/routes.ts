@@ -17,6 +17,7 @@ import {
   ImageParams,
   ImageReply,
   ListQuery,
+  UploadBody,
   UploadQuery,
   type VersionChoice,
   VersionsQuery,
@@ -131,9 +132,9 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
         schema: {
           operationId: 'uploadOrgFirmware',
           tags,
-          description: 'The body is the image as it is, `application/octet-stream`.',
           params: OrgParams,
           querystring: UploadQuery,
+          body: UploadBody,
           response: { 200: ImageReply },
         },
         // What is left of a body that was refused is not worth reading.

@@ -22,6 +22,11 @@ export const UploadQuery = Type.Object({
   ),
 })
 
+/** For the document only: the body is a stream, which no schema can check. */
+export const UploadBody = {
+  content: { 'application/octet-stream': { schema: Type.Unsafe<unknown>({ format: 'binary' }) } },
+}
+
 const ImageVersion = Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) })
 
 export const ImageReply = Type.Object({
