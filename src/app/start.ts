@@ -7,7 +7,7 @@ import { createPasswords } from '../access/password.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
-import { openDb, openPool } from '../platform/db.ts'
+import { endPool, openDb, openPool } from '../platform/db.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { migrate } from '../platform/migrate.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
@@ -105,9 +105,9 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
 }
 
 function openContextDb(database: Database, log: Logger, closing: Closing): Context['db'] {
-  const db = openDb(openPool(database.connection, (error) => log.warn({ err: error }, 'database connection lost')))
-  closing.add('database pool', () => db.destroy())
-  return db
+  const pool = openPool(database.connection, (error) => log.warn({ err: error }, 'database connection lost'))
+  closing.add('database pool', () => endPool(pool))
+  return openDb(pool)
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {

@@ -25,6 +25,23 @@ export function openPool(connection: pg.PoolConfig, onError: (error: Error) => v
   return pool
 }
 
+/**
+ * Ends the pool and waits until every connection is closed. `pool.end` alone resolves while they are
+ * closing, and a database that is stopped then complains about each.
+ */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  let open = pool.totalCount
+  const closed = new Promise<void>((resolve) => {
+    if (open === 0) resolve()
+    pool.on('remove', () => {
+      open -= 1
+      if (open <= 0) resolve()
+    })
+  })
+  await pool.end()
+  await closed
+}
+
 export function openDb(pool: pg.Pool): Db {
   return new Kysely<Schema>({
     dialect: new PostgresDialect({ pool }),

@@ -1,6 +1,6 @@
 import { Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
 import type pg from 'pg'
-import { openPool } from './db.ts'
+import { endPool, openPool } from './db.ts'
 import type { Logger } from './log.ts'
 
 /** An ordinary chore: mail, sweeps, partitions. Kept in the database until it has run. */
@@ -61,7 +61,7 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
       ),
     ),
   }).catch(async (error: unknown) => {
-    await pool.end()
+    await endPool(pool)
     throw error
   })
   return {
@@ -71,7 +71,7 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
     async stop() {
       stopping.abort()
       await runner.stop()
-      await pool.end()
+      await endPool(pool)
     },
   }
 }

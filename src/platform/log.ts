@@ -1,9 +1,18 @@
-import { type Logger, pino } from 'pino'
+import { type Logger, pino, stdSerializers } from 'pino'
 
 export type { Logger } from 'pino'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** JSON lines on standard error: standard output belongs to what a command prints as its result. */
 export function createLog(level: LogLevel): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: false }))
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
+    pino.destination({ fd: 2, sync: false }),
+  )
+}
+
+/** An error of pg carries its whole client, kilobytes of state that nobody reads. */
+function plainError(error: Error): Record<string, unknown> {
+  const { client: _, ...plain } = stdSerializers.err(error)
+  return plain
 }
