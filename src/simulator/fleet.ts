@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { rootCertificates } from 'node:tls'
 import { Agent } from 'undici'
 import { type DeviceCa, issueDeviceCertificate } from '../gateway/device-ca.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -48,7 +49,9 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const saved = statePath === null ? new Map<string, DeviceState>() : readJournal(statePath)
   const journals = [statePath, options.report ?? null].filter((path) => path !== null).map(openJournal)
   const conditions = createConditions()
-  const dispatcher = new Agent({ keepAliveTimeout: 1000 })
+  // A server with a self-made certificate has it from the same CA as its gateway.
+  const connect = { ca: [...rootCertificates, options.ca.certificatePem] }
+  const dispatcher = new Agent({ keepAliveTimeout: 1000, connect })
   const world = surroundingsOf(options, { pace, dispatcher, journals, changed: conditions.changed })
   const devices = await switchOn(options, world, saved)
   const end = async (): Promise<void> => {
