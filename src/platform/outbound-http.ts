@@ -1,4 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
+import { setMaxListeners } from 'node:events'
 import { type LookupFunction, isIP } from 'node:net'
 import { Agent, buildConnector, request } from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
@@ -66,9 +67,12 @@ const RESOLVE_WITHIN_MS = 3000
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const mayCall = createAddressGuard(options)
   const lookup = options.lookup ?? lookupAll
+  // Destroying an agent waits for connections that are still being made: this ends them.
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal)
   const agents = {
-    verifying: createAgent(guardedConnector({ mayCall, lookup, verifyCert: true })),
-    trusting: createAgent(guardedConnector({ mayCall, lookup, verifyCert: false })),
+    verifying: createAgent(guardedConnector({ mayCall, lookup, verifyCert: true, signal: closing.signal })),
+    trusting: createAgent(guardedConnector({ mayCall, lookup, verifyCert: false, signal: closing.signal })),
   }
   return {
     send: (outbound) => send(outbound.verifyCert ? agents.verifying : agents.trusting, outbound),
@@ -79,6 +83,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
       return addresses.find(({ address }) => !mayCall(address))?.address ?? null
     },
     async close() {
+      closing.abort()
       await Promise.all([agents.verifying.destroy(), agents.trusting.destroy()])
     },
   }
@@ -100,16 +105,18 @@ interface ConnectorOptions {
   readonly mayCall: AddressGuard
   readonly lookup: AllLookup
   readonly verifyCert: boolean
+  readonly signal: AbortSignal
 }
 
 /** Literal addresses never reach `lookup`, so they are checked on their own; whatever was dialled is checked again. */
-function guardedConnector({ mayCall, lookup, verifyCert }: ConnectorOptions): buildConnector.connector {
+function guardedConnector({ mayCall, lookup, verifyCert, signal }: ConnectorOptions): buildConnector.connector {
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
     lookup: guardedLookup(mayCall, lookup),
+    signal,
   })
   return (target, done) => {
     const host = bare(target.hostname)
@@ -176,7 +183,11 @@ async function send(agent: Agent, outbound: OutboundRequest): Promise<OutboundRe
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal])
   try {
-    const answer = await request(url, { dispatcher: agent, method, headers, body, signal })
+    // undici hears of an abort only once it is connected.
+    const answer = await Promise.race([
+      request(url, { dispatcher: agent, method, headers, body, signal }),
+      rejectAtAbort(signal),
+    ])
     return {
       kind: 'answer',
       status: answer.statusCode,
@@ -187,6 +198,12 @@ async function send(agent: Agent, outbound: OutboundRequest): Promise<OutboundRe
     if (outbound.signal?.aborted === true) return { kind: 'aborted' }
     return { kind: 'failed', error: timeout.aborted ? `no answer within ${timeoutMs} ms` : describe(error) }
   }
+}
+
+function rejectAtAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }
 
 /** Reads what is worth keeping and drops the connection if there is more. */

@@ -35,7 +35,7 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
   if (status === 410) return { kind: 'gone' }
   const pause = pauses[attempt - 1]
   if (pause === undefined) return { kind: 'give_up' }
-  return { kind: 'retry', afterMs: Math.max(pause * (0.8 + 0.4 * random), askedPauseMs(attempted)) }
+  return { kind: 'retry', afterMs: Math.max(Math.round(pause * (0.8 + 0.4 * random)), askedPauseMs(attempted)) }
 }
 
 /** Retry-After, seconds or a date, where it counts; 0 where it is absent or makes no sense. RFC 9110, 10.2.3. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
 import type { NewMessage } from './store.ts'
 
 export interface LaneKey {
@@ -106,14 +106,16 @@ export async function releaseLanes(tx: Tx, releases: readonly LaneRelease[]): Pr
 }
 
 /** Lanes that count wrong or would wake too late or never, without a lock: candidates for a recount. */
-export async function listDoubtfulLanes(db: Db): Promise<LaneKey[]> {
+export async function listDoubtfulLanes(reader: Reader, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`
     select l.org_id, l.webhook_id
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-    where l.lease_until is null and (
-      l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
-      or coalesce(l.next_at, 'infinity') > ${nextAt(sql`l.open_until`)})
+    where l.lease_until is null
+      and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
+      and (
+        l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
+        or coalesce(l.next_at, 'infinity') > ${nextAt(sql`l.open_until`)})
     order by l.org_id, l.webhook_id
-  `.execute(db)
+  `.execute(reader)
   return rows
 }

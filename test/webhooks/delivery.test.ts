@@ -82,7 +82,9 @@ describe('delivery', () => {
     await harness.audit('after')
     await receiver.waitFor(1)
     await drained()
-    expect(receiver.received.flatMap(({ events }) => events.map((event) => event['message']))).toEqual(['after'])
+    expect(receiver.received.flatMap(({ events }) => events.map((event) => String(event['message'])))).toEqual([
+      'after',
+    ])
   })
 
   it('gathers events of a lingering topic into messages of at most a hundred, in order', async () => {
@@ -121,8 +123,9 @@ describe('delivery', () => {
     await harness.audit('here', here)
     await harness.audit('there', there)
     await drained()
-    const heard = ({ received }: Receiver) => received.flatMap(({ events }) => events.map((event) => event['message']))
-    expect(heard(receiver).sort()).toEqual(['here', 'org', 'there'])
+    const heard = ({ received }: Receiver) =>
+      received.flatMap(({ events }) => events.map((event) => String(event['message'])))
+    expect(heard(receiver).toSorted()).toEqual(['here', 'org', 'there'])
     expect(heard(site)).toEqual(['here'])
     await site.kill()
   })
@@ -175,8 +178,8 @@ describe('a receiver that fails', () => {
       harness.wake()
       return (await harness.waiting()).messages === 0
     })
-    const heard = back.received.flatMap(({ events }) => events.map((event) => event['message']))
-    expect(heard.sort()).toEqual(messages.sort())
+    const heard = back.received.flatMap(({ events }) => events.map((event) => String(event['message'])))
+    expect(heard.toSorted()).toEqual(messages.toSorted())
     await back.kill()
   })
 

@@ -1,6 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../../src/access/scope.ts'
-import { systemScope } from '../../src/access/scope.ts'
+import { type OrgScope, systemScope } from '../../src/access/scope.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import { createSite } from '../../src/orgs/create-site.ts'
@@ -8,10 +7,12 @@ import type { Clock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import type { Secrets } from '../../src/platform/secrets.ts'
 import { wakeAfterCommit } from '../../src/platform/wakes.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
+import type { TestConnection } from '../support/database.ts'
 import { createTestContext } from '../support/server.ts'
 
 /** A clock that stands still until it is moved. */
@@ -32,6 +33,7 @@ export function createTestClock(start = new Date('2026-11-20T12:00:00Z')): TestC
 /** The webhook engine on a database of its own, with one organization. */
 export interface Harness {
   readonly ctx: Context
+  readonly connection: TestConnection
   readonly scope: OrgScope
   readonly outbound: OutboundHttp
   addSite(name: string): Promise<string>
@@ -49,9 +51,10 @@ export interface Harness {
   close(): Promise<void>
 }
 
-export async function createHarness(clock: Clock): Promise<Harness> {
+/** @param secrets Of the installation, where another process has to share them. */
+export async function createHarness(clock: Clock, secrets: Secrets | null = null): Promise<Harness> {
   const context = await createTestContext(clock)
-  const { ctx } = context
+  const ctx: Context = secrets === null ? context.ctx : { ...context.ctx, secrets }
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const scope = systemScope('webhooks', uuidv7())
   const { orgId } = scope
@@ -65,6 +68,7 @@ export async function createHarness(clock: Clock): Promise<Harness> {
 
   return {
     ctx,
+    connection: context.database.connection,
     scope,
     outbound,
     async addSite(name) {

@@ -82,12 +82,11 @@ export function signaturesOf({ headers, raw }: Received, secret: string) {
     for (const part of parts) mac.update(part)
     return mac
   }
+  const [id, timestamp] = [String(headers['webhook-id']), String(headers['webhook-timestamp'])]
   return {
     v2: headers['x-mist-signature-v2'] === hmac('sha256', raw).digest('hex'),
     v1: headers['x-mist-signature'] === hmac('sha1', raw).digest('hex'),
-    standard:
-      headers['webhook-signature'] ===
-      `v1,${hmac('sha256', `${headers['webhook-id']}.${headers['webhook-timestamp']}.`, raw).digest('base64')}`,
+    standard: headers['webhook-signature'] === `v1,${hmac('sha256', `${id}.${timestamp}.`, raw).digest('base64')}`,
   }
 }
 

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BREAKER_FAILURES, type LaneHealth, decideHealth, decidePace, firstPace } from './decide-lane.ts'
+
+const now = new Date('2026-11-20T12:00:00Z')
+const healthy: LaneHealth = { failures: 0, openUntil: null }
+
+function after(outcomes: readonly boolean[]): LaneHealth {
+  return outcomes.reduce((health, succeeded) => decideHealth(health, succeeded, now), healthy)
+}
+
+describe('decideHealth', () => {
+  it('opens after five failures, longer each time, five minutes at most', () => {
+    expect(after([false, false, false, false])).toEqual({ failures: 4, openUntil: null })
+    const pauses = Array.from({ length: 9 }, (_, index) => {
+      const { openUntil } = after(Array.from({ length: BREAKER_FAILURES + index }, () => false))
+      return openUntil && (openUntil.getTime() - now.getTime()) / 1000
+    })
+    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300])
+  })
+
+  it('is as good as new after one success, and open exactly when enough failures came last', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 60 }), (outcomes) => {
+        const health = after(outcomes)
+        const last = outcomes.lastIndexOf(true)
+        expect(health.failures).toBe(outcomes.length - 1 - last)
+        expect(health.openUntil !== null).toBe(health.failures >= BREAKER_FAILURES)
+        expect(after([...outcomes, true])).toEqual(healthy)
+      }),
+    )
+  })
+})
+
+describe('decidePace', () => {
+  it('doubles up to eight, starts again after a failure and keeps still without news', () => {
+    const widths: number[] = []
+    let pace = firstPace
+    for (let round = 0; round < 5; round += 1) {
+      widths.push(pace.width)
+      pace = decidePace(pace, [10], false)
+    }
+    expect(widths).toEqual([1, 2, 4, 8, 8])
+    expect(decidePace(pace, [], false)).toEqual(pace)
+    expect(decidePace(pace, [10, 20], true)).toEqual({ width: 1, slow: false })
+  })
+
+  it('counts a lane as slow by its average', () => {
+    expect(decidePace(firstPace, [100, 15_000], false).slow).toBe(true)
+    expect(decidePace({ width: 8, slow: true }, [100], false).slow).toBe(false)
+  })
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type OutboxEvent, type Subscriber, planMessages } from './plan-messages.ts'
+
+const counter = () => {
+  let next = 0
+  return () => String((next += 1))
+}
+
+const event = fc.record({
+  id: fc.uuid(),
+  orgId: fc.constantFrom('org-1', 'org-2'),
+  siteId: fc.constantFrom(null, 'site-a', 'site-b'),
+  topic: fc.constantFrom('audits', 'device-events', 'alarms'),
+  json: fc
+    .tuple(fc.integer(), fc.constantFrom(1, 1000, 100_000, 300_000))
+    .map(([n, size]) => JSON.stringify({ n, pad: 'x'.repeat(size) })),
+})
+const subscriber = fc.record({
+  orgId: fc.constantFrom('org-1', 'org-2'),
+  id: fc.uuid(),
+  siteId: fc.constantFrom(null, 'site-a', 'site-b'),
+  topics: fc.array(fc.constantFrom('audits', 'device-events', 'zone'), { maxLength: 4 }),
+  singleEvent: fc.boolean(),
+})
+
+function hears({ orgId, siteId, topics }: Subscriber, one: OutboxEvent): boolean {
+  return orgId === one.orgId && topics.includes(one.topic) && (siteId === null || siteId === one.siteId)
+}
+
+describe('planMessages', () => {
+  it('gives every subscriber what it hears, once, in order, topics apart, in bounded messages', () => {
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 40 }),
+        fc.uniqueArray(subscriber, { maxLength: 5, selector: ({ id }) => id }),
+        (events, subscribers) => {
+          const messages = planMessages(events, subscribers, counter())
+          expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
+          for (const one of subscribers) {
+            const own = messages.filter(({ webhookId }) => webhookId === one.id)
+            for (const topic of ['audits', 'device-events', 'alarms', 'zone']) {
+              const sent = own
+                .filter((message) => message.topic === topic)
+                .map(({ body }) => JSON.parse(body.toString()))
+              expect(sent.every((body) => body.topic === topic)).toBe(true)
+              const expected = events.filter((each) => each.topic === topic && hears(one, each))
+              expect(sent.flatMap(({ events: all }) => all)).toEqual(expected.map(({ json }) => JSON.parse(json)))
+            }
+            for (const { eventCount, body, orgId } of own) {
+              expect(orgId).toBe(one.orgId)
+              expect(eventCount).toBe(JSON.parse(body.toString()).events.length)
+              expect(eventCount).toBeLessThanOrEqual(one.singleEvent ? 1 : 100)
+              if (eventCount > 1) expect(body.length).toBeLessThan(257 * 1024)
+            }
+          }
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+
+  it('fills messages: a hundred events or a quarter of a mebibyte', () => {
+    const events = (count: number, size: number): OutboxEvent[] =>
+      Array.from({ length: count }, (_, index) => ({
+        id: String(index),
+        orgId: 'o',
+        siteId: null,
+        topic: 'audits',
+        json: JSON.stringify('ü'.repeat((size - 2) / 2)),
+      }))
+    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, topics: ['audits'], singleEvent: false }
+    const counts = (some: OutboxEvent[]) => planMessages(some, [all], counter()).map(({ eventCount }) => eventCount)
+    expect(counts(events(250, 10))).toEqual([100, 100, 50])
+    expect(counts(events(5, 128 * 1024))).toEqual([2, 2, 1])
+    expect(counts(events(2, 300 * 1024))).toEqual([1, 1])
+    expect(counts([])).toEqual([])
+  })
+})

@@ -1,0 +1,283 @@
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+let hooks: string
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = (await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body: { name: 'Site' } })).body.id
+  hooks = `/orgs/${server.org.orgId}/webhooks`
+})
+afterAll(() => server.close())
+
+const url = 'http://127.0.0.1:9/hook'
+
+async function create(body: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> {
+  const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
+  expect(answer.status).toBe(200)
+  return answer.body
+}
+
+/** An admin of the same organization with a smaller role. */
+async function reader(): Promise<TestOrg> {
+  const other = await server.addOrg('Other')
+  await server.ctx.db.deleteFrom('privilege').where('adminId', '=', other.adminId).execute()
+  await server.ctx.db
+    .insertInto('privilege')
+    .values({
+      orgId: server.org.orgId,
+      id: uuidv7(),
+      adminId: other.adminId,
+      scope: 'org',
+      role: 'read',
+      siteId: null,
+    })
+    .execute()
+  return other
+}
+
+const lastAudit = () =>
+  server.ctx.db.selectFrom('auditLog').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
+
+describe('webhooks of an organization', () => {
+  it('echoes what was set, unknown keys too, and omits what was not', async () => {
+    const created = await create({ name: 'Lab', secret: 's3cret', custom: { deep: [1] }, id: 'mine' })
+    expect(created).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      org_id: server.org.orgId,
+      for_site: false,
+      name: 'Lab',
+      url,
+      topics: ['audits'],
+      secret: 's3cret',
+      custom: { deep: [1] },
+      enabled: true,
+      type: 'http-post',
+      verify_cert: true,
+      created_time: expect.any(Number),
+      modified_time: expect.any(Number),
+    })
+    expect((await server.call('GET', `${hooks}/${created.id}`)).body).toEqual(created)
+  })
+
+  it('merges an update at the top level and unsets by a minus sign', async () => {
+    const { id } = await create({ name: 'A', secret: 's', headers: { 'X-A': '1', 'X-B': '2' } })
+    const update = (body: Record<string, unknown>) => server.call('PUT', `${hooks}/${id}`, { body })
+    expect((await update({ headers: { 'X-C': '3' } })).body).toMatchObject({
+      name: 'A',
+      secret: 's',
+      headers: { 'X-C': '3' },
+    })
+    const { body } = await update({ '-secret': '', '-headers': '', enabled: false })
+    expect(body).not.toHaveProperty('secret')
+    expect(body).not.toHaveProperty('headers')
+    expect(body).toMatchObject({ name: 'A', enabled: false, topics: ['audits'] })
+    const row = await server.ctx.db.selectFrom('webhook').select('secrets').where('id', '=', id).executeTakeFirst()
+    expect(row).toEqual({ secrets: null })
+  })
+
+  it('shows secrets only to those who may write, keeps them sealed, and out of the audit log', async () => {
+    const { id } = await create({ name: 'Quiet', secret: 'very secret', type: 'splunk', splunk_token: 'tok-en' })
+    const audit = await lastAudit()
+    expect(audit).toMatchObject({ message: 'Add Webhook "Quiet"', after: { secret: '***', splunk_token: '***' } })
+    const row = await server.ctx.db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    expect(JSON.stringify([row.doc, row.secrets?.toString('latin1')])).not.toMatch(/very secret|tok-en/)
+    const as = await reader()
+    const seen = await server.call('GET', `${hooks}/${id}`, { as })
+    expect(seen.body).toMatchObject({ name: 'Quiet' })
+    expect(JSON.stringify([seen.body, (await server.call('GET', hooks, { as })).body])).not.toMatch(
+      /very secret|tok-en/,
+    )
+    for (const [method, path] of [
+      ['POST', hooks],
+      ['PUT', `${hooks}/${id}`],
+      ['DELETE', `${hooks}/${id}`],
+      ['POST', `${hooks}/${id}/ping`],
+    ] as const)
+      expect((await server.call(method, path, { as, body: { url } })).status).toBe(403)
+  })
+
+  it('lists in pages and deletes once', async () => {
+    const other = await server.addOrg('Pages')
+    const path = `/orgs/${other.orgId}/webhooks`
+    const ids: string[] = []
+    for (const name of ['1', '2', '3'])
+      ids.push((await server.call('POST', path, { as: other, body: { name, url, topics: [] } })).body.id)
+    const page = await server.call('GET', `${path}?limit=2&page=2`, { as: other })
+    expect(page.body.map(({ id }: { id: string }) => id)).toEqual([ids[2]])
+    expect(page.headers.get('x-page-total')).toBe('3')
+    expect(await server.call('DELETE', `${path}/${ids[0]}`, { as: other })).toMatchObject({ status: 200, body: {} })
+    expect((await server.call('DELETE', `${path}/${ids[0]}`, { as: other })).status).toBe(404)
+    expect((await server.call('GET', `${path}/${ids[0]}`, { as: other })).body).toEqual({
+      detail: 'Not found.',
+      id: ids[0],
+    })
+    expect((await server.call('GET', path, { as: other })).body).toHaveLength(2)
+  })
+
+  it('keeps organizations apart', async () => {
+    const { id } = await create()
+    const as = await server.addOrg('Foreign')
+    const own = `/orgs/${as.orgId}/webhooks/${id}`
+    for (const [method, path] of [
+      ['GET', own],
+      ['PUT', own],
+      ['DELETE', own],
+      ['POST', `${own}/ping`],
+      ['GET', `${own}/events/search`],
+      ['GET', `${own}/events/count`],
+      ['GET', `${hooks}/${id}`],
+      ['GET', hooks],
+    ] as const)
+      expect((await server.call(method, path, { as, ...(method !== 'GET' && { body: {} }) })).status).toBe(404)
+    expect((await server.call('GET', `${hooks}/${id}`)).status).toBe(200)
+  })
+
+  it.each([
+    ['url missing', { url: undefined }, 'url'],
+    ['url no address', { url: 'nowhere' }, 'url'],
+    ['url of another scheme', { url: 'ftp://example.test/' }, 'url'],
+    ['url with a password', { url: 'http://a:b@example.test/' }, 'url'],
+    ['private address', { url: 'http://10.0.0.5/' }, 'url'],
+    ['metadata address in disguise', { url: 'http://0xa9fea9fe/latest' }, 'url'],
+    ['topic unknown', { topics: ['nonsense'] }, 'topics'],
+    ['topic of sites only', { topics: ['location'] }, 'topics'],
+    ['topics no list', { topics: 'audits' }, 'topics'],
+    ['type not built', { type: 'aws-sns' }, 'type'],
+    ['type unknown', { type: 'pigeon' }, 'type'],
+    ['splunk without token', { type: 'splunk' }, 'splunk_token'],
+    ['reserved header', { headers: { Host: 'x' } }, 'headers'],
+    ['header with a line end', { headers: { 'X-A': 'a\r\nX-B: b' } }, 'headers'],
+    ['header name that is none', { headers: { 'X A': 'a' } }, 'headers'],
+    ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
+    ['enabled no boolean', { enabled: 'yes' }, 'enabled'],
+    ['secret no text', { secret: 5 }, 'secret'],
+  ])('refuses: %s', async (_what, body, field) => {
+    const before = (await server.call('GET', hooks)).body.length
+    const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
+    expect(answer).toMatchObject({ status: 400, body: { reason: expect.any(String) } })
+    expect(answer.body.detail).toMatch(new RegExp(`invalid field: ${field}`))
+    expect((await server.call('GET', hooks)).body.length).toBe(before)
+  })
+
+  it('checks an update like a creation', async () => {
+    const { id } = await create()
+    for (const body of [{ url: 'http://192.168.1.1/' }, { '-url': '' }, { topics: ['zone'] }, { type: 'oauth2' }])
+      expect((await server.call('PUT', `${hooks}/${id}`, { body })).status).toBe(400)
+  })
+})
+
+describe('webhooks of a site', () => {
+  it('may have topics of sites, and are invisible from the organization', async () => {
+    const path = `/sites/${siteId}/webhooks`
+    const body = { name: 'S', url, topics: ['location', 'audits'] }
+    const created = await server.call('POST', path, { body })
+    expect(created).toMatchObject({ status: 200, body: { site_id: siteId, for_site: true, ...body } })
+    const { id } = created.body
+    expect((await server.call('GET', `${path}/${id}`)).body).toEqual(created.body)
+    expect((await server.call('GET', path)).body).toEqual([created.body])
+    expect((await server.call('GET', `${hooks}/${id}`)).status).toBe(404)
+    expect((await lastAudit()).siteId).toBe(siteId)
+    expect((await server.call('PUT', `${path}/${id}`, { body: { name: 'T' } })).body).toMatchObject({ name: 'T' })
+    expect((await server.call('DELETE', `${path}/${id}`)).body).toEqual({})
+  })
+})
+
+describe('ping and the record of deliveries', () => {
+  it('queues a ping for a call without a body', async () => {
+    const { id } = await create({ enabled: false })
+    const headers = { 'content-type': 'application/json' }
+    expect(await server.call('POST', `${hooks}/${id}/ping`, { headers, body: '' })).toMatchObject({
+      status: 200,
+      body: {},
+    })
+    const rows = await server.ctx.db.selectFrom('webhookMessage').select('topic').where('webhookId', '=', id).execute()
+    expect(rows).toEqual([{ topic: 'ping' }])
+  })
+
+  it('searches and counts attempts', async () => {
+    const { id } = await create()
+    const orgId = server.org.orgId
+    const now = Date.now()
+    for (const [index, status] of (['success', 'failure', 'failure'] as const).entries()) {
+      const key = { orgId, id: uuidv7(), createdAt: new Date(now - 1000 * (10 - index)) }
+      const failed = status === 'failure'
+      await server.ctx.db
+        .insertInto('webhookDelivery')
+        .values({
+          ...key,
+          webhookId: id,
+          messageId: uuidv7(),
+          siteId: null,
+          topic: 'audits',
+          attempt: 1,
+          status,
+          statusCode: failed ? (index === 1 ? 500 : null) : 200,
+          error: failed ? `failure no. ${index}` : null,
+          reqUrl: url,
+        })
+        .execute()
+      const exchange = {
+        reqHeaders: '{}',
+        reqPayload: `body ${index}`,
+        respHeaders: null,
+        respBody: failed ? null : 'ok',
+      }
+      const { orgId: _, id: deliveryId, createdAt } = key
+      await server.ctx.db
+        .insertInto('webhookBody')
+        .values({ orgId, deliveryId, createdAt, ...exchange })
+        .execute()
+    }
+    const search = async (query: string) => (await server.call('GET', `${hooks}/${id}/events/search${query}`)).body
+    const all = await search('')
+    expect(all).toMatchObject({ total: 3, limit: 100, start: expect.any(Number), end: expect.any(Number) })
+    expect(all.results.map((hit: Record<string, unknown>) => hit['req_payload'])).toEqual([
+      'body 2',
+      'body 1',
+      'body 0',
+    ])
+    expect(all.results[2]).toMatchObject({
+      webhook_id: id,
+      org_id: orgId,
+      status: 'success',
+      status_code: 200,
+      resp_body: 'ok',
+      topic: 'audits',
+      req_url: url,
+    })
+    expect(all.results[0]).not.toHaveProperty('status_code')
+    expect((await search('?status=failure&status_code=500')).total).toBe(1)
+    expect((await search('?error=NO.%202')).results).toMatchObject([{ error: 'failure no. 2' }])
+    expect((await search('?topic=ping')).total).toBe(0)
+    expect((await search('?end=-1m&status_code=0')).total).toBe(0)
+    const first = await search('?sort=timestamp&limit=2')
+    expect(first.results.map((hit: Record<string, unknown>) => hit['req_payload'])).toEqual(['body 0', 'body 1'])
+    const next = await server.call('GET', first.next.replace('/api/v1', ''))
+    expect(next.body.results).toMatchObject([{ req_payload: 'body 2' }])
+    expect(next.body).not.toHaveProperty('next')
+    const counted = await server.call('GET', `${hooks}/${id}/events/count?distinct=status`)
+    expect(counted.body).toMatchObject({
+      distinct: 'status',
+      total: 2,
+      results: [
+        { status: 'failure', count: 2 },
+        { status: 'success', count: 1 },
+      ],
+    })
+    expect((await server.call('GET', `${hooks}/${id}/events/search?start=soon`)).status).toBe(400)
+  })
+
+  it('lists the topics', async () => {
+    const { body } = await server.call('GET', '/const/webhook_topics')
+    expect(body).toContainEqual({
+      key: 'audits',
+      for_org: true,
+      has_delivery_results: true,
+      allows_single_event_per_message: true,
+    })
+    expect(body).toHaveLength(30)
+  })
+})

@@ -1,0 +1,121 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { preparePartitions } from '../../src/webhooks/partitions.ts'
+import { sweepLanes } from '../../src/webhooks/tasks.ts'
+import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+
+const DAY_MS = 24 * 3600e3
+let clock: TestClock
+let harness: Harness
+beforeEach(async () => {
+  clock = createTestClock()
+  harness = await createHarness(clock)
+})
+afterEach(() => harness.close())
+
+async function partitions(table: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = ${table}::regclass order by 1
+  `.execute(harness.ctx.db)
+  return rows.map(({ name }) => name.replace(`${table}_`, ''))
+}
+
+async function addDelivery(createdAt: Date): Promise<void> {
+  const { orgId } = harness.scope
+  const id = uuidv7()
+  await harness.ctx.db
+    .insertInto('webhookDelivery')
+    .values({
+      orgId,
+      id,
+      createdAt,
+      webhookId: uuidv7(),
+      messageId: uuidv7(),
+      siteId: null,
+      topic: 'audits',
+      attempt: 1,
+      status: 'success',
+      statusCode: 200,
+      error: null,
+      reqUrl: 'http://127.0.0.1/',
+    })
+    .execute()
+  const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null }
+  await harness.ctx.db
+    .insertInto('webhookBody')
+    .values({ orgId, deliveryId: id, createdAt, ...exchange })
+    .execute()
+}
+
+async function placesOf(table: string): Promise<string[]> {
+  const { rows } = await sql<{ place: string }>`
+    select tableoid::regclass::text as place from ${sql.table(table)} order by created_at
+  `.execute(harness.ctx.db)
+  return rows.map(({ place }) => place.replace(`${table}_`, ''))
+}
+
+describe('preparePartitions', () => {
+  it('makes today and the next three days, once', async () => {
+    await preparePartitions(harness.ctx)
+    await preparePartitions(harness.ctx)
+    const expected = ['20261120', '20261121', '20261122', '20261123', 'default']
+    expect(await partitions('webhook_delivery')).toEqual(expected)
+    expect(await partitions('webhook_body')).toEqual(expected)
+  })
+
+  it('moves what the default partition has caught', async () => {
+    await addDelivery(clock.now())
+    await addDelivery(new Date('2026-11-20T23:59:59.999Z'))
+    await addDelivery(new Date('2026-11-21T00:00:00Z'))
+    expect(await placesOf('webhook_delivery')).toEqual(['default', 'default', 'default'])
+    await preparePartitions(harness.ctx)
+    expect(await placesOf('webhook_delivery')).toEqual(['20261120', '20261120', '20261121'])
+    expect(await placesOf('webhook_body')).toEqual(['20261120', '20261120', '20261121'])
+  })
+
+  it('keeps deliveries for thirty days and bodies for seven', async () => {
+    await addDelivery(new Date(clock.now().getTime() - 100 * DAY_MS))
+    for (let day = 0; day < 40; day += 1) {
+      await preparePartitions(harness.ctx)
+      await addDelivery(clock.now())
+      clock.advance(DAY_MS)
+    }
+    await preparePartitions(harness.ctx)
+    // Today and three days ahead, the kept days, and the default.
+    expect(await partitions('webhook_delivery')).toHaveLength(30 + 4 + 1)
+    expect(await partitions('webhook_body')).toHaveLength(7 + 4 + 1)
+    expect(await placesOf('webhook_delivery')).toHaveLength(30)
+    expect(await placesOf('webhook_body')).toHaveLength(7)
+  })
+
+  it('may run in several servers at once', async () => {
+    await Promise.all(Array.from({ length: 3 }, () => preparePartitions(harness.ctx)))
+    expect(await partitions('webhook_body')).toHaveLength(5)
+  })
+})
+
+describe('sweepLanes', () => {
+  it('finds nothing while all is well, and puts right what is not', async () => {
+    const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+    await harness.ctx.db
+      .insertInto('webhookMessage')
+      .values({
+        orgId: harness.scope.orgId,
+        id: uuidv7(),
+        webhookId: webhook.id,
+        topic: 'audits',
+        body: Buffer.from('{}'),
+        eventCount: 1,
+        dueAt: clock.now(),
+        createdAt: clock.now(),
+      })
+      .execute()
+    expect(await sweepLanes(harness.ctx)).toBe(1)
+    const lane = await harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+    expect(lane).toMatchObject({ pending: 1, nextAt: clock.now() })
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+})
