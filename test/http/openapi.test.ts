@@ -1,0 +1,79 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type OpenApi, type Operation, fetchOpenApi, operationsOf } from '../support/openapi.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+/** Nobody can have credentials before these. */
+const PUBLIC = ['login']
+
+let server: TestServer
+let document: OpenApi
+let operations: Operation[]
+beforeAll(async () => {
+  server = await startTestServer()
+  document = await fetchOpenApi(server)
+  operations = operationsOf(document)
+})
+afterAll(() => server.close())
+
+it('is OpenAPI 3.1 with every operation under /api/v1', () => {
+  expect(document.openapi).toMatch(/^3\.1\./)
+  expect(operations.length).toBeGreaterThan(40)
+  expect(operations.filter(({ path }) => !path.startsWith('/api/v1/'))).toEqual([])
+})
+
+it('names every operation, each differently', () => {
+  const ids = operations.map(({ spec }) => spec.operationId)
+  expect(ids).not.toContain(undefined)
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+})
+
+it('declares every parameter of a path', () => {
+  for (const { id, path, spec } of operations) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const declared = spec.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+    expect(new Set(declared), id).toEqual(new Set(inPath))
+  }
+})
+
+it('says what success looks like', () => {
+  const silent = operations.filter(({ spec }) => {
+    const [content] = Object.values(spec.responses['200']?.content ?? {})
+    return content?.schema === undefined
+  })
+  expect(silent.map(({ id }) => id)).toEqual([])
+})
+
+it('asks for credentials, except where there can be none', async () => {
+  const schemes = Object.keys(document.components.securitySchemes)
+  expect(document.security.flatMap((way) => Object.keys(way)).filter((name) => !schemes.includes(name))).toEqual([])
+  const open = operations.filter(({ spec }) => (spec.security ?? document.security).length === 0)
+  expect(open.map(({ id }) => id)).toEqual(PUBLIC)
+  for (const { id, method, path } of operations.filter((operation) => !PUBLIC.includes(operation.id))) {
+    const answer = await server.call(method, path.replace('/api/v1', '').replaceAll(/\{\w+\}/g, server.org.orgId), {
+      as: null,
+    })
+    expect(answer, id).toMatchObject({ status: 401, body: { detail: 'Authentication credentials were not provided.' } })
+  }
+})
+
+it('can be browsed, with everything from the server itself', async () => {
+  const page = await fetch(`${server.url}/docs`)
+  expect(page.status).toBe(200)
+  expect(page.headers.get('content-type')).toContain('text/html')
+  const html = await page.text()
+  const sources = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source ?? '')
+  expect(sources.length).toBeGreaterThan(2)
+  for (const source of sources) {
+    expect(source).toMatch(/^\/docs\//)
+    const asset = await fetch(server.url + source)
+    expect(asset.status, source).toBe(200)
+    await asset.bytes()
+  }
+})
+
+/** To refresh the snapshot after a change of the interface: npm test -- -u test/http/openapi.test.ts */
+it('is the committed document', async () => {
+  const committed = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url))
+  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(committed)
+})

@@ -1,0 +1,43 @@
+import type { TestServer } from './server.ts'
+
+/** What the tests read of the OpenAPI document. */
+export interface OpenApi {
+  readonly openapi: string
+  readonly security: readonly Record<string, unknown>[]
+  readonly components: { readonly securitySchemes: Record<string, unknown> }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+}
+
+interface OpenApiOperation {
+  readonly operationId?: string
+  readonly security?: readonly Record<string, unknown>[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[]
+  readonly responses: Readonly<Record<string, { readonly content?: Record<string, { readonly schema?: object }> }>>
+}
+
+export interface Operation {
+  /** Method and path where it has no operationId. */
+  readonly id: string
+  /** In capitals. */
+  readonly method: string
+  /** As in the document: /api/v1/orgs/{org_id}. */
+  readonly path: string
+  readonly spec: OpenApiOperation
+}
+
+/** The document that the server serves; its schemas are not interpreted here. */
+export async function fetchOpenApi(server: TestServer): Promise<OpenApi> {
+  const answer = await fetch(`${server.url}/api/v1/openapi.json`)
+  return (await answer.json()) as OpenApi
+}
+
+export function operationsOf(document: OpenApi): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, spec]) => ({
+      id: spec.operationId ?? `${method} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      spec,
+    })),
+  )
+}
