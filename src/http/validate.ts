@@ -13,7 +13,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   const compiled = Compile(schema)
   return (data: unknown) => {
     try {
-      const value = httpPart === 'body' ? data : Value.Convert(schema, plainQuery(data))
+      const value = httpPart === 'body' ? data : convertQuery(schema, data)
       if (compiled.Check(value)) return { value }
       return { error: firstError(compiled.Errors(value)) }
     } catch (error) {
@@ -22,15 +22,31 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   }
 }
 
-/** Clients also write booleans as `True` and send filters they don't use as empty texts. */
-function plainQuery(data: unknown): Record<string, unknown> {
-  const plain: Record<string, unknown> = {}
+/**
+ * Query and path values as their schema types them. Clients also write booleans as `True` and send
+ * filters they don't use as empty texts. What can't be converted stays text, and fails the check.
+ */
+function convertQuery(schema: TSchema, data: unknown): Record<string, unknown> {
+  const types: unknown = Reflect.get(schema, 'properties')
+  const converted: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(data ?? {})) {
     for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text)
     if (value === '') continue
-    plain[name] = value === 'True' ? 'true' : value === 'False' ? 'false' : value
+    const type: unknown = isObject(types) && isObject(types[name]) ? types[name]['type'] : undefined
+    converted[name] = typeof value === 'string' ? convertText(type, value) : value
   }
-  return plain
+  return converted
+}
+
+function convertText(type: unknown, text: string): unknown {
+  if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
+  if (type === 'boolean' && /^true$/i.test(text)) return true
+  if (type === 'boolean' && /^false$/i.test(text)) return false
+  return text
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 interface FoundError {
