@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { createPasswords } from '../access/password.ts'
+import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
@@ -87,6 +88,8 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     outbound,
   })
   closing.add('http', () => http.close())
+  // Before the first upload can come.
+  await sweepFirmwareFiles(ctx, firmwareFiles)
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
   address.baseUrl ||= url
@@ -94,7 +97,6 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     config,
     dataDir: dataDir.path,
     connection: database.connection,
-    firmwareFiles,
     outbound,
     gatewayTls: tls.gateway,
     closing,

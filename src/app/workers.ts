@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import type { FirmwareFiles } from '../firmware/firmware.ts'
-import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
 import type { Context } from '../platform/context.ts'
@@ -21,7 +19,6 @@ export interface WorkerParts {
   readonly config: Config
   readonly dataDir: string
   readonly connection: pg.PoolConfig
-  readonly firmwareFiles: FirmwareFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
   readonly closing: Closing
@@ -30,7 +27,6 @@ export interface WorkerParts {
 /** Starts everything that runs without being called: chores, deliveries, rollouts, the gateway. */
 export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ readonly ucentralPort: number }> {
   const { config, closing } = parts
-  await sweepFirmwareFiles(ctx, parts.firmwareFiles)
   const jobs = await startJobs({
     connection: parts.connection,
     log: ctx.log,
