@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+import { type Receiver, type Reply, startReceiver, status } from './receiver.ts'
+
+let clock: TestClock
+let harness: Harness
+let good: Receiver
+let bad: Receiver
+beforeEach(async () => {
+  clock = createTestClock()
+  harness = await createHarness(clock)
+  good = await startReceiver()
+  bad = await startReceiver()
+})
+afterEach(async () => {
+  await bad.kill()
+  await harness.close()
+  await good.kill()
+})
+
+const single = { topics: ['audits'], single_event_per_message: true }
+
+/** Holds every request until it is released, with 200. */
+function holding(): { reply: Reply; held: () => number; release(): void } {
+  const open = new Set<() => void>()
+  return {
+    reply: (_request, response) => {
+      open.add(() => response.writeHead(200).end())
+    },
+    held: () => open.size,
+    release() {
+      for (const finish of open) finish()
+      open.clear()
+    },
+  }
+}
+
+it('a receiver that hangs holds up nobody else', async () => {
+  const hanging = holding()
+  bad.answer(hanging.reply)
+  await harness.addWebhook({ url: bad.url, ...single })
+  await harness.addWebhook({ url: good.url, ...single })
+  await harness.start()
+  for (let index = 0; index < 20; index += 1) await harness.audit(`m${index}`)
+  await good.waitFor(20)
+  expect(hanging.held()).toBe(1)
+  hanging.release()
+})
+
+it('an organization gets no more slots than its share', async () => {
+  let open = 0
+  let most = 0
+  bad.answer((_request, response) => {
+    open += 1
+    most = Math.max(most, open)
+    setTimeout(() => {
+      open -= 1
+      response.writeHead(200).end()
+    }, 10)
+  })
+  for (let index = 0; index < 5; index += 1) await harness.addWebhook({ url: bad.url, ...single })
+  for (let index = 0; index < 10; index += 1) await harness.audit(`m${index}`)
+  await harness.start({ caps: { total: 10, perOrg: 3, slow: 10 } })
+  await waitUntil('everything delivered', async () => {
+    const { messages } = await harness.waiting()
+    return bad.received.length >= 50 && messages === 0
+  })
+  expect(bad.received.length).toBe(50)
+  expect(most).toBe(3)
+})
+
+it('a lane whose lease ran out is taken over, and what its former holder still reports does no harm', async () => {
+  const hanging = holding()
+  bad.answer(hanging.reply)
+  await harness.addWebhook({ url: bad.url, ...single })
+  await harness.start()
+  await harness.audit('slow')
+  await bad.waitFor(1)
+  await harness.start()
+  clock.advance(61_000)
+  harness.wake()
+  await bad.waitFor(2)
+  hanging.release()
+  await waitUntil('both attempts kept', async () => (await harness.deliveries()).length === 2)
+  expect(await harness.waiting()).toEqual({ messages: 0, pending: 0 })
+  expect(bad.received[0]?.headers['webhook-id']).toBe(bad.received[1]?.headers['webhook-id'])
+  bad.answer(status(200))
+  await harness.audit('next')
+  await bad.waitFor(3)
+  await waitUntil('nothing left', async () => (await harness.waiting()).pending === 0)
+})
+
+it('a failure that a former holder reports does not put off what the new one has in hand', async () => {
+  const hanging = holding()
+  bad.answer(hanging.reply)
+  await harness.addWebhook({ url: bad.url, ...single })
+  const first = await harness.start({ timeoutMs: 1500 })
+  await harness.audit('slow')
+  await bad.waitFor(1)
+  clock.advance(61_000)
+  await harness.start()
+  await bad.waitFor(2)
+  await waitUntil('the first attempt has failed', async () => (await harness.deliveries()).length === 1)
+  const [lane] = await harness.ctx.db.selectFrom('webhookLane').selectAll().execute()
+  expect(lane).toMatchObject({ epoch: '2', failures: 0, pending: 1 })
+  const [message] = await harness.ctx.db.selectFrom('webhookMessage').select('attempt').execute()
+  expect(message).toEqual({ attempt: 0 })
+  hanging.release()
+  await waitUntil('delivered', async () => (await harness.waiting()).messages === 0)
+  await first.stop()
+})
+
+it('a change of the address takes effect for what waits', async () => {
+  const webhook = await harness.addWebhook({ url: bad.url, ...single })
+  bad.answer(status(500))
+  await harness.start()
+  await harness.audit('moving')
+  await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
+  const key = { id: webhook.id, siteId: null }
+  await updateWebhook(harness.ctx, harness.scope, { key, body: { url: good.url }, outbound: harness.outbound })
+  clock.advance(6000)
+  harness.wake()
+  await waitUntil('arrived', () => good.received.some(({ events }) => events[0]?.['message'] === 'moving'))
+})
+
+it('stops in time although a receiver hangs, and sends again after the start', async () => {
+  const hanging = holding()
+  bad.answer(hanging.reply)
+  await harness.addWebhook({ url: bad.url, ...single })
+  const workers = await harness.start()
+  await harness.audit('cut')
+  await bad.waitFor(1)
+  const startedMs = performance.now()
+  await workers.stop()
+  expect(performance.now() - startedMs).toBeLessThan(5000)
+  expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
+  bad.answer(status(200))
+  await harness.start()
+  await bad.waitFor(2)
+  await waitUntil('nothing left', async () => (await harness.waiting()).messages === 0)
+})
