@@ -201,10 +201,13 @@ test('a compressed state is understood', async () => {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac })
   device.hello()
-  const packed = compressParams({ serial: mac, state: { unit: { uptime: 5, cpu_load: [7] } } })
+  const packed = compressParams({
+    serial: mac,
+    state: { unit: { uptime: 5, cpu_load: [7] }, interfaces: [{}, { ipv4: { addresses: ['10.0.0.7/16'] } }] },
+  })
   device.socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'state', params: packed }))
   await waitUntil('the state', async () => (await harness.status(mac)).load !== null)
-  expect((await harness.status(mac)).load).toEqual({ cpu_percent: 7, uptime_s: 5 })
+  expect((await harness.status(mac)).load).toEqual({ cpu_percent: 7, uptime_s: 5, ip: '10.0.0.7' })
 })
 
 test('more connections than the bucket holds are closed before TLS', async () => {

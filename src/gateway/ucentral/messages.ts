@@ -62,6 +62,11 @@ export const State = Type.Object({
         memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
       }),
     ),
+    interfaces: Type.Optional(
+      Type.Array(
+        Type.Object({ ipv4: Type.Optional(Type.Object({ addresses: Type.Optional(Type.Array(ShortText)) })) }),
+      ),
+    ),
   }),
 })
 export type State = Static<typeof State>

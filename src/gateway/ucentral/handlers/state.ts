@@ -5,6 +5,7 @@ import type { HandlerHost } from './handler.ts'
 export function onState(host: HandlerHost, session: Session, { state }: State): void {
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
+  const ip = addressOf(state)
   host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,
@@ -14,6 +15,13 @@ export function onState(host: HandlerHost, session: Session, { state }: State): 
       ...(cpuPercent !== undefined && { cpu_percent: cpuPercent }),
       ...(memory?.total !== undefined && { memory_total: memory.total }),
       ...(memory?.free !== undefined && { memory_free: memory.free }),
+      ...(ip !== undefined && { ip }),
     },
   })
+}
+
+/** The first address that it has, which is that of its uplink, without the prefix length. */
+function addressOf({ interfaces = [] }: State['state']): string | undefined {
+  const addresses = interfaces.flatMap(({ ipv4 }) => ipv4?.addresses ?? [])
+  return addresses[0]?.split('/')[0]
 }
