@@ -33,7 +33,7 @@ export async function createWebhook(
   const { url, ...content } = mergeWebhook(null, body, siteId)
   await assertCallable(outbound, url)
   const id = uuidv7()
-  const secrets = sealWebhookSecrets(ctx.secrets, id, content.secrets)
+  const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
   return inTx(ctx, async (tx) => {
     const row = await insertWebhook(tx, scope, { id, siteId, ...content, secrets, at })
     const message = `Add Webhook "${webhookName(content.doc)}"`

@@ -4,7 +4,7 @@ import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
 import { type Verdict, decideRetry } from './decide-retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { ClaimedLane, DeliveryRecord, DueMessage } from './store-deliver.ts'
-import { customHeaders, openWebhookSecrets } from './webhook.ts'
+import { customHeaders, openWebhookSecrets, secretOf } from './webhook.ts'
 
 export interface DeliverOptions {
   readonly outbound: OutboundHttp
@@ -21,7 +21,8 @@ export interface Receiver {
   readonly siteId: string | null
   readonly url: string
   readonly verifyCert: boolean
-  readonly secret: string | null
+  /** To sign with: the present one first, then the one it has replaced lately. */
+  readonly secrets: readonly string[]
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -34,18 +35,19 @@ export interface Attempt {
 const USER_AGENT = 'Signalbox-Webhooks/1'
 
 export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
-  const secrets = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets) ?? {}
-  const { secret, splunk_token: splunkToken } = secrets
+  const { fields, retired } = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
+  const secret = secretOf(fields)
+  const retiredSecret = retired !== null && retired.untilMs > ctx.clock.now().getTime() ? [retired.secret] : []
   return {
     orgId,
     webhookId,
     siteId: webhook.siteId,
     url: String(webhook.doc['url']),
     verifyCert: webhook.doc['verify_cert'] !== false,
-    secret: typeof secret === 'string' ? secret : null,
+    secrets: secret === null ? [] : [secret, ...retiredSecret],
     headers: {
       ...customHeaders(webhook.doc),
-      ...(webhook.doc['type'] === 'splunk' && { Authorization: `Splunk ${String(splunkToken)}` }),
+      ...(webhook.doc['type'] === 'splunk' && { Authorization: `Splunk ${String(fields?.['splunk_token'])}` }),
     },
   }
 }
@@ -67,7 +69,7 @@ export async function deliverMessage(
     ...receiver.headers,
     'Content-Type': 'application/json',
     'Accept-Encoding': 'identity',
-    ...signatureHeaders(receiver.secret, { messageId: message.id, at, body: message.body }),
+    ...signatureHeaders(receiver.secrets, { messageId: message.id, at, body: message.body }),
   }
   const startedMs = performance.now()
   const result = await outbound.send({

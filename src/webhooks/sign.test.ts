@@ -6,7 +6,7 @@ const at = new Date('2021-02-26T15:20:48.987Z')
 const message = { messageId: 'msg_p5jXN8AQM9LWM0D4loKWxJek', at, body: Buffer.from('{"test": 2432232314}') }
 
 test('signs the body for the receivers of the interface', () => {
-  const headers = signatureHeaders('secret', { ...message, body: Buffer.from('{"topic":"audits","events":[]}') })
+  const headers = signatureHeaders(['secret'], { ...message, body: Buffer.from('{"topic":"audits","events":[]}') })
   // printf '{"topic":"audits","events":[]}' | openssl dgst -sha256 -hmac secret, and -sha1
   expect(headers['X-Mist-Signature-v2']).toBe('fc25ea6ecbbcb5d1a4e94ae2b8bb80d044d211f07e6d75bee14ae952588eceec')
   expect(headers['X-Mist-Signature']).toBe('dbb1e390e2affdf8eadae43b600f880a2f9c10e1')
@@ -15,7 +15,7 @@ test('signs the body for the receivers of the interface', () => {
 test('signs by Standard Webhooks with the decoded key', () => {
   // The example of the Standard Webhooks libraries.
   expect(
-    signatureHeaders('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', { ...message, at: new Date(1614265330_987) }),
+    signatureHeaders(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], { ...message, at: new Date(1614265330_987) }),
   ).toMatchObject({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
@@ -26,9 +26,16 @@ test('signs by Standard Webhooks with the decoded key', () => {
 test.each(['plain', 'sécret', 'whsec_', 'whsec_not base64!', 'whsec_abc'])('takes %j as it is', (secret) => {
   const signed = `${message.messageId}.1614352848.{"test": 2432232314}`
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(signed).digest('base64')
-  expect(signatureHeaders(secret, message)['webhook-signature']).toBe(`v1,${expected}`)
+  expect(signatureHeaders([secret], message)['webhook-signature']).toBe(`v1,${expected}`)
 })
 
-test.each([null, ''])('without a secret (%j) there is only the identity', (secret) => {
-  expect(Object.keys(signatureHeaders(secret, message))).toEqual(['webhook-id', 'webhook-timestamp'])
+test('without a secret there is only the identity', () => {
+  expect(Object.keys(signatureHeaders([], message))).toEqual(['webhook-id', 'webhook-timestamp'])
+})
+
+test('a replaced secret signs in the Standard header alone', () => {
+  const [both, now, before] = [['new', 'old'], ['new'], ['old']].map((secrets) => signatureHeaders(secrets, message))
+  expect(both?.['webhook-signature']).toBe(`${now?.['webhook-signature']} ${before?.['webhook-signature']}`)
+  expect(both?.['X-Mist-Signature-v2']).toBe(now?.['X-Mist-Signature-v2'])
+  expect(both?.['X-Mist-Signature']).toBe(now?.['X-Mist-Signature'])
 })

@@ -10,18 +10,28 @@ export interface Signable {
 
 /**
  * The headers by which a receiver checks where a message comes from: the pair that receivers of the
- * interface know, and those of Standard Webhooks 1.0. Without a secret (null or empty) only the
- * message's id and time.
+ * interface know, and those of Standard Webhooks 1.0. Without a secret only the message's id and time.
+ *
+ * @param secrets The present one first. Those it has replaced sign too, where a header can hold
+ *   several signatures: the Standard one.
  */
-export function signatureHeaders(secret: string | null, { messageId, at, body }: Signable): Record<string, string> {
+export function signatureHeaders(
+  secrets: readonly string[],
+  { messageId, at, body }: Signable,
+): Record<string, string> {
   const timestampS = Math.floor(at.getTime() / 1000)
   const identity = { 'webhook-id': messageId, 'webhook-timestamp': String(timestampS) }
-  if (secret === null || secret === '') return identity
+  const [present] = secrets
+  if (present === undefined) return identity
+  const signatures = secrets.map((secret) => {
+    const mac = createHmac('sha256', standardKey(secret)).update(`${messageId}.${timestampS}.`).update(body)
+    return `v1,${mac.digest('base64')}`
+  })
   return {
     ...identity,
-    'X-Mist-Signature-v2': createHmac('sha256', secret).update(body).digest('hex'),
-    'X-Mist-Signature': createHmac('sha1', secret).update(body).digest('hex'),
-    'webhook-signature': `v1,${createHmac('sha256', standardKey(secret)).update(`${messageId}.${timestampS}.`).update(body).digest('base64')}`,
+    'X-Mist-Signature-v2': createHmac('sha256', present).update(body).digest('hex'),
+    'X-Mist-Signature': createHmac('sha1', present).update(body).digest('hex'),
+    'webhook-signature': signatures.join(' '),
   }
 }
 

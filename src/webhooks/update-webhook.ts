@@ -12,6 +12,7 @@ import {
   type Webhook,
   auditDocument,
   mergeWebhook,
+  retireSecret,
   sealWebhookSecrets,
   webhookName,
   webhookOf,
@@ -40,7 +41,10 @@ export async function updateWebhook(
   return inTx(ctx, async (tx) => {
     const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
     const { url: _, ...content } = mergeWebhook(before, body, key.siteId)
-    const secrets = sealWebhookSecrets(ctx.secrets, key.id, content.secrets)
+    const secrets = sealWebhookSecrets(ctx.secrets, key.id, {
+      fields: content.secrets,
+      retired: retireSecret(before, content, at),
+    })
     const row = await updateWebhookRow(tx, scope, { id: key.id, ...content, secrets, at })
     await recountLanes(tx, [{ orgId: scope.orgId, webhookId: key.id }])
     wakeAfterCommit(tx, 'deliveries')

@@ -22,8 +22,15 @@ export interface Webhook extends WebhookContent {
   readonly id: string
   /** Null for an organization's webhook. */
   readonly siteId: string | null
+  readonly retired: RetiredSecret | null
   readonly createdAt: Date
   readonly modifiedAt: Date
+}
+
+/** A replaced signing secret, still valid for receivers that have not got the new one yet. */
+export interface RetiredSecret {
+  readonly secret: string
+  readonly untilMs: number
 }
 
 /** Fields that are stored encrypted and shown only to those who may change them. */
@@ -100,20 +107,46 @@ export function webhookName(doc: Document): string {
   return typeof doc['name'] === 'string' ? doc['name'] : ''
 }
 
-/** For the webhook with this id only: the text can't be moved to another row. */
-export function sealWebhookSecrets(secrets: Secrets, id: string, plain: Document | null): Buffer | null {
-  return plain === null ? null : secrets.seal(JSON.stringify(plain), id)
+/** What is stored encrypted. */
+export interface WebhookSecrets {
+  /** The secret fields of the wire shape; null when none is set. */
+  readonly fields: Document | null
+  readonly retired: RetiredSecret | null
 }
 
-export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer | null): Document | null {
-  if (sealed === null) return null
-  const plain: unknown = JSON.parse(secrets.open(sealed, id))
-  return typeof plain === 'object' && plain !== null ? { ...plain } : null
+const RETIRED_FOR_MS = 24 * 3600e3
+
+/** The secret that stays valid beside the new one after the change from `before` to `after`. */
+export function retireSecret(before: Webhook, after: WebhookContent, now: Date): RetiredSecret | null {
+  const [old, next] = [secretOf(before.secrets), secretOf(after.secrets)]
+  if (next === null) return null
+  if (old !== null && old !== next) return { secret: old, untilMs: now.getTime() + RETIRED_FOR_MS }
+  const { retired } = before
+  return retired !== null && retired.untilMs > now.getTime() ? retired : null
+}
+
+/** The signing secret; null where there is none or it is empty. */
+export function secretOf(fields: Document | null): string | null {
+  const secret = fields?.['secret']
+  return typeof secret === 'string' && secret !== '' ? secret : null
+}
+
+/** For the webhook with this id only: the text can't be moved to another row. */
+export function sealWebhookSecrets(secrets: Secrets, id: string, plain: WebhookSecrets): Buffer | null {
+  return plain.fields === null ? null : secrets.seal(JSON.stringify(plain), id)
+}
+
+/** @throws Error when the bytes were not sealed for this webhook by this installation. */
+export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer | null): WebhookSecrets {
+  if (sealed === null) return { fields: null, retired: null }
+  // Authenticated by the seal: only sealWebhookSecrets can have written it.
+  return JSON.parse(secrets.open(sealed, id)) as WebhookSecrets
 }
 
 /** The stored webhook with its secrets in clear. */
 export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
-  return { ...row, secrets: openWebhookSecrets(secrets, row.id, row.secrets) }
+  const { fields, retired } = openWebhookSecrets(secrets, row.id, row.secrets)
+  return { ...row, secrets: fields, retired }
 }
 
 /** A webhook as the audit log shows it: which secrets are set, not what they are. */

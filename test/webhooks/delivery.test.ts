@@ -6,7 +6,7 @@ import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
-import { type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
+import { type Received, type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
 let clock: TestClock
 let harness: Harness
@@ -69,6 +69,25 @@ describe('delivery', () => {
     expect(message?.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/)
     expect(message?.headers['webhook-timestamp']).toBe(String(clock.now().getTime() / 1000))
     expect(Object.keys(message?.headers ?? {}).filter((name) => name.includes('signature'))).toEqual([])
+  })
+
+  it('signs with a replaced secret for another day, where receivers can tell', async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['device-updowns', 'audits'], secret: 'old' })
+    const key = { id: webhook.id, siteId: null }
+    const change = (body: Record<string, unknown>) =>
+      updateWebhook(harness.ctx, harness.scope, { key, body, outbound: harness.outbound })
+    await harness.start()
+    await change({ secret: 'new' })
+    const [first] = await receiver.waitFor(1)
+    const signatures = String(first?.headers['webhook-signature']).split(' ')
+    expect(signatures).toHaveLength(2)
+    expect(first && signaturesOf(first, 'new')).toEqual({ ...allValid, standard: false })
+    const alone = { ...first, headers: { ...first?.headers, 'webhook-signature': signatures[1] } } as Received
+    expect(signaturesOf(alone, 'old').standard).toBe(true)
+    clock.advance(24 * 3600e3)
+    await change({ name: 'renamed' })
+    const [, second] = await receiver.waitFor(2)
+    expect(second && signaturesOf(second, 'new')).toEqual(allValid)
   })
 
   it('never sends what a transaction that was rolled back has written', async () => {
