@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../platform/errors.ts'
+import { createSecrets } from '../platform/secrets.ts'
+import {
+  type Document,
+  type Webhook,
+  auditDocument,
+  mergeWebhook,
+  openWebhookSecrets,
+  retireSecret,
+  sealWebhookSecrets,
+} from './webhook.ts'
+
+const url = 'https://receiver.test/hook'
+const now = new Date('2026-11-20T12:00:00Z')
+const DAY_MS = 24 * 3600e3
+
+function webhook(body: Document, more: Partial<Webhook> = {}): Webhook {
+  const { url: _, ...content } = mergeWebhook(null, { url, ...body }, null)
+  return { ...content, orgId: 'o', id: 'w', siteId: null, retired: null, createdAt: now, modifiedAt: now, ...more }
+}
+
+describe('mergeWebhook', () => {
+  it('parts what was set into columns, document and secrets, and gives nothing of its own', () => {
+    const { url: parsed, ...content } = mergeWebhook(null, { url, name: 'A', secret: 's', own: [1] }, null)
+    expect(parsed.href).toBe(url)
+    expect(content).toEqual({ enabled: true, topics: [], doc: { url, name: 'A', own: [1] }, secrets: { secret: 's' } })
+  })
+
+  it('takes no word of the service from a client', () => {
+    const ours = { id: 'x', org_id: 'x', site_id: 'x', for_site: true, created_time: 1, modified_time: 1 }
+    expect(mergeWebhook(null, { url, ...ours }, null).doc).toEqual({ url })
+  })
+
+  it('keeps what an update does not name, and unsets secrets like anything else', () => {
+    const before = webhook({ secret: 's', splunk_token: 't', enabled: false, topics: ['audits'], name: 'A' })
+    const after = mergeWebhook(before, { '-secret': '', name: 'B' }, null)
+    expect(after).toMatchObject({
+      enabled: false,
+      topics: ['audits'],
+      doc: { url, name: 'B' },
+      secrets: { splunk_token: 't' },
+    })
+    expect(mergeWebhook(before, { '-secret': '', '-splunk_token': '' }, null).secrets).toBeNull()
+    expect(mergeWebhook(before, { '-enabled': '', '-topics': '' }, null)).toMatchObject({ enabled: true, topics: [] })
+  })
+
+  it('changes nothing when it is given back what it made', () => {
+    const unknown = fc.dictionary(
+      fc.string().map((key) => `x_${key}`),
+      fc.jsonValue(),
+    )
+    fc.assert(
+      fc.property(unknown, fc.boolean(), fc.option(fc.string()), (doc, enabled, secret) => {
+        const before = webhook({ ...doc, enabled, secret, topics: ['audits'] })
+        const echo = { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
+        const { url: _, ...after } = mergeWebhook(before, echo, null)
+        const { enabled: same, topics, doc: kept, secrets } = before
+        expect(after).toEqual({ enabled: same, topics, doc: kept, secrets })
+      }),
+    )
+  })
+
+  it('takes any text as an address or refuses it by name', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.webUrl(),
+          fc.webUrl().map((text) => text.replace('://', '://u:p@')),
+        ),
+        (text) => {
+          try {
+            const { url: parsed } = mergeWebhook(null, { url: text }, null)
+            expect(parsed.protocol).toMatch(/^https?:$/)
+            expect(parsed.username + parsed.password).toBe('')
+          } catch (error) {
+            expect(error).toBeInstanceOf(AppError)
+            expect(error).toMatchObject({ code: 'invalid', message: 'invalid field: url' })
+          }
+        },
+      ),
+    )
+  })
+})
+
+describe('secrets', () => {
+  it('are sealed for one webhook', () => {
+    const secrets = createSecrets(randomBytes(32))
+    const plain = { fields: { secret: 's' }, retired: { secret: 'r', untilMs: 1 } }
+    const sealed = sealWebhookSecrets(secrets, 'w', plain)
+    expect(openWebhookSecrets(secrets, 'w', sealed)).toEqual(plain)
+    expect(() => openWebhookSecrets(secrets, 'v', sealed)).toThrow()
+    expect(sealWebhookSecrets(secrets, 'w', { fields: null, retired: null })).toBeNull()
+  })
+
+  it('are no part of what the audit log says, nor are headers', () => {
+    const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
+    expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })
+  })
+
+  it('stay valid for a day after they are replaced, and not when they are taken away', () => {
+    const retired = { secret: 'old', untilMs: now.getTime() + DAY_MS }
+    const before = webhook({ secret: 'old' })
+    const after = webhook({ secret: 'new' })
+    expect(retireSecret(before, after, now)).toEqual(retired)
+    expect(retireSecret(before, before, now)).toBeNull()
+    expect(retireSecret(before, webhook({}), now)).toBeNull()
+    expect(retireSecret(webhook({}), after, now)).toBeNull()
+    const rotated = { ...after, retired }
+    expect(retireSecret(rotated, after, new Date(retired.untilMs - 1))).toEqual(retired)
+    expect(retireSecret(rotated, after, new Date(retired.untilMs))).toBeNull()
+    expect(retireSecret(rotated, webhook({ secret: 'newer' }), now)).toEqual({ ...retired, secret: 'new' })
+  })
+})
