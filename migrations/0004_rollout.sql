@@ -71,8 +71,9 @@ create table upgrade_target (
   force          boolean not null,
   -- A TargetState of rollout/rollout.ts.
   state          text not null,
-  -- Number of the latest command; 0 = none yet.
+  -- Number of the latest command, and its id; 0 and null = none yet.
   attempt        integer not null default 0,
+  command_id     uuid,
   -- Attempts that failed by the device's doing; those that an absent device missed don't count.
   failed_attempts integer not null default 0,
   -- Boot count of the device when the upgrade was commanded.

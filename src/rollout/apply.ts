@@ -11,6 +11,7 @@ import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
 import { isTerminal } from './rollout.ts'
 import {
+  type TargetChange,
   addOrgFailures,
   cancelQueuedCommands,
   deleteActiveTargets,
@@ -21,9 +22,10 @@ import {
 } from './store-apply.ts'
 import type { Job, JobTarget } from './store.ts'
 
-interface JobStep extends Omit<Step, 'target'> {
+interface JobStep extends Omit<Step, 'target' | 'commanded'> {
   readonly job: Job
   readonly target: JobTarget
+  readonly newCommandId: string | null
 }
 
 /**
@@ -49,7 +51,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   await insertCommands(
     tx,
     scope,
-    steps.filter(({ commanded }) => commanded).map((step) => commandOf(step, at)),
+    steps.flatMap((step) => commandOf(step, at) ?? []),
   )
   for (const fence of decided.flatMap(({ decision }) => decision.fences)) await fenceDownload(tx, scope, fence)
   await saveFwUpdates(
@@ -70,28 +72,26 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
 /** The same targets as the decision's, with what the events say of them. */
 function stepsOf(job: Job, decision: JobDecision): JobStep[] {
   const targets = new Map(job.targets.map((target) => [target.deviceId, target]))
-  return decision.steps.flatMap((step) => {
+  return decision.steps.flatMap(({ commanded, ...step }) => {
     const target = targets.get(step.target.deviceId)
-    return target === undefined ? [] : [{ ...step, job, target }]
+    return target === undefined ? [] : [{ ...step, job, target, newCommandId: commanded ? uuidv7() : null }]
   })
 }
 
-function targetChange({ target, to, reason, failedAttempts, commanded }: JobStep) {
-  const { upgradeId, deviceId } = target
-  return { upgradeId, deviceId, state: to, reason, failedAttempts, commanded, attempt: attemptOf(target, commanded) }
+function targetChange({ target, to, reason, failedAttempts, newCommandId }: JobStep): TargetChange {
+  const { upgradeId, deviceId, attempt } = target
+  const changed = { upgradeId, deviceId, state: to, reason, failedAttempts, newCommandId }
+  return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function attemptOf({ attempt }: JobTarget, commanded: boolean): number {
-  return commanded ? attempt + 1 : attempt
-}
-
-function commandOf({ target }: JobStep, { now, options }: Now): NewCommand {
+function commandOf({ target, newCommandId }: JobStep, { now, options }: Now): NewCommand | null {
+  if (newCommandId === null) return null
   return {
-    id: uuidv7(),
+    id: newCommandId,
     deviceId: target.deviceId,
     jobId: target.upgradeId,
     kind: 'upgrade',
-    attempt: attemptOf(target, true),
+    attempt: target.attempt + 1,
     params: { image_id: target.imageId, version: target.targetVersion },
     createdAt: now,
     expiresAt: addMs(now, options.commandExpiryMs),

@@ -8,7 +8,6 @@ import {
   type UpgradePlan,
   type UpgradeStatus,
   isInFlight,
-  isTerminal,
   openCount,
 } from './rollout.ts'
 
@@ -25,8 +24,8 @@ export interface JobNow {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   /**
-   * All targets in flight, and the waiting ones of the phases opened so far (of all phases when
-   * stopping), without those deferred ones whose device is absent still.
+   * The targets of the phases opened so far (of all phases when stopping), less those that have
+   * ended and those about which there is certainly nothing to do yet.
    */
   readonly targets: readonly TargetNow[]
 }
@@ -108,28 +107,20 @@ function stopWith(
 interface Round extends Omit<JobDecision, 'job'> {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
-  /** Targets still under way or about to be, as far as they are in JobNow. */
-  readonly blocking: number
   readonly until: readonly Date[]
 }
 
 function decideTargets(job: JobNow, rules: TargetRules): Round {
   const decided = job.targets.map((target) => ({ target, decision: decideTarget(target, rules) }))
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
-  const stepTo = new Map(steps.map(({ target, to }) => [target.deviceId, to]))
   return {
     steps,
     takeBack: decided.flatMap(({ decision }) => (decision.kind === 'take_back' ? [decision.commandId] : [])),
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
     counts: countSteps(job.counts, steps),
     hardFailures: addFailures(job.hardFailures, steps),
-    blocking: job.targets.filter(({ deviceId, state }) => blocks(stepTo.get(deviceId) ?? state)).length,
     until: decided.flatMap(({ decision }) => (decision.kind === 'wait' && decision.until ? [decision.until] : [])),
   }
-}
-
-function blocks(state: TargetState): boolean {
-  return !isTerminal(state) && state !== 'deferred'
 }
 
 function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
@@ -184,7 +175,8 @@ function advance(job: JobNow, round: Round, { now, options }: Now): JobDecision 
   // What a stop leaves waiting in phases that were not read is read, and cancelled, in the next round.
   if (job.stopping !== null)
     return decide({ dueAt: steps.length === 0 || inFlight(counts) ? laterBy(now, IN_FLIGHT_POLL_MS) : now })
-  if (round.blocking === 0 && job.currentPhase < job.plan.phases)
+  // None of the open phases' targets is planned any more: a round leaves none so. Absent ones don't block.
+  if (!inFlight(counts) && job.currentPhase < job.plan.phases)
     return decide({ currentPhase: job.currentPhase + 1, phaseOpenedAt: now, dueAt: now })
   const poll = laterBy(now, inFlight(counts) ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
   const end = deadline({ ...job, phaseOpenedAt: opened }, options)

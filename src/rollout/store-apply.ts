@@ -12,8 +12,8 @@ export interface TargetChange {
   readonly reason: string | null
   readonly attempt: number
   readonly failedAttempts: number
-  /** Note how often the device has booted so far. */
-  readonly commanded: boolean
+  /** A new command: it is noted how often the device has booted so far. Null: there is none. */
+  readonly newCommandId: string | null
 }
 
 export async function saveTargets(tx: Tx, scope: OrgScope, changes: readonly TargetChange[], at: Date): Promise<void> {
@@ -25,15 +25,16 @@ export async function saveTargets(tx: Tx, scope: OrgScope, changes: readonly Tar
     reason: change.reason,
     attempt: change.attempt,
     failed_attempts: change.failedAttempts,
-    commanded: change.commanded,
+    command_id: change.newCommandId,
   }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
       failed_attempts = change.failed_attempts, entered_at = ${at},
-      boot_count = case when change.commanded then status.boot_count else target.boot_count end
+      boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
+      command_id = coalesce(change.command_id, target.command_id)
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (upgrade_id uuid, device_id uuid, state text,
-      reason text, attempt integer, failed_attempts integer, commanded boolean)
+      reason text, attempt integer, failed_attempts integer, command_id uuid)
     left join device_status status on status.org_id = ${scope.orgId} and status.device_id = change.device_id
     where target.org_id = ${scope.orgId} and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id

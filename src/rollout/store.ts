@@ -74,8 +74,14 @@ export interface JobTarget extends TargetNow {
   readonly name: string | null
 }
 
+export interface HeldClaims {
+  readonly claims: readonly JobClaim[]
+  /** A command that was sent before it, and has not ended, needs a look. */
+  readonly stalledBefore: Date
+}
+
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
-export async function lockJobs(tx: Tx, scope: OrgScope, claims: readonly JobClaim[]): Promise<Job[]> {
+export async function lockJobs(tx: Tx, scope: OrgScope, { claims, stalledBefore }: HeldClaims): Promise<Job[]> {
   const held = json(claims.map(({ id, epoch }) => ({ id, epoch })))
   const rows = await tx
     .selectFrom('siteUpgrade as job')
@@ -106,14 +112,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, claims: readonly JobClai
     .orderBy('job.id')
     .forUpdate('job')
     .execute()
-  const targets = Map.groupBy(
-    await listTargets(
-      tx,
-      scope,
-      rows.map(({ id }) => id),
-    ),
-    ({ upgradeId }) => upgradeId,
-  )
+  const targets = Map.groupBy(await listTargets(tx, scope, rows, stalledBefore), ({ upgradeId }) => upgradeId)
   return rows.map((row) => Object.assign(row, { targets: targets.get(row.id) ?? [] }))
 }
 
@@ -150,25 +149,41 @@ interface TargetRow {
   readonly fenced: boolean
 }
 
-/** See JobNow.targets; in the order of the plan. Absent deferred ones come once they may be given up. */
-async function listTargets(tx: Tx, scope: OrgScope, jobIds: readonly string[]): Promise<JobTarget[]> {
+/**
+ * See JobNow.targets; in the order of the plan. Absent deferred ones come once they may be given up.
+ * Those that wait for the answer of a connected device are left out: they are most of a large
+ * upgrade's, at each of its many rounds.
+ */
+async function listTargets(
+  tx: Tx,
+  scope: OrgScope,
+  jobs: readonly Omit<JobNow & { readonly id: string }, 'targets'>[],
+  stalledBefore: Date,
+): Promise<JobTarget[]> {
+  const unanswered = sql`c.state = 'queued' or c.state = 'sent' and c.sent_at > ${stalledBefore}
+    and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
+  const asked = jobs.map(({ id, stopping, currentPhase, plan }) => ({
+    id,
+    stopping: stopping !== null,
+    up_to: stopping === null ? currentPhase : plan.phases,
+    in_last: currentPhase >= plan.phases,
+  }))
   const { rows } = await sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_at, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.boot_count, d.type, s.connected, s.connected_at, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
       c.outcome->>'text' as refusal, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from upgrade_target t
-    join site_upgrade job on job.org_id = t.org_id and job.id = t.upgrade_id
+    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, up_to integer, in_last boolean)
+    join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
     left join device d on d.org_id = t.org_id and d.id = t.device_id
     left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
-    left join device_command c on c.org_id = t.org_id and c.job_id = t.upgrade_id and c.device_id = t.device_id
-      and c.kind = 'upgrade' and c.attempt = t.attempt
+    left join device_command c on c.org_id = t.org_id and c.id = t.command_id
     left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
-    where t.org_id = ${scope.orgId} and t.upgrade_id = ${anyOf(jobIds)} and t.state <> ${allOf(terminalStates)}
-      and (job.stopping is not null or t.phase <= job.current_phase)
-      and (t.state <> 'deferred' or s.connected or job.stopping is not null or d.id is null
-        or job.current_phase >= (job.plan->>'phases')::int)
+    where t.state <> ${allOf(terminalStates)}
+      and (t.state <> 'deferred' or s.connected or job.stopping or d.id is null or job.in_last)
+      and (job.stopping or d.id is null or s.connected is not true
+        or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `.execute(tx)
   return rows.map(targetOf)

@@ -60,13 +60,14 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
   if (first === undefined) return
   const scope = systemScope('rollout', first.orgId)
   const now = ctx.clock.now()
+  const stalledBefore = addMs(now, -options.stallMs)
   await inTx(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
       scope,
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
-    const jobs = Map.groupBy(await lockJobs(tx, scope, claims), ({ orgUpgradeId }) => orgUpgradeId)
+    const jobs = Map.groupBy(await lockJobs(tx, scope, { claims, stalledBefore }), ({ orgUpgradeId }) => orgUpgradeId)
     const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], { now, options }))
     await applyRounds(tx, scope, rounds, { now, options })
   })

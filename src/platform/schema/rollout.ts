@@ -96,6 +96,7 @@ export interface UpgradeTargetTable {
   force: boolean
   state: TargetState
   attempt: Generated<number>
+  commandId: string | null
   failedAttempts: Generated<number>
   bootCount: number | null
   enteredAt: Date
