@@ -114,6 +114,8 @@ create table device_command (
 create unique index device_command_once on device_command (org_id, job_id, device_id, kind, attempt)
   where job_id is not null;
 create index device_command_open on device_command (device_id, id) where state in ('queued', 'sent');
+-- Small at all times, so that "nothing in flight for this device" is cheap under any plan.
+create index device_command_in_flight on device_command (device_id) where state = 'sent';
 
 -- What happened to devices, for people and for the `device-events` topic.
 create table device_event (

@@ -49,21 +49,23 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, limit }: { at: Date; limit: number },
 ): Promise<CommandToSend[]> {
+  const next = await sql<{ id: string }>`
+    select distinct on (command.device_id) command.id
+    from device_command command
+    join device_session session on session.device_id = command.device_id
+    where command.state = 'queued' and command.expires_at > ${at}
+      and session.connected and session.node_id = ${nodeId}
+      and not exists (
+        select from device_command other where other.device_id = command.device_id and other.state = 'sent')
+    order by command.device_id, command.id
+    limit ${limit}
+  `.execute(tx)
+  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row.
   const claimed = await sql<CommandToSend>`
-    with next as (
-      select distinct on (command.device_id) command.org_id, command.id, session.epoch
-      from device_command command
-      join device_session session on session.device_id = command.device_id
-      where command.state = 'queued' and command.expires_at > ${at}
-        and session.connected and session.node_id = ${nodeId}
-        and not exists (
-          select from device_command other where other.device_id = command.device_id and other.state = 'sent')
-      order by command.device_id, command.id
-      limit ${limit}
-    )
-    update device_command command set state = 'sent', epoch = next.epoch, sent_at = ${at}
-    from next, device, device_status status
-    where command.org_id = next.org_id and command.id = next.id and command.state = 'queued'
+    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}
+    from device_session session, device, device_status status
+    where command.id = any(${next.rows.map(({ id }) => id)}) and command.state = 'queued'
+      and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
       and device.org_id = command.org_id and device.id = command.device_id
       and status.org_id = command.org_id and status.device_id = command.device_id
     returning command.org_id, command.id, command.device_id, command.epoch, command.kind, command.params,
