@@ -15,7 +15,7 @@ export async function insertAdmin(tx: Tx, admin: NewAdmin): Promise<boolean> {
   const inserted = await tx
     .insertInto('admin')
     .values({ ...admin, passwordModifiedAt: admin.createdAt })
-    .onConflict((conflict) => conflict.column('email').doNothing())
+    .onConflict((conflict) => conflict.column('email').where('ssoId', 'is', null).doNothing())
     .returning('id')
     .executeTakeFirst()
   return inserted !== undefined
@@ -31,7 +31,10 @@ export interface NewApiToken {
 }
 
 export async function insertApiToken(tx: Tx, token: NewApiToken): Promise<void> {
-  await tx.insertInto('apiToken').values(token).execute()
+  await tx
+    .insertInto('apiToken')
+    .values({ ...token, orgId: null, privileges: null, createdBy: token.adminId, lastUsedAt: null })
+    .execute()
 }
 
 export interface NewSession {

@@ -1,4 +1,5 @@
 import type * as access from './schema/access.ts'
+import type * as accounts from './schema/accounts.ts'
 import type * as devices from './schema/devices.ts'
 import type * as firmware from './schema/firmware.ts'
 import type * as rollout from './schema/rollout.ts'
@@ -14,6 +15,21 @@ export interface Schema {
   session: access.SessionTable
   auditLog: access.AuditLogTable
   webhookOutbox: access.WebhookOutboxTable
+  pendingRegistration: accounts.PendingRegistrationTable
+  mailedToken: accounts.MailedTokenTable
+  mailSent: accounts.MailSentTable
+  invite: accounts.InviteTable
+  recoveryCode: accounts.RecoveryCodeTable
+  loginFailure: accounts.LoginFailureTable
+  accountLog: accounts.AccountLogTable
+  oauthIdentity: accounts.OauthIdentityTable
+  oauthFlow: accounts.OauthFlowTable
+  oauthCode: accounts.OauthCodeTable
+  sso: accounts.SsoTable
+  ssoRole: accounts.SsoRoleTable
+  ssoFailure: accounts.SsoFailureTable
+  samlRequest: accounts.SamlRequestTable
+  samlAssertionUsed: accounts.SamlAssertionUsedTable
   deviceRegistry: devices.DeviceRegistryTable
   device: devices.DeviceTable
   deviceStatus: devices.DeviceStatusTable

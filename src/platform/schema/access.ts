@@ -1,4 +1,6 @@
-import type { Json } from './json.ts'
+import type { Generated } from 'kysely'
+import type { WirePrivilege } from './accounts.ts'
+import type { DefaultJson, Json } from './json.ts'
 
 export interface OrgTable {
   id: string
@@ -26,24 +28,40 @@ export interface AdminTable {
   lastName: string
   createdAt: Date
   passwordModifiedAt: Date | null
+  profile: DefaultJson<Record<string, unknown>>
+  noTracking: boolean | null
+  totpSecret: Buffer | null
+  totpSince: Date | null
+  /** A bigint: pg returns it as text. */
+  totpLastStep: Generated<string>
+  ssoId: string | null
+  ssoSubject: string | null
 }
 
 export interface PrivilegeTable {
   orgId: string
   id: string
   adminId: string
-  scope: 'org' | 'site'
+  scope: 'org' | 'site' | 'sitegroup'
   role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
   siteId: string | null
+  sitegroupId: string | null
+  views: Generated<string[]>
 }
 
 export interface ApiTokenTable {
   id: string
-  adminId: string
+  /** Null for a token of an organization. */
+  adminId: string | null
+  orgId: string | null
+  privileges: Json<WirePrivilege[]> | null
+  srcIps: Generated<string[]>
+  createdBy: string | null
   name: string
   keyHash: Buffer
   keyHint: string
   createdAt: Date
+  lastUsedAt: Date | null
 }
 
 export interface SessionTable {
@@ -51,6 +69,14 @@ export interface SessionTable {
   adminId: string
   createdAt: Date
   expiresAt: Date
+  secondFactorMissing: Generated<boolean>
+  secondFactorTries: Generated<number>
+  secondFactorPassed: Generated<boolean>
+  ssoId: string | null
+  ssoSession: string | null
+  lastSeenAt: Date | null
+  srcIp: string | null
+  userAgent: string | null
 }
 
 export interface AuditLogTable {

@@ -42,8 +42,16 @@ export interface UpgradeNote {
 
 /** `scheduled`, `rebooted` and the like are names of the wire; see upgrades/wire.ts. */
 export type TargetState =
-  | 'planned' | 'deferred' | 'dl_requested' | 'downloading' | 'rebooting' | 'verifying'
-  | 'upgraded' | 'failed' | 'skipped' | 'cancelled'
+  | 'planned'
+  | 'deferred'
+  | 'dl_requested'
+  | 'downloading'
+  | 'rebooting'
+  | 'verifying'
+  | 'upgraded'
+  | 'failed'
+  | 'skipped'
+  | 'cancelled'
 
 export type TargetCounts = Readonly<Record<TargetState, number>>
 
