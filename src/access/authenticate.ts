@@ -4,7 +4,13 @@ import { AppError } from '../platform/errors.ts'
 import { sha256, sha256Hex } from '../platform/secrets.ts'
 import type { Passwords } from './password.ts'
 import type { Principal } from './principal.ts'
-import { type AdminAccess, findAccessByEmail, findAccessBySession, findAccessByTokenHashes } from './store.ts'
+import {
+  type AdminAccess,
+  type TokenAccess,
+  findAccessByEmail,
+  findAccessBySession,
+  findAccessByTokenHashes,
+} from './store.ts'
 
 /** What a request brings to prove who sends it. */
 export interface Credentials {
@@ -27,7 +33,7 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
 export function createAuthenticate(ctx: Context, passwords: Passwords): Authenticate {
   const principalByToken = coalesceReads(async (hashes) => {
     const found = await findAccessByTokenHashes(ctx.db, hashes)
-    return new Map([...found].map(([hash, access]) => [hash, principal('token', access)]))
+    return new Map([...found].map(([hash, access]) => [hash, tokenPrincipal(access)]))
   })
 
   async function byToken(key: string): Promise<Principal> {
@@ -42,16 +48,20 @@ export function createAuthenticate(ctx: Context, passwords: Passwords): Authenti
     if (colon < 0 || plain.includes('\0')) throw wrongCredentials()
     const access = await findAccessByEmail(ctx.db, plain.slice(0, colon).trim().toLowerCase())
     const ok = await passwords.matches(access?.passwordHash ?? null, plain.slice(colon + 1))
-    if (!ok || access === undefined) throw wrongCredentials()
-    return principal('basic', access)
+    // A second factor can't be given here, so a password alone must not do.
+    if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
+    return personPrincipal('basic', access, { sessionHash: null, secondFactor: 'none' })
   }
 
   async function bySession(sessionId: string, credentials: Credentials): Promise<Principal> {
-    const access = await findAccessBySession(ctx.db, sha256(sessionId), ctx.clock.now())
+    const sessionHash = sha256(sessionId)
+    const access = await findAccessBySession(ctx.db, sessionHash, ctx.clock.now())
     if (access === undefined) throw noCredentials()
     if (credentials.unsafe && !ctx.secrets.verify('csrf', sessionId, credentials.csrfToken ?? ''))
       throw new AppError('forbidden', 'CSRF Failed: CSRF token missing or incorrect.')
-    return principal('session', access)
+    const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, ...rest } = access
+    const secondFactor = secondFactorMissing ? 'missing' : secondFactorPassed ? 'passed' : 'none'
+    return personPrincipal('session', rest, { sessionHash, secondFactor })
   }
 
   return async (credentials) => {
@@ -67,7 +77,15 @@ export function createAuthenticate(ctx: Context, passwords: Passwords): Authenti
   }
 }
 
-function principal(via: Principal['via'], access: AdminAccess): Principal {
-  const { passwordHash: _, ...rest } = access
-  return { via, ...rest }
+function personPrincipal(
+  via: 'basic' | 'session',
+  { passwordHash: _, ...access }: AdminAccess,
+  session: Pick<Principal, 'sessionHash' | 'secondFactor'>,
+): Principal {
+  return { via, tokenId: null, tokenName: '', ...access, ...session }
+}
+
+function tokenPrincipal({ srcIps: _, createdAt: __, lastUsedAt: ___, ...access }: TokenAccess): Principal {
+  const via = access.adminId === null ? 'org_token' : 'token'
+  return { via, ...access, sessionHash: null, secondFactor: 'none' }
 }

@@ -56,9 +56,7 @@ export async function authorizeSite(
   const orgIds = [...new Set(caller.principal.privileges.map((privilege) => privilege.orgId))]
   const orgId = await findOrgOfSite(ctx.db, orgIds, siteId)
   if (orgId === undefined) throw notFound(siteId)
-  const here = caller.principal.privileges.filter(
-    (privilege) => privilege.orgId === orgId && (privilege.scope === 'org' || privilege.siteId === siteId),
-  )
+  const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId && covers(privilege, siteId))
   if (here.length === 0) throw notFound(siteId)
   if (!here.some((privilege) => rolesThatMay[needs].has(privilege.role))) throw tooLittle()
   return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) })
@@ -69,15 +67,22 @@ export function may(caller: Caller, scope: OrgScope | SiteScope, needs: Need): b
   const siteId = 'siteId' in scope ? scope.siteId : null
   return caller.principal.privileges.some(
     (privilege) =>
-      privilege.orgId === scope.orgId &&
-      (privilege.scope === 'org' || privilege.siteId === siteId) &&
-      rolesThatMay[needs].has(privilege.role),
+      privilege.orgId === scope.orgId && covers(privilege, siteId) && rolesThatMay[needs].has(privilege.role),
   )
 }
 
 function siteIdsOf(privileges: readonly Privilege[]): 'all' | string[] {
-  if (privileges.some((privilege) => privilege.scope === 'org')) return 'all'
-  return privileges.flatMap((privilege) => privilege.siteId ?? [])
+  const siteIds = new Set<string>()
+  for (const privilege of privileges) {
+    if (privilege.siteIds === 'all') return 'all'
+    for (const siteId of privilege.siteIds) siteIds.add(siteId)
+  }
+  return [...siteIds]
+}
+
+/** `siteId` null asks for the whole organization. */
+function covers({ siteIds }: Privilege, siteId: string | null): boolean {
+  return siteIds === 'all' || (siteId !== null && siteIds.includes(siteId))
 }
 
 function actorOf({ principal, srcIp, userAgent }: Caller): Actor {

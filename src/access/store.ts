@@ -1,55 +1,119 @@
-import { sql } from 'kysely'
+import { type ExpressionBuilder, type Insertable, type RawBuilder, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import type { PrivilegeTable } from '../platform/schema/access.ts'
+import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
 
-export interface AdminAccess extends Omit<Principal, 'via'> {
+export interface AdminAccess extends Omit<Principal, 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor'> {
+  readonly adminId: string
   readonly passwordHash: string | null
 }
 
-/** Live privileges of the admin of the outer query, as the wire-independent `Privilege` shape. */
-const privilegesOfAdmin = sql<Privilege[]>`(
-  select coalesce(json_agg(json_build_object(
-    'orgId', p.org_id, 'orgName', o.name, 'scope', p.scope, 'role', p.role, 'siteId', p.site_id) order by p.id), '[]')
-  from privilege p join org o on o.id = p.org_id
-  where p.admin_id = admin.id
-)`
+export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash'> {
+  readonly tokenId: string
+  readonly tokenName: string
+  readonly adminId: string | null
+  /** Addresses and ranges that may use it; empty = any. */
+  readonly srcIps: readonly string[]
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+}
+
+export interface SessionAccess extends AdminAccess {
+  readonly secondFactorMissing: boolean
+  readonly secondFactorPassed: boolean
+  readonly lastSeenAt: Date | null
+}
+
+/** Privileges of `source` (rows of org_id, scope, role, site_id, sitegroup_id, views) in the shape of `Privilege`. */
+function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
+  return sql<Privilege[]>`(
+    select coalesce(json_agg(json_build_object(
+      'orgId', p.org_id, 'orgName', o.name, 'scope', p.scope, 'role', p.role, 'siteId', p.site_id,
+      'sitegroupId', p.sitegroup_id, 'views', coalesce(p.views, '{}'),
+      'siteIds', case p.scope
+        when 'org' then to_json('all'::text)
+        when 'site' then json_build_array(p.site_id)
+        else (select coalesce(json_agg(s.id), '[]') from site s
+              where s.org_id = p.org_id and s.doc -> 'sitegroup_ids' ? p.sitegroup_id::text)
+      end)), '[]')
+    from (${source}) p join org o on o.id = p.org_id)`
+}
+
+const ofAdmin = sql`select * from privilege where admin_id = admin.id order by id`
+const ofToken = sql`
+  select api_token.org_id, t.* from jsonb_to_recordset(api_token.privileges)
+    as t (scope text, role text, site_id uuid, sitegroup_id uuid, views text[])`
+
+const adminColumns = [
+  'admin.firstName',
+  'admin.lastName',
+  'admin.passwordModifiedAt',
+  'admin.noTracking',
+  'admin.profile',
+  'admin.ssoId',
+] as const
+
+function hasSecondFactor(eb: ExpressionBuilder<Schema, 'admin'>) {
+  return eb('admin.totpSince', 'is not', null).as('hasSecondFactor')
+}
 
 function selectAccess(db: Db) {
   return db
     .selectFrom('admin')
-    .select([
-      'admin.id as adminId',
-      'admin.email',
-      'admin.firstName',
-      'admin.lastName',
-      'admin.passwordHash',
-      'admin.passwordModifiedAt',
-    ])
-    .select(privilegesOfAdmin.as('privileges'))
+    .select(['admin.id as adminId', 'admin.email', 'admin.passwordHash', ...adminColumns])
+    .select((eb) => hasSecondFactor(eb))
+    .select(privilegesFrom(ofAdmin).as('privileges'))
 }
 
-/** Keyed by the hex of the token's SHA-256. */
-export async function findAccessByTokenHashes(db: Db, hexHashes: readonly string[]): Promise<Map<string, AdminAccess>> {
+/** Keyed by the hex of the token's SHA-256. A token of an admin has the admin's privileges, another its own. */
+export async function findAccessByTokenHashes(db: Db, hexHashes: readonly string[]): Promise<Map<string, TokenAccess>> {
   const hashes = hexHashes.map((hex) => Buffer.from(hex, 'hex'))
-  const rows = await selectAccess(db)
-    .innerJoin('apiToken', 'apiToken.adminId', 'admin.id')
-    .select('apiToken.keyHash')
+  const rows = await db
+    .selectFrom('apiToken')
+    .leftJoin('admin', 'admin.id', 'apiToken.adminId')
+    .select(['apiToken.keyHash', 'apiToken.id as tokenId', 'apiToken.name', 'apiToken.srcIps', 'apiToken.adminId'])
+    .select(['apiToken.createdAt', 'apiToken.lastUsedAt', 'admin.email', ...adminColumns])
+    .select((eb) => eb('admin.totpSince', 'is not', null).as('hasSecondFactor'))
+    .select(
+      sql<Privilege[]>`case when api_token.org_id is null
+        then ${privilegesFrom(ofAdmin)} else ${privilegesFrom(ofToken)} end`.as('privileges'),
+    )
     .where('apiToken.keyHash', '=', anyOf(hashes))
     .execute()
-  return new Map(rows.map(({ keyHash, ...access }) => [keyHash.toString('hex'), access]))
+  return new Map(
+    rows.map(({ keyHash, name, ...row }) => [
+      keyHash.toString('hex'),
+      {
+        ...row,
+        tokenName: row.adminId === null ? name : '',
+        email: row.email ?? '',
+        firstName: row.firstName ?? '',
+        lastName: row.lastName ?? '',
+        profile: row.profile ?? {},
+        hasSecondFactor: Boolean(row.hasSecondFactor),
+      },
+    ]),
+  )
 }
 
-export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Promise<AdminAccess | undefined> {
-  return selectAccess(db)
+export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Promise<SessionAccess | undefined> {
+  const row = await selectAccess(db)
     .innerJoin('session', 'session.adminId', 'admin.id')
+    .select(['session.secondFactorMissing', 'session.secondFactorPassed', 'session.lastSeenAt'])
     .where('session.idHash', '=', idHash)
     .where('session.expiresAt', '>', now)
     .executeTakeFirst()
+  return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-/** @param email In lower case. */
+/** The account with a password of its own. @param email In lower case. */
 export async function findAccessByEmail(db: Db, email: string): Promise<AdminAccess | undefined> {
-  return selectAccess(db).where('admin.email', '=', email).executeTakeFirst()
+  const row = await selectAccess(db)
+    .where('admin.email', '=', email)
+    .where('admin.ssoId', 'is', null)
+    .executeTakeFirst()
+  return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
 /** The organization of a site, where it is one of `orgIds`; so a foreign site is as unknown as a missing one. */
@@ -63,14 +127,12 @@ export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: s
   return row?.orgId
 }
 
-export interface NewPrivilege {
-  readonly orgId: string
-  readonly id: string
-  readonly adminId: string
-  readonly scope: 'org'
-  readonly role: 'admin'
-}
+export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &
+  Partial<Pick<Insertable<PrivilegeTable>, 'siteId' | 'sitegroupId' | 'views'>>
 
 export async function insertPrivilege(tx: Tx, privilege: NewPrivilege): Promise<void> {
-  await tx.insertInto('privilege').values(privilege).execute()
+  await tx
+    .insertInto('privilege')
+    .values({ siteId: null, sitegroupId: null, ...privilege })
+    .execute()
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../access/principal.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 
 export const LoginBody = Type.Object(
@@ -12,43 +12,43 @@ export const LoginBody = Type.Object(
   { additionalProperties: true },
 )
 
-const PrivilegeReply = Type.Object({
+export const PrivilegeReply = Type.Object({
   scope: Type.String(),
   role: Type.String(),
   org_id: Uuid,
   org_name: Type.String(),
   name: Type.String(),
   site_id: Type.Optional(Uuid),
+  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+  views: Type.Optional(Type.Array(Type.String())),
 })
 
-export const SelfReply = Type.Object({
-  admin_id: Uuid,
-  email: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
-  privileges: Type.Array(PrivilegeReply),
-  two_factor_verified: Type.Boolean(),
-  enable_two_factor: Type.Boolean(),
-  via_sso: Type.Boolean(),
-  password_modified_time: Type.Optional(Timestamp),
-})
+/** Of a person: `admin_id`, `email` and so on; of an organization's token: `name` and no `email`. */
+export const SelfReply = Type.Object(
+  { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
+  { additionalProperties: true },
+)
 
 /** The account record. Source: contract, GET /self. */
 export function presentSelf(principal: Principal): Static<typeof SelfReply> {
-  return {
+  const privileges = principal.privileges.map(presentPrivilege)
+  if (principal.adminId === null) return { name: principal.tokenName, privileges }
+  const person: Record<string, unknown> = {
+    ...principal.profile,
     admin_id: principal.adminId,
     email: principal.email,
     first_name: principal.firstName,
     last_name: principal.lastName,
-    privileges: principal.privileges.map(presentPrivilege),
-    two_factor_verified: false,
-    enable_two_factor: false,
-    via_sso: false,
+    enable_two_factor: principal.hasSecondFactor,
+    two_factor_verified: principal.secondFactor === 'passed',
+    via_sso: principal.ssoId !== null,
+    ...(principal.noTracking !== null && { no_tracking: principal.noTracking }),
     ...(principal.passwordModifiedAt && { password_modified_time: epochS(principal.passwordModifiedAt) }),
   }
+  return { ...person, privileges }
 }
 
-function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
+export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
   return {
     scope: privilege.scope,
     role: privilege.role,
@@ -56,5 +56,7 @@ function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
     org_name: privilege.orgName,
     name: privilege.orgName,
     ...(privilege.siteId !== null && { site_id: privilege.siteId }),
+    ...(privilege.sitegroupId !== null && { sitegroup_ids: [privilege.sitegroupId] }),
+    ...(privilege.views.length > 0 && { views: [...privilege.views] }),
   }
 }

@@ -11,6 +11,7 @@ import Fastify, {
 import { uuidv7 } from 'uuidv7'
 import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
+import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { parseJsonBody } from './body.ts'
 import { replyWithError } from './errors.ts'
@@ -24,6 +25,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Needs no credentials. */
     public?: boolean
+    /** Open to a session whose second factor is still missing. */
+    beforeSecondFactor?: boolean
   }
 }
 
@@ -88,7 +91,11 @@ export async function serveApi(
     async (api) => {
       api.decorateRequest('caller')
       api.addHook('onRequest', async (request) => {
-        if (request.routeOptions.config.public !== true) request.caller = await identify(request, authenticate)
+        const { config } = request.routeOptions
+        if (config.public === true) return
+        request.caller = await identify(request, authenticate)
+        if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
+          throw new AppError('unauthenticated', 'Two factor authentication is required.')
       })
       for (const plugin of plugins) await api.register(plugin)
     },
