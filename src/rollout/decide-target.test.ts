@@ -144,7 +144,7 @@ describe('a commanded target', () => {
 
   test('after a fence: again if it is there, later if not', () => {
     const fenced = { download: { ...bytes, bytesServed: 0, fenced: true } }
-    expect(decide(commanded('unknown', fenced), 90)).toEqual({ kind: 'command', failedAttempts: 1 })
+    expect(decide(commanded('unknown', fenced), 61)).toEqual({ kind: 'command', failedAttempts: 1 })
     expect(decide(commanded('unknown', { ...fenced, device: offline }))).toMatchObject(move('deferred'))
     expect(decide(commanded('unknown', fenced), 90, { stopping: true })).toMatchObject(move('cancelled'))
   })

@@ -121,10 +121,11 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     case 'done':
       return { kind: 'move', to: 'rebooting' }
     case 'rejected':
-      return retry(target, command, { rules, reason: command.refusal ?? 'refused' })
+      return retry(target, { notBefore: pauseEnd(target, command, rules), rules, reason: command.refusal ?? 'refused' })
     case 'expired':
       // Never sent: an absent device is not to blame, a connected one that takes nothing is.
-      return device.connected ? retry(target, command, { rules, reason: 'unresponsive' }) : putOff(rules)
+      if (!device.connected) return putOff(rules)
+      return retry(target, { notBefore: pauseEnd(target, command, rules), rules, reason: 'unresponsive' })
     case 'cancelled':
       if (rules.stopping || !device.connected) return putOff(rules)
       return { kind: 'command', failedAttempts: target.failedAttempts }
@@ -147,7 +148,10 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
  */
 function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
   const { download, imageId } = target
-  if (download?.fenced === true) return retry(target, command, { rules, reason: 'unresponsive' })
+  if (download?.fenced === true) {
+    // The time that it took to be certain was pause enough.
+    return retry(target, { notBefore: rules.now, rules, reason: 'unresponsive' })
+  }
   if (download?.delivered === true) return { kind: 'move', to: 'rebooting' }
   if (download !== null) {
     const idleAt = after(download.touchedAt, rules.options.downloadIdleMs)
@@ -156,19 +160,26 @@ function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): 
   return { kind: 'fence', commandId: command.id, imageId }
 }
 
+/** Doubles with each failed attempt. */
+function pauseEnd(target: TargetNow, command: CommandNow, { options }: TargetRules): Date {
+  return after(command.finishedAt ?? target.enteredAt, options.retryMs * 2 ** target.failedAttempts)
+}
+
+interface FailedAttempt {
+  readonly rules: TargetRules
+  readonly reason: string
+  /** When the next one may go out. */
+  readonly notBefore: Date
+}
+
 /** The attempt failed and left the device as it was. */
-function retry(
-  target: TargetNow,
-  command: CommandNow,
-  { rules, reason }: { readonly rules: TargetRules; readonly reason: string },
-): TargetDecision {
+function retry(target: TargetNow, { rules, reason, notBefore }: FailedAttempt): TargetDecision {
   const { now, options, stopping } = rules
   const failedAttempts = target.failedAttempts + 1
   if (failedAttempts >= options.maxAttempts) return { ...fail(reason), failedAttempts }
   if (stopping) return { kind: 'move', to: 'cancelled', reason, failedAttempts }
   if (target.device?.connected !== true) return { kind: 'move', to: 'deferred', reason, failedAttempts }
-  const until = after(command.finishedAt ?? target.enteredAt, options.retryMs * 2 ** (failedAttempts - 1))
-  return now < until ? { kind: 'wait', until } : { kind: 'command', failedAttempts }
+  return now < notBefore ? { kind: 'wait', until: notBefore } : { kind: 'command', failedAttempts }
 }
 
 function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision {

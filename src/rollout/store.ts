@@ -78,10 +78,12 @@ export interface HeldClaims {
   readonly claims: readonly JobClaim[]
   /** A command that was sent before it, and has not ended, needs a look. */
   readonly stalledBefore: Date
+  /** Where the last phase opened before it, absent devices are given up. */
+  readonly absentSince: Date
 }
 
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
-export async function lockJobs(tx: Tx, scope: OrgScope, { claims, stalledBefore }: HeldClaims): Promise<Job[]> {
+export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: HeldClaims): Promise<Job[]> {
   const held = json(claims.map(({ id, epoch }) => ({ id, epoch })))
   const rows = await tx
     .selectFrom('siteUpgrade as job')
@@ -112,7 +114,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, stalledBefore 
     .orderBy('job.id')
     .forUpdate('job')
     .execute()
-  const targets = Map.groupBy(await listTargets(tx, scope, rows, stalledBefore), ({ upgradeId }) => upgradeId)
+  const targets = Map.groupBy(await listTargets(tx, scope, rows, limits), ({ upgradeId }) => upgradeId)
   return rows.map((row) => Object.assign(row, { targets: targets.get(row.id) ?? [] }))
 }
 
@@ -158,15 +160,15 @@ async function listTargets(
   tx: Tx,
   scope: OrgScope,
   jobs: readonly Omit<JobNow & { readonly id: string }, 'targets'>[],
-  stalledBefore: Date,
+  { stalledBefore, absentSince }: Omit<HeldClaims, 'claims'>,
 ): Promise<JobTarget[]> {
   const unanswered = sql`c.state = 'queued' or c.state = 'sent' and c.sent_at > ${stalledBefore}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const asked = jobs.map(({ id, stopping, currentPhase, plan }) => ({
+  const asked = jobs.map(({ id, stopping, currentPhase, phaseOpenedAt, plan }) => ({
     id,
     stopping: stopping !== null,
     up_to: stopping === null ? currentPhase : plan.phases,
-    in_last: currentPhase >= plan.phases,
+    give_up: currentPhase >= plan.phases && phaseOpenedAt !== null && phaseOpenedAt <= absentSince,
   }))
   const { rows } = await sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_at, t.from_version, t.target_version,
@@ -174,14 +176,14 @@ async function listTargets(
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
       c.outcome->>'text' as refusal, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, up_to integer, in_last boolean)
+    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, up_to integer, give_up boolean)
     join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
     left join device d on d.org_id = t.org_id and d.id = t.device_id
     left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
     left join device_command c on c.org_id = t.org_id and c.id = t.command_id
     left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
     where t.state <> ${allOf(terminalStates)}
-      and (t.state <> 'deferred' or s.connected or job.stopping or d.id is null or job.in_last)
+      and (t.state <> 'deferred' or s.connected or job.stopping or d.id is null or job.give_up)
       and (job.stopping or d.id is null or s.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal

@@ -60,14 +60,14 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
   if (first === undefined) return
   const scope = systemScope('rollout', first.orgId)
   const now = ctx.clock.now()
-  const stalledBefore = addMs(now, -options.stallMs)
+  const limits = { stalledBefore: addMs(now, -options.stallMs), absentSince: addMs(now, -options.offlineDeadlineMs) }
   await inTx(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
       scope,
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
-    const jobs = Map.groupBy(await lockJobs(tx, scope, { claims, stalledBefore }), ({ orgUpgradeId }) => orgUpgradeId)
+    const jobs = Map.groupBy(await lockJobs(tx, scope, { claims, ...limits }), ({ orgUpgradeId }) => orgUpgradeId)
     const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], { now, options }))
     await applyRounds(tx, scope, rounds, { now, options })
   })

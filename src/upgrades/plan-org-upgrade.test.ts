@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { type StartTime, parseStartTime } from '../rollout/plan-start.ts'
+import type { CatalogEntry } from '../rollout/plan-versions.ts'
+import type { RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import { type UpgradeDevice, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
+
+const now = new Date('2026-06-13T12:00:00Z')
+const berlin = { id: 'b', name: 'Berlin', timezone: 'Europe/Berlin' }
+const tokyo = { id: 't', name: 'Tokyo', timezone: 'Asia/Tokyo' }
+const nowhere = { id: 'n', name: 'Nowhere', timezone: 'Middle/Earth' }
+
+function at(text: string, field = 'start_datetime'): RequestedTime {
+  const time: StartTime | null = parseStartTime(text)
+  if (time === null) throw new Error(text)
+  return { field, time }
+}
+
+describe('times', () => {
+  test('default to now', () => {
+    const times = planTimes({ start: null, reboot: null }, [berlin], now)
+    expect(times.get('b')).toEqual({ startAt: now, rebootAt: now, timezone: 'Europe/Berlin', warnings: [] })
+  })
+
+  test('a reboot is never before the start, a start never before now', () => {
+    const start = at('2026-06-14T00:00:00Z')
+    const early = planTimes({ start, reboot: at('2026-06-13T13:00:00Z') }, [berlin], now)
+    expect(early.get('b')).toMatchObject({
+      startAt: start.time.kind === 'instant' && start.time.at,
+      rebootAt: new Date('2026-06-14T00:00:00Z'),
+    })
+    expect(planTimes({ start: at('2020-01-01T00:00:00Z'), reboot: null }, [berlin], now).get('b')).toMatchObject({
+      startAt: now,
+    })
+  })
+
+  test('a local time that has just gone by means now; one longer gone is refused with the sites', () => {
+    const justGone = { start: at('2026-06-13T13:56'), reboot: null }
+    expect(planTimes(justGone, [berlin], now).get('b')).toMatchObject({ startAt: now })
+    expect(() => planTimes(justGone, [berlin, tokyo], now)).toThrow('invalid field: start_datetime')
+    expect(() => planTimes({ start: null, reboot: at('2026-06-13T13:00', 'reboot_datetime') }, [berlin], now)).toThrow(
+      'invalid field: reboot_datetime',
+    )
+  })
+
+  test('an unknown zone is UTC, with a warning', () => {
+    const times = planTimes({ start: at('2026-06-13T15:00'), reboot: null }, [nowhere], now)
+    expect(times.get('n')).toMatchObject({
+      startAt: new Date('2026-06-13T15:00:00Z'),
+      timezone: 'UTC',
+      warnings: [{ reason: 'unknown time zone "Middle/Earth", taken as UTC' }],
+    })
+  })
+})
+
+const catalog: readonly CatalogEntry[] = ['1.0', '2.0'].map((version) => ({
+  model: 'AP-1',
+  version,
+  tag: null,
+  imageId: version,
+}))
+const device: UpgradeDevice = {
+  type: 'ap',
+  name: null,
+  model: 'AP-1',
+  role: null,
+  mac: '1',
+  fromVersion: '1.0',
+  memberVersions: [],
+}
+const latest: RequestedVersion = {
+  field: null,
+  firmwareType: null,
+  version: 'latest',
+  modelVersion: new Map(),
+  force: false,
+}
+const everything = { type: null, models: null, rules: null }
+
+function kinds(devices: readonly UpgradeDevice[], versions: readonly RequestedVersion[] = [latest]): string[] {
+  return planDevices({ selection: everything, versions }, devices, catalog).map(({ kind }) => kind)
+}
+
+describe('devices', () => {
+  test('are upgraded, skipped or left out', () => {
+    const updated = { ...device, fromVersion: '2.0' }
+    expect(kinds([device, updated, { ...device, model: 'AP-9' }])).toEqual(['upgrade', 'skip', 'leave_out'])
+    expect(kinds([updated], [{ ...latest, force: true }])).toEqual(['upgrade'])
+  })
+
+  test('are not skipped while a member of the chassis is behind', () => {
+    expect(kinds([{ ...device, fromVersion: '2.0', memberVersions: ['2.0', '1.0'] }])).toEqual(['upgrade'])
+    expect(kinds([{ ...device, fromVersion: '2.0', memberVersions: ['2.0', '2.0'] }])).toEqual(['skip'])
+  })
+
+  test('that get nothing by default are left out; a version asked for in vain is refused', () => {
+    const other = { ...device, model: 'AP-9' }
+    expect(kinds([other])).toEqual(['leave_out'])
+    expect(() => kinds([other], [{ ...latest, field: 'version', version: '2.0' }])).toThrow('invalid field: version')
+    expect(() => kinds([], [{ ...latest, field: 'version', version: '3.0' }])).toThrow('invalid field: version')
+    expect(kinds([other, device], [{ ...latest, field: 'version', version: '2.0' }])).toEqual(['leave_out', 'upgrade'])
+  })
+})
+
+test('the record names the version, all of them, or what was asked for', () => {
+  expect(summarizeVersions(['2.0', '2.0'], [latest])).toBe('2.0')
+  expect(summarizeVersions(['2.0', '1.0'], [latest])).toBe('1.0, 2.0')
+  expect(summarizeVersions([], [latest])).toBe('latest')
+})
