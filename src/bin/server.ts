@@ -1,5 +1,5 @@
 import { type Config, describeSettings, parseConfig } from '../app/config.ts'
-import { type Running, startServer } from '../app/start.ts'
+import { startServer } from '../app/start.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
 import { runDemo } from '../cli/demo.ts'
@@ -20,21 +20,32 @@ async function main(): Promise<void> {
 }
 
 async function serve(config: Config, demo: boolean): Promise<void> {
-  let running: Running | null = null
+  const starting = startServer(config)
+  const ending = new AbortController()
   const end = (code: number): void => {
+    if (ending.signal.aborted) return
+    ending.abort()
     setTimeout(() => process.exit(code || 1), SHUTDOWN_WITHIN_MS).unref()
-    void (running?.stop() ?? Promise.resolve()).finally(() => process.exit(code))
+    // What is half started is let start, to be stopped in order.
+    void starting.then((running) => running.stop()).finally(() => process.exit(code))
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(0))
+  // Not once: Ctrl-C comes twice, from the terminal and from the runner, and the second must not cut the first short.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(0))
   // The runner died (even by kill -9): nothing of it may stay behind.
   process.once('disconnect', () => end(0))
-  running = await startServer(config)
+  const running = await starting
   void running.failed.then((why) => {
-    running?.log.fatal(why)
+    running.log.fatal(why)
     end(1)
   })
-  if (demo) await runDemo({ ...running, dataDir: config.dataDir })
-  print(`signalbox ready ${running.url}`)
+  try {
+    if (demo) await runDemo({ ...running, dataDir: config.dataDir })
+  } catch (error) {
+    if (ending.signal.aborted) return // which cut the demo off
+    await running.stop()
+    throw error
+  }
+  if (!ending.signal.aborted) print(`signalbox ready ${running.url}`)
 }
 
 function printHelp(): void {

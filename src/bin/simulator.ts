@@ -170,7 +170,8 @@ async function run(flags: Flags): Promise<void> {
   const devices = await plannedDevices(flags)
   let fleet: Fleet | null = null
   const stop = (): void => void (fleet?.stop() ?? Promise.resolve()).then(() => process.exit(0))
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  // Not once: Ctrl-C comes from the terminal and from the runner.
+  process.on('SIGINT', stop).on('SIGTERM', stop)
   fleet = await startFleet({
     gateway: flags.gateway,
     ca: await openDeviceCa(flags.ca),

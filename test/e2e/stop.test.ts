@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { startServerProcess } from '../support/server-process.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+
+/** What an ordered stop removes: the server's address and the database's lock. */
+const tracesOfRun = (dataDir: string): string[] =>
+  ['server.json', 'postgres/cluster/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)))
+
+it('stops in order when Ctrl-C comes twice, from the terminal and from the runner', async () => {
+  const dataDir = join(await temporaryDir(), 'data')
+  const { child } = await startServerProcess({ dataDir })
+  expect(tracesOfRun(dataDir)).toHaveLength(2)
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  child.kill('SIGINT')
+  const again = setInterval(() => child.kill('SIGINT'), 10)
+  onTestFinished(() => clearInterval(again))
+  expect(await exited).toEqual([0, null])
+  expect(tracesOfRun(dataDir)).toEqual([])
+})
+
+it('stops in order when told so while it starts', async () => {
+  const dataDir = join(await temporaryDir(), 'data')
+  const env = { ...process.env, SIGNALBOX_DATA_DIR: dataDir, SIGNALBOX_PORT: '0', SIGNALBOX_UCENTRAL_PORT: '0' }
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  child.stdout.on('data', (chunk) => (printed += String(chunk)))
+  const exited = once(child, 'exit')
+  const lock = join(dataDir, 'postgres/cluster/postmaster.pid')
+  const pid = await waitUntil(
+    'its database runs',
+    () => existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8')),
+  )
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+  expect(() => process.kill(pid, 0)).toThrow(/ESRCH/)
+  expect(tracesOfRun(dataDir)).toEqual([])
+  expect(printed).not.toContain('signalbox ready')
+})
