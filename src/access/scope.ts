@@ -33,6 +33,11 @@ export function systemScope(
   return grant({ orgId, siteIds: 'all', actor })
 }
 
+/** The scope in which a change of an admin's account is recorded in an organization of theirs. */
+export function actorScope(actor: Actor, orgId: string): OrgScope {
+  return grant({ orgId, siteIds: 'all', actor })
+}
+
 /** Makes the brand. Exported for authorize.ts alone; dependency-cruiser can't see names, reviewers can. */
 export function grant<T extends Omit<OrgScope, typeof granted>>(scope: T): T & { readonly [granted]: true } {
   return scope as T & { readonly [granted]: true }

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import type { Passwords } from '../access/password.ts'
 import { Empty } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
-import { type OpenedSession, login, logout } from './login.ts'
+import type { AccountParts } from './parts.ts'
+import { type OpenedSession, login, logout } from './sessions/login.ts'
 import { LoginBody, SelfReply, presentSelf } from './wire.ts'
 
 /** Login, logout and the account record. Source: spec, "OAuth", 6 and 7; "Authentication", 5. */
-export function accountRoutes(ctx: Context, passwords: Passwords): FastifyPluginAsyncTypebox {
+export function accountRoutes(ctx: Context, { passwords }: AccountParts): FastifyPluginAsyncTypebox {
   const secure = ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.get(

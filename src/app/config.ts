@@ -3,8 +3,11 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { AccountSettings } from '../accounts/parts.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
+import { isLoopback } from '../platform/loopback.ts'
+import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -35,6 +38,7 @@ const Environment = Type.Object({
   ),
   SIGNALBOX_FIRMWARE_MAX_MB: integer(1, 1_000_000, 'largest firmware image, in MiB; default 2048'),
   SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
+  ...accountEnvironment,
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
 })
 
@@ -54,6 +58,9 @@ export interface Config {
   readonly firmwareMaxBytes: number
   readonly rolloutSoakMs: number
   readonly webhookAllowCidrs: readonly string[]
+  readonly accounts: AccountSettings
+  readonly smtpUrl: string | null
+  readonly mailFrom: string
 }
 
 /**
@@ -77,6 +84,9 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * 1024 * 1024,
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
     webhookAllowCidrs: parseCidrs(env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+    accounts: parseAccountSettings(env, environment, isLoopback(host)),
+    smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),
+    mailFrom: env.SIGNALBOX_MAIL_FROM ?? 'Signalbox <signalbox@localhost>',
   })
 }
 
@@ -96,7 +106,7 @@ const elsewhere: ReadonlySet<string> = new Set(['SIGNALBOX_TEST_DATABASE_URL'])
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
   const given: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name)) continue
+    if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name) || isProviderSetting(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
     if (value !== undefined && value !== '') given[name] = value
   }

@@ -1,10 +1,10 @@
-import type { Passwords } from '../access/password.ts'
+import type { AccountParts } from '../accounts/parts.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
 /** What the routes need besides the context. */
 export interface HttpParts {
-  readonly passwords: Passwords
+  readonly accounts: AccountParts
   /** Proves that a caller can read the data folder; see routes-operator.ts. */
   readonly operatorKey: string
   readonly tls: { readonly cert: string; readonly key: string } | null

@@ -21,16 +21,16 @@ import { version } from '../platform/version.ts'
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls })
   await serveOpenApi(http, version)
-  await serveApi(http, createAuthenticate(ctx, parts.passwords), apiRoutes(ctx, parts))
+  await serveApi(http, createAuthenticate(ctx, parts.accounts.passwords), apiRoutes(ctx, parts))
   await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   return http
 }
 
 /** Every noun's routes under /api/v1. */
-function apiRoutes(ctx: Context, { passwords, firmwareFiles, outbound }: HttpParts): FastifyPluginAsync[] {
+function apiRoutes(ctx: Context, { accounts, firmwareFiles, outbound }: HttpParts): FastifyPluginAsync[] {
   return [
-    accountRoutes(ctx, passwords),
+    accountRoutes(ctx, accounts),
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),

@@ -46,7 +46,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     })
 
     http.post('/bootstrap', { schema: { hide: true, body: BootstrapBody } }, async ({ body }) => {
-      const made = await bootstrap(ctx, parts.passwords, { ...body, orgName: body.org })
+      const made = await bootstrap(ctx, parts.accounts.passwords, { ...body, orgName: body.org })
       return { admin_id: made.adminId, org_id: made.orgId, api_token: made.apiToken }
     })
 

@@ -10,6 +10,8 @@ import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { endPool, openDb, openPool } from '../platform/db.ts'
 import { type Logger, createLog } from '../platform/log.ts'
+import { isLoopback } from '../platform/loopback.ts'
+import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
@@ -79,8 +81,10 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     allowLoopback: isLoopback(config.host),
   })
   closing.add('outbound http', () => outbound.close())
+  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
+  closing.add('mailer', () => mailer.close())
   const http = await buildHttp(ctx, {
-    passwords: createPasswords(),
+    accounts: { passwords: createPasswords(), mailer, outbound, settings: config.accounts },
     operatorKey,
     tls: tls.http,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
@@ -120,11 +124,6 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<nu
   }
   const address = http.server.address() as AddressInfo
   return address.port
-}
-
-/** Only this machine can reach the server: whoever uses it can call loopback anyway. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function urlHost(host: string): string {

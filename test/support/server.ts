@@ -7,10 +7,12 @@ import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createPasswords } from '../../src/access/password.ts'
 import { bootstrap } from '../../src/accounts/bootstrap.ts'
+import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openPool } from '../../src/platform/db.ts'
+import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { createWakes } from '../../src/platform/wakes.ts'
@@ -92,13 +94,34 @@ export interface CallOptions {
   readonly headers?: Record<string, string>
 }
 
-export async function startTestServer(clock: Clock = systemClock): Promise<TestServer> {
+/** As the server has them by default. */
+const accountSettings: AccountSettings = {
+  registration: 'open',
+  inviteCodes: [],
+  gdpr: false,
+  captcha: null,
+  trustedOrigins: [],
+  trustLoopback: true,
+  oauthProviders: [],
+  requestsPerHour: 5000,
+}
+
+export async function startTestServer(
+  clock: Clock = systemClock,
+  settings: Partial<AccountSettings> = {},
+): Promise<TestServer> {
   const context = await createTestContext(clock)
   const { ctx } = context
   const passwords = createPasswords()
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  const mailer = createMailer({
+    smtpUrl: null,
+    from: 'Test <test@example.test>',
+    dataDir: context.dataDir,
+    log: ctx.log,
+  })
   const http = await buildHttp(ctx, {
-    passwords,
+    accounts: { passwords, mailer, outbound, settings: { ...accountSettings, ...settings } },
     operatorKey: 'operator-key',
     tls: null,
     deviceCaDir: context.dataDir,

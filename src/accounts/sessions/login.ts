@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Passwords } from '../access/password.ts'
-import { findAccessByEmail } from '../access/store.ts'
-import { addMs } from '../platform/clock.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import { AppError } from '../platform/errors.ts'
-import { sha256 } from '../platform/secrets.ts'
-import { deleteExpiredSessions, deleteSession, findSessionMinutes, insertSession } from './store.ts'
+import type { Passwords } from '../../access/password.ts'
+import { findAccessByEmail } from '../../access/store.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { deleteExpiredSessions, deleteSession, findSessionMinutes, insertSession } from '../store.ts'
 
 /** The interface's default for an organization's `session_expiry`. */
 const DEFAULT_SESSION_MINUTES = 1440

@@ -1,0 +1,26 @@
+import type { Actor } from '../access/scope.ts'
+import { actorScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Tx } from '../platform/db.ts'
+import { insertAccountLog, listOrgIdsOfAdmin } from './store-log.ts'
+
+/** Something that happened to an account. `before` and `after` never hold secrets. */
+export interface AccountChange {
+  readonly adminId: string
+  /** Who did it: mostly the admin themselves. */
+  readonly actor: Actor
+  readonly message: string
+  readonly before?: Record<string, unknown>
+  readonly after?: Record<string, unknown>
+  readonly at: Date
+}
+
+/**
+ * Records a change of an account in the caller's transaction: in the account's own log, and in the
+ * audit log of every organization that the admin belongs to, because their administrators answer for it.
+ */
+export async function appendAccountChange(tx: Tx, change: AccountChange): Promise<void> {
+  const { adminId, actor, ...entry } = change
+  await insertAccountLog(tx, { adminId, srcIp: actor.srcIp, userAgent: actor.userAgent, ...entry })
+  for (const orgId of await listOrgIdsOfAdmin(tx, adminId)) await appendAudit(tx, actorScope(actor, orgId), entry)
+}

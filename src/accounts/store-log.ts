@@ -1,0 +1,32 @@
+import { uuidv7 } from 'uuidv7'
+import { type Reader, type Tx, json } from '../platform/db.ts'
+
+export interface NewAccountLog {
+  readonly adminId: string
+  readonly message: string
+  readonly srcIp: string | null
+  readonly userAgent: string | null
+  readonly before?: Record<string, unknown>
+  readonly after?: Record<string, unknown>
+  readonly at: Date
+}
+
+export async function insertAccountLog(tx: Tx, entry: NewAccountLog): Promise<void> {
+  const { before, after, at, ...row } = entry
+  await tx
+    .insertInto('accountLog')
+    .values({
+      ...row,
+      id: uuidv7(),
+      before: before ? json(before) : null,
+      after: after ? json(after) : null,
+      createdAt: at,
+    })
+    .execute()
+}
+
+/** Organizations in which the admin has a privilege. */
+export async function listOrgIdsOfAdmin(reader: Reader, adminId: string): Promise<string[]> {
+  const rows = await reader.selectFrom('privilege').select('orgId').distinct().where('adminId', '=', adminId).execute()
+  return rows.map(({ orgId }) => orgId)
+}
