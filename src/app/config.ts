@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { AccountSettings } from '../accounts/parts.ts'
@@ -100,6 +101,15 @@ export function describeSettings(): { readonly name: string; readonly descriptio
 
 type Env = Type.Static<typeof Environment>
 
+/** "from 1 to 9", of the settings that are whole numbers. */
+const ranges: ReadonlyMap<string, string> = new Map(
+  Object.entries(Environment.properties).flatMap(([name, schema]) => {
+    const least: unknown = Reflect.get(schema, 'minimum')
+    const most: unknown = Reflect.get(schema, 'maximum')
+    return typeof least === 'number' && typeof most === 'number' ? [[name, `from ${least} to ${most}`]] : []
+  }),
+)
+
 /** Used by the runner, the tests and the benchmarks, not by the server. */
 const elsewhere: ReadonlySet<string> = new Set(['SIGNALBOX_TEST_DATABASE_URL'])
 
@@ -108,17 +118,19 @@ function checkEnvironment(environment: Readonly<Record<string, string | undefine
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name) || isProviderSetting(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
-    if (value !== undefined && value !== '') given[name] = value
+    if (value === undefined || value === '') continue
+    // What is no number at all is refused here: conversion would round it.
+    if (ranges.has(name) && !/^-?\d+$/.test(value)) throw invalid(name, `must be a whole number ${ranges.get(name)}`)
+    given[name] = value
   }
   const env = Value.Convert(Environment, given)
   if (Value.Check(Environment, env)) return env
   const [error] = Value.Errors(Environment, env)
   const name = error?.instancePath.slice(1) ?? 'SIGNALBOX_'
   const allowed: unknown = error && Reflect.get(error.params, 'allowedValues')
-  throw invalid(
-    name,
-    Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : (error?.message ?? 'is not valid'),
-  )
+  if (Array.isArray(allowed)) throw invalid(name, `must be one of ${allowed.join(', ')}`)
+  const range = ranges.get(name)
+  throw invalid(name, range === undefined ? (error?.message ?? 'is not valid') : `must be a whole number ${range}`)
 }
 
 function parseTls(env: Env): Config['tls'] {
@@ -127,7 +139,8 @@ function parseTls(env: Env): Config['tls'] {
   if (mode !== undefined) throw invalid('SIGNALBOX_TLS', 'goes without SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY')
   if (cert === undefined) throw invalid('SIGNALBOX_TLS_CERT', 'is needed with SIGNALBOX_TLS_KEY')
   if (key === undefined) throw invalid('SIGNALBOX_TLS_KEY', 'is needed with SIGNALBOX_TLS_CERT')
-  return { cert: readPem('SIGNALBOX_TLS_CERT', cert), key: readPem('SIGNALBOX_TLS_KEY', key) }
+  const pair = { cert: readPem('SIGNALBOX_TLS_CERT', cert), key: readPem('SIGNALBOX_TLS_KEY', key) }
+  return checkTls('SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY', pair)
 }
 
 function parseUcentralTls(env: Env): Config['ucentralTls'] {
@@ -141,7 +154,18 @@ function parseUcentralTls(env: Env): Config['ucentralTls'] {
     if (file === undefined) throw invalid(name, 'is needed with the other two SIGNALBOX_UCENTRAL_ files')
     return readPem(name, file)
   })
-  return { ca: ca ?? '', cert: cert ?? '', key: key ?? '' }
+  const material = { ca: ca ?? '', cert: cert ?? '', key: key ?? '' }
+  return checkTls('SIGNALBOX_UCENTRAL_CA, _CERT and _KEY', material)
+}
+
+/** Makes of them once what the listeners make of them later, to say which files are the wrong ones. */
+function checkTls<T extends { readonly cert: string; readonly key: string }>(names: string, material: T): T {
+  try {
+    createSecureContext(material)
+    return material
+  } catch (error) {
+    throw invalid(names, `don't go together: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function readPem(name: string, path: string): string {

@@ -17,9 +17,7 @@ async function main(): Promise<void> {
     const applied = await migrate(connection).catch((error: unknown) => {
       throw explainDatabaseError(config, error)
     })
-    process.stdout.write(
-      applied.length === 0 ? 'nothing to do\n' : `${applied.map((name) => `applied ${name}\n`).join('')}`,
-    )
+    process.stdout.write(applied.length === 0 ? 'nothing to do\n' : applied.map((name) => `applied ${name}\n`).join(''))
   } finally {
     await closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly'))
   }

@@ -4,6 +4,7 @@ import { type IncomingHttpHeaders, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import type { AnyJson } from '../support/any-json.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -24,8 +25,8 @@ function apiOf(server: ServerProcess) {
   const { api_token, org_id } = server.demo
   const headers = { authorization: `Token ${api_token}` }
   const org = `${server.url}/api/v1/orgs/${org_id}`
-  const json = async (answer: Response): Promise<any> => {
-    const body: any = await answer.json()
+  const json = async (answer: Response): Promise<AnyJson> => {
+    const body: AnyJson = await answer.json()
     expect({ status: answer.status, body }).toMatchObject({ status: 200 })
     return body
   }

@@ -16,6 +16,7 @@ import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { createWakes } from '../../src/platform/wakes.ts'
+import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
 /** A context on a database of its own. */
@@ -74,7 +75,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   /** Parsed JSON; the text where it is none. */
-  readonly body: any
+  readonly body: AnyJson
 }
 
 /** The real HTTP server on a free port, with one organization and its administrator. */
