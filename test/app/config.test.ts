@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, test } from 'vitest'
+import { parseConfig } from '../../src/app/config.ts'
+import { issueGatewayTls, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { AppError } from '../../src/platform/errors.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+
+describe('settings', () => {
+  it('have the documented defaults', () => {
+    expect(parseConfig({})).toMatchObject({
+      dataDir: resolve('data'),
+      databaseUrl: null,
+      host: '127.0.0.1',
+      port: 8080,
+      ucentralPort: 15_002,
+      baseUrl: null,
+      tls: 'off',
+      ucentralTls: null,
+      logLevel: 'info',
+      firmwareMaxBytes: 2048 * 1024 * 1024,
+      rolloutSoakMs: 120_000,
+      webhookAllowCidrs: [],
+    })
+  })
+
+  it('are taken from the environment; an empty one is none', () => {
+    const environment = {
+      SIGNALBOX_HOST: '::1',
+      SIGNALBOX_PORT: '0',
+      SIGNALBOX_UCENTRAL_PORT: '',
+      SIGNALBOX_BASE_URL: 'https://signalbox.example.net/',
+      SIGNALBOX_ROLLOUT_SOAK_S: '7',
+      SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
+      UNRELATED: 'x',
+    }
+    expect(parseConfig(environment)).toMatchObject({
+      host: '::1',
+      port: 0,
+      ucentralPort: 15_002,
+      baseUrl: 'https://signalbox.example.net',
+      rolloutSoakMs: 7000,
+      webhookAllowCidrs: ['10.0.0.0/8', 'fd00::/8'],
+    })
+  })
+
+  test.for([
+    ['SIGNALBOX_PORT', 'abc', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_PORT', '1.5', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_PORT', 'true', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_PORT', '0x50', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_PORT', '65536', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_UCENTRAL_PORT', '-1', 'must be a whole number from 0 to 65535'],
+    ['SIGNALBOX_HOST', 'example.net', 'must be an IP address or localhost'],
+    ['SIGNALBOX_BASE_URL', 'ftp://example.net', 'must be a URL that starts with http:// or https://'],
+    ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
+    ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
+    ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
+    ['SIGNALBOX_WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33', '10.0.0.0/33 is not an address range like 10.0.0.0/8'],
+    ['SIGNALBOX_PROT', '80', 'is no setting of this release'],
+  ] as const)('%s=%s is refused in one line', ([name, value, why]) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(new AppError('invalid', `${name} ${why}`))
+  })
+})
+
+describe('certificate files', () => {
+  async function writeFiles(): Promise<{ cert: string; key: string; otherKey: string }> {
+    const folder = await temporaryDir()
+    const { cert, key } = await issueGatewayTls(await loadDeviceCa(folder), ['localhost'])
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+    const files = { cert, key, otherKey: other.export({ type: 'pkcs8', format: 'pem' }).toString() }
+    for (const [name, pem] of Object.entries(files)) await writeFile(join(folder, name), pem)
+    return { cert: join(folder, 'cert'), key: join(folder, 'key'), otherKey: join(folder, 'otherKey') }
+  }
+
+  it('come in pairs', () => {
+    expect(() => parseConfig({ SIGNALBOX_TLS_CERT: '/nowhere' })).toThrow(/^SIGNALBOX_TLS_KEY is needed with/)
+    expect(() => parseConfig({ SIGNALBOX_UCENTRAL_CA: '/nowhere' })).toThrow(/^SIGNALBOX_UCENTRAL_CA can't be read/)
+  })
+
+  it('are read', async () => {
+    const { cert, key } = await writeFiles()
+    const { tls } = parseConfig({ SIGNALBOX_TLS_CERT: cert, SIGNALBOX_TLS_KEY: key })
+    expect(tls).toEqual({
+      cert: expect.stringContaining('BEGIN CERTIFICATE'),
+      key: expect.stringContaining('PRIVATE KEY'),
+    })
+  })
+
+  it('that do not belong together end the start with one line', async () => {
+    const { cert, otherKey } = await writeFiles()
+    const env = { PATH: process.env['PATH'], SIGNALBOX_TLS_CERT: cert, SIGNALBOX_TLS_KEY: otherKey }
+    const ended: { code?: number; stdout?: string; stderr?: string } = await run(process.execPath, [program], {
+      env,
+      cwd: await temporaryDir(),
+    }).catch((error: unknown) => Object(error))
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(/^signalbox: SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY don't go together: [^\n]*\n$/)
+  })
+
+  it('of a gateway that do not belong together are refused', async () => {
+    const { cert, otherKey } = await writeFiles()
+    const environment = {
+      SIGNALBOX_UCENTRAL_CA: cert,
+      SIGNALBOX_UCENTRAL_CERT: cert,
+      SIGNALBOX_UCENTRAL_KEY: otherKey,
+    }
+    expect(() => parseConfig(environment)).toThrow("SIGNALBOX_UCENTRAL_CA, _CERT and _KEY don't go together")
+  })
+})
