@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { createAuthenticate } from '../access/authenticate.ts'
-import { accountRoutes } from '../accounts/routes.ts'
+import { selfRoutes } from '../accounts/self/routes.ts'
+import { sessionRoutes } from '../accounts/sessions/routes.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
-import { inventoryRoutes } from '../devices/routes-inventory.ts'
-import { deviceStatsRoutes } from '../devices/routes-stats.ts'
+import { inventoryRoutes } from '../devices/inventory/routes.ts'
+import { deviceStatsRoutes } from '../devices/stats/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { serveOpenApi } from '../http/openapi.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
@@ -30,7 +31,8 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 /** Every noun's routes under /api/v1. */
 function apiRoutes(ctx: Context, { accounts, firmwareFiles, outbound }: HttpParts): FastifyPluginAsync[] {
   return [
-    accountRoutes(ctx, accounts),
+    sessionRoutes(ctx, accounts),
+    selfRoutes(ctx, accounts),
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),

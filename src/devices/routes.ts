@@ -5,9 +5,9 @@ import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
-import { restartDevice } from './restart-device.ts'
+import { restartDevice } from './commands/restart-device.ts'
 import { findDevice } from './store.ts'
-import { listDeviceNames, listSiteDevices } from './store-inventory.ts'
+import { listDeviceNames, listSiteDevices } from './inventory/store.ts'
 import { saveDevice } from './update-device.ts'
 import {
   DeviceNamesReply,

@@ -2,10 +2,10 @@ import { type Static, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
 import { SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
-import type { RestartParams } from './command.ts'
+import type { RestartParams } from './commands/command.ts'
 import type { DeviceType } from './device.ts'
 import type { Device } from './store.ts'
-import type { SiteDeviceFilter } from './store-inventory.ts'
+import type { SiteDeviceFilter } from './inventory/store.ts'
 
 export const DeviceParams = Type.Object({ ...SiteParams.properties, device_id: Uuid })
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { pageOf } from '../devices/store-pages.ts'
+import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'

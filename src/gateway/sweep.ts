@@ -1,6 +1,11 @@
-import { recordNodeAlive, recordNodeStarted, sweepDeadNodes, sweepLostDevices } from '../devices/record-node.ts'
-import { sweepCommands } from '../devices/record-commands.ts'
-import { findSuperseded } from '../devices/store-sessions.ts'
+import {
+  recordNodeAlive,
+  recordNodeStarted,
+  sweepDeadNodes,
+  sweepLostDevices,
+} from '../devices/sessions/record-node.ts'
+import { sweepCommands } from '../devices/commands/record-commands.ts'
+import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import { closeCodes } from './close-codes.ts'
 import type { GatewayCounters } from './counters.ts'

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { systemScope } from '../../src/access/scope.ts'
-import type { NewCommand } from '../../src/devices/command.ts'
+import type { NewCommand } from '../../src/devices/commands/command.ts'
 import { deviceIdOf, newClaimCode } from '../../src/devices/device.ts'
-import { insertCommands } from '../../src/devices/store-commands.ts'
-import { takeOverSessions } from '../../src/devices/take-over-session.ts'
+import { insertCommands } from '../../src/devices/commands/store.ts'
+import { takeOverSessions } from '../../src/devices/sessions/take-over-session.ts'
 import {
   type DeviceCa,
   type GatewayTls,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { recordConnects } from '../../src/devices/record-connect.ts'
-import { recordNodeStarted } from '../../src/devices/record-node.ts'
+import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import { recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recordDisconnects } from '../../src/devices/record-disconnect.ts'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { json } from '../../src/platform/db.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'

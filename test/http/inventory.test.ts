@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { importManifest } from '../../src/devices/import-manifest.ts'
-import { recordDisconnects } from '../../src/devices/record-disconnect.ts'
-import { listUnclaimed } from '../../src/devices/store-registry.ts'
+import { importManifest } from '../../src/devices/registry/import-manifest.ts'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import { listUnclaimed } from '../../src/devices/registry/store.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 

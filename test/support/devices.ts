@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
-import { importManifest } from '../../src/devices/import-manifest.ts'
-import type { ManifestRow } from '../../src/devices/plan-import.ts'
-import { recordConnects } from '../../src/devices/record-connect.ts'
-import type { OpenedSession } from '../../src/devices/store-sessions.ts'
+import { importManifest } from '../../src/devices/registry/import-manifest.ts'
+import type { ManifestRow } from '../../src/devices/registry/plan-import.ts'
+import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import type { Context } from '../../src/platform/context.ts'
 import type { TestServer } from './server.ts'
 

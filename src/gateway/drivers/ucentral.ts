@@ -1,4 +1,4 @@
-import { supportsRestart } from '../../devices/capabilities.ts'
+import { supportsRestart } from '../../devices/commands/capabilities.ts'
 import { isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
 import type {
   CallToSend,

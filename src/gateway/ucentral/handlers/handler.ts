@@ -1,5 +1,5 @@
-import type { OpenedSession, SessionOpening } from '../../../devices/store-sessions.ts'
-import type { SessionReport } from '../../../devices/record-report.ts'
+import type { OpenedSession, SessionOpening } from '../../../devices/sessions/store.ts'
+import type { SessionReport } from '../../../devices/stats/record-report.ts'
 import type { Context } from '../../../platform/context.ts'
 import type { Dispatcher } from '../../dispatcher.ts'
 import type { DeviceMessage, DeviceMethod } from '../messages.ts'

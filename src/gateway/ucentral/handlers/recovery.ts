@@ -1,4 +1,4 @@
-import { recordRecovery } from '../../../devices/record-recovery.ts'
+import { recordRecovery } from '../../../devices/sessions/record-recovery.ts'
 import type { Recovery } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'

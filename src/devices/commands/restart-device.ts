@@ -1,0 +1,45 @@
+import { uuidv7 } from 'uuidv7'
+import type { SiteScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
+import { supportsRestart } from './capabilities.ts'
+import type { RestartParams } from './command.ts'
+import { deviceOfEvent, holdRestartCandidate } from '../store.ts'
+import { insertCommands } from './store.ts'
+
+/** A restart that could not be sent by then is not what the person wanted any more. */
+const SEND_WITHIN_MS = 60_000
+
+/**
+ * Queues a restart, of the whole device or of one part, with its event and its audit record.
+ * @throws AppError not_found; invalid where the device is offline or can't restart that part alone.
+ */
+export async function restartDevice(
+  ctx: Context,
+  scope: SiteScope,
+  { deviceId, part }: { readonly deviceId: string; readonly part: RestartParams },
+): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const device = await holdRestartCandidate(tx, scope, deviceId)
+    if (device === undefined) throw notFound(deviceId)
+    if (!device.connected) throw new AppError('invalid', 'cannot restart an offline device')
+    const refusal = supportsRestart(device.capabilities, part)
+    if (refusal !== null) throw new AppError('invalid', refusal)
+    const at = ctx.clock.now()
+    const expiresAt = addMs(at, SEND_WITHIN_MS)
+    await insertCommands(tx, scope, [
+      { kind: 'restart', params: part, id: uuidv7(), deviceId, jobId: null, attempt: 1, createdAt: at, expiresAt },
+    ])
+    const message = `Restart device ${device.name ?? device.mac}`
+    const auditId = await appendAudit(tx, scope, {
+      message,
+      siteId: scope.siteId,
+      after: { mac: device.mac, ...part },
+      at,
+    })
+    await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'RESTART_BY_USER', auditId }], at)
+  })
+}

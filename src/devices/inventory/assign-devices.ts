@@ -1,0 +1,76 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { countOf } from './claim-devices.ts'
+import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
+import { type Device, assignToSite, deviceOfEvent, holdSiteName, lockDevicesBy } from '../store.ts'
+
+export interface AssignRequest {
+  readonly names: DeviceNames
+  readonly siteId: string
+  /** Leave devices alone that another site has. */
+  readonly noReassign: boolean
+  /** Settings, in wire shape, that the devices take on with it. */
+  readonly settings: Record<string, unknown>
+}
+
+/** Gives devices to a site of the organization. @throws AppError not_found for the site. */
+export function assignDevices(ctx: Context, scope: OrgScope, request: AssignRequest): Promise<ChangeReport> {
+  const { names, siteId, noReassign, settings } = request
+  return inTx(ctx, async (tx) => {
+    const siteName = await holdSiteName(tx, scope, siteId)
+    if (siteName === undefined) throw notFound(siteId)
+    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
+    const elsewhere = found.filter(({ device }) => noReassign && device.siteId !== null && device.siteId !== siteId)
+    const accepted = found.filter((item) => !elsewhere.includes(item))
+    await move(tx, scope, {
+      devices: accepted.map(({ device }) => device).filter((device) => differs(device, siteId, settings)),
+      to: { siteId, siteName },
+      settings,
+      at: ctx.clock.now(),
+    })
+    return {
+      success: accepted.map(({ name }) => name),
+      refused: [...refused, ...elsewhere.map(({ name }) => ({ name, reason: 'already assigned to another site' }))],
+    }
+  })
+}
+
+/** Takes devices out of their sites; they stay in the inventory. */
+export function unassignDevices(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
+  return inTx(ctx, async (tx) => {
+    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
+    const devices = found.map(({ device }) => device).filter(({ siteId }) => siteId !== null)
+    await move(tx, scope, { devices, to: { siteId: null, siteName: null }, settings: {}, at: ctx.clock.now() })
+    return { success: found.map(({ name }) => name), refused }
+  })
+}
+
+function differs(device: Device, siteId: string, settings: Record<string, unknown>): boolean {
+  return device.siteId !== siteId || Object.entries(settings).some(([key, value]) => device.doc[key] !== value)
+}
+
+interface Move {
+  readonly devices: readonly Device[]
+  readonly to: { readonly siteId: string | null; readonly siteName: string | null }
+  readonly settings: Record<string, unknown>
+  readonly at: Date
+}
+
+async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move): Promise<void> {
+  if (devices.length === 0) return
+  await assignToSite(tx, scope, { deviceIds: devices.map(({ id }) => id), siteId: to.siteId, settings, at })
+  const macs = devices.map(({ mac }) => mac)
+  const message = to.siteId === null ? `Unassign ${countOf(macs)}` : `Assign ${countOf(macs)} to site ${to.siteName}`
+  const auditId = await appendAudit(tx, scope, { message, siteId: to.siteId, after: { macs, ...settings }, at })
+  const moved = devices.filter(({ siteId }) => siteId !== to.siteId)
+  const happenings = moved.map((device) =>
+    to.siteId === null
+      ? // Told to the site that loses it: nobody else would hear of it.
+        { device: deviceOfEvent(device), what: 'UNASSIGNED' as const, auditId }
+      : { device: { ...deviceOfEvent(device), ...to }, what: 'ASSIGNED' as const, auditId },
+  )
+  await appendDeviceEvents(tx, scope, happenings, at)
+}

@@ -1,0 +1,59 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { plainClaimCode } from '../registry/claim-code.ts'
+import { type ClaimPlan, type ClaimedByCode, planClaim } from './plan-claim.ts'
+import { insertDevices } from '../store.ts'
+import { lockRegistryByCodes, setOwner } from '../registry/store.ts'
+import { takeOverSessions } from '../sessions/take-over-session.ts'
+
+/**
+ * Claims devices by the codes on their labels. Those that can be claimed are, whatever the others do.
+ * A device that is connected has its status at once.
+ *
+ * @param codes As the client wrote them.
+ */
+export function claimDevices(ctx: Context, scope: OrgScope, codes: readonly string[]): Promise<ClaimPlan> {
+  return inTx(ctx, async (tx) => {
+    const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
+    const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
+    if (plan.added.length > 0) await addDevices(tx, scope, { added: plan.added, at: ctx.clock.now() })
+    return plan
+  })
+}
+
+async function addDevices(
+  tx: Tx,
+  scope: OrgScope,
+  { added, at }: { readonly added: readonly ClaimedByCode[]; readonly at: Date },
+): Promise<void> {
+  const devices = added.map(({ device }) => device)
+  const deviceIds = devices.map(({ id }) => id)
+  await insertDevices(tx, scope, {
+    devices: devices.map(({ id, mac, serial, model, type, claimCode }) => ({
+      id,
+      mac,
+      serial,
+      model,
+      type,
+      claimCode,
+    })),
+    at,
+  })
+  await setOwner(tx, scope, deviceIds)
+  const macs = devices.map(({ mac }) => mac)
+  const auditId = await appendAudit(tx, scope, { message: `Claim ${countOf(macs)}`, after: { macs }, at })
+  const happenings = devices.map(({ id, mac, type }) => ({
+    device: { id, mac, type, name: null, siteId: null, siteName: null },
+    what: 'CLAIMED' as const,
+    auditId,
+  }))
+  await appendDeviceEvents(tx, scope, happenings, at)
+  await takeOverSessions(tx, scope, { deviceIds, at })
+}
+
+/** For audit messages: one device by its MAC, more by their number. */
+export function countOf(macs: readonly string[]): string {
+  return macs.length === 1 ? `device ${macs[0]}` : `${macs.length} devices`
+}

@@ -1,0 +1,52 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { countOf } from './claim-devices.ts'
+import { deviceIdOf } from '../device.ts'
+import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
+import { type Device, deleteDevices, deviceOfEvent, listDevicesInUpgrades, lockDevicesBy } from '../store.ts'
+import { clearOwner, lockRegistry } from '../registry/store.ts'
+
+/**
+ * Removes devices from the organization: whoever has their claim code may claim them next. A device in
+ * a running upgrade is refused, because its upgrade would never end.
+ */
+export function unclaimDevices(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
+  return inTx(ctx, async (tx) => {
+    const plain = plainNames(names)
+    // Connecting devices lock the registry first, then the device: the same order here.
+    await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
+    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
+    const busy = await listDevicesInUpgrades(
+      tx,
+      scope,
+      found.map(({ device }) => device.id),
+    )
+    const free = found.filter(({ device }) => !busy.has(device.id))
+    if (free.length > 0) await remove(tx, scope, { devices: free.map(({ device }) => device), at: ctx.clock.now() })
+    return {
+      success: free.map(({ name }) => name),
+      refused: [
+        ...refused,
+        ...found
+          .filter(({ device }) => busy.has(device.id))
+          .map(({ name }) => ({ name, reason: 'in a running upgrade' })),
+      ],
+    }
+  })
+}
+
+async function remove(
+  tx: Tx,
+  scope: OrgScope,
+  { devices, at }: { readonly devices: readonly Device[]; readonly at: Date },
+): Promise<void> {
+  const ids = devices.map(({ id }) => id)
+  const macs = devices.map(({ mac }) => mac)
+  await deleteDevices(tx, scope, ids)
+  await clearOwner(tx, scope, ids)
+  const auditId = await appendAudit(tx, scope, { message: `Unclaim ${countOf(macs)}`, before: { macs }, at })
+  const happenings = devices.map((device) => ({ device: deviceOfEvent(device), what: 'UNCLAIMED' as const, auditId }))
+  await appendDeviceEvents(tx, scope, happenings, at)
+}

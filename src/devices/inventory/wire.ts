@@ -1,0 +1,200 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import type { AssignRequest } from './assign-devices.ts'
+import { parseMac } from '../device.ts'
+import type { ClaimPlan, ClaimedByCode } from './plan-claim.ts'
+import type { ChangeReport, DeviceNames } from './select-devices.ts'
+import type { InventoryFilter, InventoryItem } from './store.ts'
+import { DeviceTypeName } from '../wire.ts'
+
+const MAX_NAMES = 1000
+const MAX_EPOCH_S = 253_402_300_799
+
+const EpochSeconds = Type.Integer({ minimum: 0, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0 = no filter' })
+
+/** Source: contract, `getOrgInventory`. Empty and zero mean no filter: clients send them all. */
+export const InventoryQuery = Type.Object({
+  ...pageQuery,
+  serial: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
+  type: Type.Optional(DeviceTypeName),
+  mac: Type.Optional(Type.String()),
+  site_id: Type.Optional(Uuid),
+  vc_mac: Type.Optional(Type.String()),
+  vc: Type.Optional(Type.Boolean({ description: 'list the members of Virtual Chassis too' })),
+  unassigned: Type.Optional(Type.Boolean({ description: 'true: only devices of no site; false: no filter' })),
+  modified_after: Type.Optional(EpochSeconds),
+  disconnected_before: Type.Optional(EpochSeconds),
+})
+
+/** @throws AppError invalid for a MAC that is none. */
+export function parseInventory(query: Static<typeof InventoryQuery>): InventoryFilter {
+  return {
+    serial: query.serial ?? null,
+    model: query.model ?? null,
+    type: query.type ?? null,
+    mac: parseMacFilter('mac', query.mac),
+    siteId: query.site_id ?? null,
+    vcMac: parseMacFilter('vc_mac', query.vc_mac),
+    withMembers: query.vc ?? false,
+    onlyUnassigned: query.unassigned ?? false,
+    modifiedAfter: parseEpoch(query.modified_after),
+    disconnectedBefore: parseEpoch(query.disconnected_before),
+  }
+}
+
+/** Null where the filter is not set. */
+export function parseMacFilter(field: string, text: string | undefined): string | null {
+  if (text === undefined) return null
+  const mac = parseMac(text)
+  if (mac === null) throw invalidField(field, 'is no MAC address')
+  return mac
+}
+
+function parseEpoch(seconds: number | undefined): Date | null {
+  return seconds === undefined || seconds === 0 ? null : new Date(seconds * 1000)
+}
+
+export const InventoryReply = Type.Array(
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    mac: Type.String(),
+    serial: Type.String(),
+    model: Type.String(),
+    type: DeviceTypeName,
+    name: Type.String(),
+    magic: Type.Optional(Type.String({ description: 'claim code' })),
+    vc_mac: Type.Optional(Type.String()),
+    connected: Type.Boolean(),
+    last_disconnected: Type.Optional(Type.Integer()),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  }),
+)
+
+export function presentInventory(item: InventoryItem): Static<typeof InventoryReply>[number] {
+  const { id, orgId, siteId, mac, serial, model, type, claimCode, vcMac, connected, disconnectedAt } = item
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    mac,
+    serial,
+    model,
+    type,
+    name: item.name ?? '',
+    ...(claimCode !== null && { magic: claimCode }),
+    ...(vcMac !== null && { vc_mac: vcMac }),
+    connected,
+    ...(disconnectedAt !== null && { last_disconnected: Math.floor(epochS(disconnectedAt)) }),
+    created_time: epochS(item.createdAt),
+    modified_time: epochS(item.modifiedAt),
+  }
+}
+
+export const ClaimBody = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: MAX_NAMES })
+
+const ClaimedItem = Type.Object({
+  mac: Type.String(),
+  magic: Type.String(),
+  model: Type.String(),
+  serial: Type.String(),
+  type: Type.String(),
+})
+
+/** Codes as they were sent; `reason` is parallel to `error`. Source: contract, `OrgInventoryAdd`. */
+export const ClaimReply = Type.Object({
+  added: Type.Array(Type.String()),
+  duplicated: Type.Array(Type.String()),
+  error: Type.Array(Type.String()),
+  reason: Type.Array(Type.String()),
+  inventory_added: Type.Optional(Type.Array(ClaimedItem)),
+  inventory_duplicated: Type.Optional(Type.Array(ClaimedItem)),
+})
+
+/** @throws AppError invalid, with the same members, where nothing could be claimed. */
+export function presentClaim({ added, duplicated, refused }: ClaimPlan): Static<typeof ClaimReply> {
+  const reply = {
+    added: added.map(({ code }) => code),
+    duplicated: duplicated.map(({ code }) => code),
+    error: refused.map(({ code }) => code),
+    reason: refused.map(({ reason }) => reason),
+    ...(added.length > 0 && { inventory_added: added.map(presentClaimed) }),
+    ...(duplicated.length > 0 && { inventory_duplicated: duplicated.map(presentClaimed) }),
+  }
+  if (added.length + duplicated.length > 0) return reply
+  throw new AppError('invalid', `no device could be claimed: ${reply.reason[0] ?? 'no code'}`, reply)
+}
+
+function presentClaimed({ device }: ClaimedByCode): Static<typeof ClaimedItem> {
+  const { mac, claimCode, model, serial, type } = device
+  return { mac, magic: claimCode, model, serial, type }
+}
+
+const Names = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: MAX_NAMES }))
+const operations = ['assign', 'delete', 'downgrade_to_jsi', 'unassign', 'upgrade_to_mist'] as const
+
+/** Source: contract, `inventory_update`. */
+export const InventoryUpdateBody = Type.Object(
+  {
+    op: Type.Enum(operations),
+    macs: Names,
+    serials: Names,
+    site_id: Type.Optional(Uuid),
+    no_reassign: Type.Optional(Type.Boolean()),
+    managed: Type.Optional(Type.Boolean()),
+    disable_auto_config: Type.Optional(Type.Boolean()),
+    mist_configured: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: true },
+)
+
+export type InventoryChange =
+  | ({ readonly op: 'assign' } & AssignRequest)
+  | { readonly op: 'unassign' | 'delete'; readonly names: DeviceNames }
+
+/** @throws AppError invalid naming the field. */
+export function parseInventoryUpdate(body: Static<typeof InventoryUpdateBody>): InventoryChange {
+  const { op, macs = [], serials = [], site_id: siteId, no_reassign: noReassign = false } = body
+  if (op === 'downgrade_to_jsi' || op === 'upgrade_to_mist') throw invalidField('op', `${op} is not supported`)
+  const names = { macs, serials }
+  if (macs.length + serials.length === 0) throw invalidField('macs', 'name at least one device by mac or serial')
+  if (op !== 'assign') return { op, names }
+  if (siteId === undefined) throw invalidField('site_id', 'is required to assign')
+  return { op, names, siteId, noReassign, settings: settingsOf(body) }
+}
+
+/** Kept with the device, and answered with it, where the client set them. */
+function settingsOf(body: Static<typeof InventoryUpdateBody>): Record<string, unknown> {
+  const { managed, disable_auto_config, mist_configured } = body
+  const settings = { managed, disable_auto_config, mist_configured }
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}
+
+/** Names as they were sent; `reason` is parallel to `error`. Source: contract, `OrgInventoryChanges`. */
+export const InventoryUpdateReply = Type.Object({
+  op: Type.Enum(operations),
+  success: Type.Array(Type.String()),
+  error: Type.Array(Type.String()),
+  reason: Type.Array(Type.String()),
+})
+
+/** @throws AppError invalid, with the same members, where no device could be changed. */
+export function presentInventoryUpdate(
+  op: InventoryChange['op'],
+  { success, refused }: ChangeReport,
+): Static<typeof InventoryUpdateReply> {
+  const reply = {
+    op,
+    success: [...success],
+    error: refused.map(({ name }) => name),
+    reason: refused.map(({ reason }) => reason),
+  }
+  if (success.length > 0 || refused.length === 0) return reply
+  throw new AppError('invalid', `no device could be changed: ${reply.reason[0] ?? 'no device'}`, reply)
+}

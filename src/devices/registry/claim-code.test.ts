@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { plainClaimCode } from './claim-code.ts'
+import { newClaimCode } from '../device.ts'
+
+describe('plainClaimCode', () => {
+  it.each([
+    ['ABCDE-FGHJK-MNPQR', 'ABCDEFGHJKMNPQR'],
+    [' abcdefghjkmnpqr ', 'ABCDEFGHJKMNPQR'],
+    ['A-', 'A'],
+    ['', null],
+    ['---', null],
+    ['AB CD', null],
+    ['ÄB', null],
+    ["A'B", null],
+    ['x'.repeat(100), null],
+  ])('reads %j as %j', (text, plain) => {
+    expect(plainClaimCode(text)).toBe(plain)
+  })
+
+  it('knows a code again in every spelling', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }), fc.boolean(), (dashAfter, lower) => {
+        const code = newClaimCode()
+        const plain = code.replaceAll('-', '')
+        const spelt = Array.from(plain, (letter, index) => (dashAfter[index] === true ? `${letter}-` : letter)).join('')
+        expect(plainClaimCode(lower ? spelt.toLowerCase() : spelt)).toBe(plain)
+      }),
+    )
+  })
+})

@@ -1,0 +1,31 @@
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { plainClaimCode } from './claim-code.ts'
+import { type ManifestConflict, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
+import { lockRegistryOf, saveManifest } from './store.ts'
+
+export interface ImportReport {
+  /** Written: new devices, and unclaimed ones that were known otherwise. */
+  readonly imported: number
+  readonly unchanged: number
+  /** Rows that were left out, in the manifest's order. */
+  readonly conflicts: readonly ManifestConflict[]
+}
+
+/**
+ * Registers the devices of a manifest, so that they can be claimed. A second import of the same
+ * manifest changes nothing. An operator's act: devices of a manifest belong to no organization yet.
+ */
+export async function importManifest(ctx: Context, rows: readonly ManifestRow[]): Promise<ImportReport> {
+  const { devices, conflicts } = checkManifest(rows)
+  const codes = devices.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
+  return inTx(ctx, async (tx) => {
+    const plan = planImport(devices, await lockRegistryOf(tx, devices, codes))
+    await saveManifest(tx, plan.save, ctx.clock.now())
+    return {
+      imported: plan.save.length,
+      unchanged: plan.unchanged,
+      conflicts: [...conflicts, ...plan.conflicts].sort((a, b) => a.row - b.row),
+    }
+  })
+}

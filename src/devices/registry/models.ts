@@ -1,0 +1,17 @@
+import type { DeviceType } from '../../platform/schema/devices.ts'
+
+/** Families by the start of their model names; the first that fits decides. */
+const families: readonly (readonly [RegExp, DeviceType])[] = [
+  [/^(srx|ssr|vsrx|session-?smart|nfx)/, 'gateway'],
+  [/^(ex|qfx|ecs|acx|as\d{4}|edgecore[_-](ecs|as)|ols|sonic)/, 'switch'],
+  [
+    /^(ap|bt|eap|oap|spw|edgecore[_-](eap|oap|spw|ssw)|ssw2ac|cig[_-]|wf\d|hfcl[_-]|ion4|indio|yuncore|ax|ea\d|wallys|actiontec|sercomm|udaya|liteon|openwifi)/,
+    'ap',
+  ],
+]
+
+/** What a model's name says its type is; null where it says nothing: then a manifest has to name the type. */
+export function typeOfModel(model: string): DeviceType | null {
+  const name = model.toLowerCase()
+  return families.find(([pattern]) => pattern.test(name))?.[1] ?? null
+}

@@ -1,0 +1,98 @@
+import { plainClaimCode } from './claim-code.ts'
+import { type DeviceType, deviceIdOf, parseMac } from '../device.ts'
+import { typeOfModel } from './models.ts'
+import type { ManifestDevice, RegisteredDevice } from './store.ts'
+
+/** A line of a manifest, as the operator wrote it. */
+export interface ManifestRow {
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  /** Left out: what the model's name says. */
+  readonly type?: DeviceType
+  readonly claim_code: string
+}
+
+export interface ManifestConflict {
+  /** Position in the manifest, from 0. */
+  readonly row: number
+  readonly mac: string
+  readonly reason: string
+}
+
+/** The manifest's rows that can stand for themselves, in its order, and why the others can't. */
+export function checkManifest(rows: readonly ManifestRow[]): {
+  readonly devices: readonly (ManifestDevice & { readonly row: number })[]
+  readonly conflicts: readonly ManifestConflict[]
+} {
+  const devices: (ManifestDevice & { row: number })[] = []
+  const conflicts: ManifestConflict[] = []
+  const macs = new Set<string>()
+  const codes = new Set<string>()
+  for (const [row, given] of rows.entries()) {
+    const mac = parseMac(given.mac)
+    const code = plainClaimCode(given.claim_code)
+    const type = given.type ?? typeOfModel(given.model)
+    if (mac === null || code === null || type === null) {
+      const reason =
+        mac === null
+          ? 'invalid mac'
+          : code === null
+            ? 'invalid claim_code'
+            : 'the model does not tell the type: give one'
+      conflicts.push({ row, mac: given.mac, reason })
+    } else if (macs.has(mac) || codes.has(code)) {
+      conflicts.push({ row, mac, reason: `another row has this ${macs.has(mac) ? 'mac' : 'claim_code'}` })
+    } else {
+      macs.add(mac)
+      codes.add(code)
+      const { serial, model } = given
+      devices.push({ row, id: deviceIdOf(mac), mac, serial, model, type, claimCode: given.claim_code.trim() })
+    }
+  }
+  return { devices, conflicts }
+}
+
+export interface ImportPlan {
+  /** New, or known from a connection only: what the manifest says is written. */
+  readonly save: readonly ManifestDevice[]
+  /** There already, with the same data. */
+  readonly unchanged: number
+  readonly conflicts: readonly ManifestConflict[]
+}
+
+/**
+ * @param devices Of checkManifest().
+ * @param registered What the registry has of these devices and of their claim codes; more is ignored.
+ */
+export function planImport(
+  devices: readonly (ManifestDevice & { readonly row: number })[],
+  registered: readonly RegisteredDevice[],
+): ImportPlan {
+  const byId = new Map(registered.map((known) => [known.id, known]))
+  const byCode = new Map(registered.map((known) => [plainClaimCode(known.claimCode), known]))
+  const save: ManifestDevice[] = []
+  const conflicts: ManifestConflict[] = []
+  let unchanged = 0
+  for (const { row, ...device } of devices) {
+    const known = byId.get(device.id)
+    const holder = byCode.get(plainClaimCode(device.claimCode))
+    const { mac } = device
+    if (holder !== undefined && holder.id !== device.id)
+      conflicts.push({ row, mac, reason: 'another device has this claim_code' })
+    else if (known === undefined) save.push(device)
+    else if (isSame(known, device)) unchanged += 1
+    else if (known.orgId === null) save.push(device)
+    else conflicts.push({ row, mac, reason: 'claimed already, with other data' })
+  }
+  return { save, unchanged, conflicts }
+}
+
+function isSame(known: RegisteredDevice, device: ManifestDevice): boolean {
+  return (
+    known.serial === device.serial &&
+    known.model === device.model &&
+    known.type === device.type &&
+    plainClaimCode(known.claimCode) === plainClaimCode(device.claimCode)
+  )
+}

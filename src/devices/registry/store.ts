@@ -1,0 +1,109 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import type { DeviceRegistryTable, DeviceType } from '../../platform/schema/devices.ts'
+import { pageOf } from '../../http/store-pages.ts'
+
+/** A device that the service knows of, whoever has claimed it. */
+export type RegisteredDevice = Selectable<DeviceRegistryTable>
+
+/** Must equal the expression of the index `device_registry_by_claim`, and claim-code.ts. */
+const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
+
+/**
+ * The registry has no tenant: a claim code is what entitles to the row. Ordered by id, as connecting
+ * devices lock them too, hence no deadlock.
+ * @param codes As plainClaimCode() makes them.
+ */
+export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<RegisteredDevice[]> {
+  return tx
+    .selectFrom('deviceRegistry')
+    .selectAll()
+    .where(plainCode, '=', anyOf(codes))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** Locks the registry rows of the organization's devices. */
+export async function lockRegistry(
+  tx: Tx,
+  scope: OrgScope,
+  { deviceIds, serials }: { readonly deviceIds: readonly string[]; readonly serials: readonly string[] },
+): Promise<void> {
+  await tx
+    .selectFrom('deviceRegistry')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where((eb) => eb.or([eb('id', '=', anyOf(deviceIds)), eb('serial', '=', anyOf(serials))]))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** Makes the organization the owner of devices that have none. */
+export async function setOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+  await tx
+    .updateTable('deviceRegistry')
+    .set({ orgId: scope.orgId })
+    .where('id', '=', anyOf(deviceIds))
+    .where('orgId', 'is', null)
+    .execute()
+}
+
+/** Gives up the organization's ownership: whoever has the claim code may claim next. */
+export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+  await tx
+    .updateTable('deviceRegistry')
+    .set({ orgId: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(deviceIds))
+    .execute()
+}
+
+/** Devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
+export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
+  const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
+  return pageOf<RegisteredDevice>(reader, hits, page)
+}
+
+/** A row of a manifest, checked. */
+export interface ManifestDevice {
+  readonly id: string
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: DeviceType
+  readonly claimCode: string
+}
+
+/** Locks what the registry has of these devices, and of their claim codes. */
+export function lockRegistryOf(
+  tx: Tx,
+  devices: readonly ManifestDevice[],
+  codes: readonly string[],
+): Promise<RegisteredDevice[]> {
+  return tx
+    .selectFrom('deviceRegistry')
+    .selectAll()
+    .where((eb) => eb.or([eb('id', '=', anyOf(devices.map(({ id }) => id))), eb(plainCode, '=', anyOf(codes))]))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** Inserts devices, or replaces what is known of those that are there; the caller has locked and compared them. */
+export async function saveManifest(tx: Tx, devices: readonly ManifestDevice[], at: Date): Promise<void> {
+  const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
+  await sql`
+    insert into device_registry (id, mac, serial, model, type, claim_code, created_at)
+    select id, mac, serial, model, type, claim_code, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as new (id uuid, mac text, serial text, model text, type text, claim_code text)
+    order by id
+    on conflict (id) do update set serial = excluded.serial, model = excluded.model, type = excluded.type,
+      claim_code = excluded.claim_code
+    where device_registry.org_id is null
+  `.execute(tx)
+}

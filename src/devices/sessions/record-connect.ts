@@ -1,0 +1,113 @@
+import { systemScope } from '../../access/scope.ts'
+import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { decideConnect } from './decide-connect.ts'
+import { type DeviceFacts, deviceIdOf } from '../device.ts'
+import { eventDevice, groupByOrg } from './event-device.ts'
+import { loseCommands } from '../commands/store.ts'
+import {
+  type ClaimedStatus,
+  type ConnectedStatus,
+  type OpenedSession,
+  type SessionOpening,
+  lockClaimedStatuses,
+  openSessions,
+  registerDevices,
+  saveConnectedStatuses,
+} from './store.ts'
+
+/**
+ * Opens the sessions of devices that connected at about the same time, in one transaction: after an
+ * outage a whole fleet connects within seconds.
+ *
+ * @param openings Distinct devices, any order.
+ * @returns One session a device, any order.
+ */
+export async function recordConnects(
+  ctx: Context,
+  nodeId: string,
+  openings: readonly SessionOpening[],
+): Promise<OpenedSession[]> {
+  const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    await registerDevices(tx, ordered, at)
+    const opened = await openSessions(tx, nodeId, { openings: ordered, at })
+    await loseCommands(tx, opened, at)
+    const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
+    const sessions = ordered.flatMap(({ mac, facts }) => {
+      const epoch = epochs.get(deviceIdOf(mac))
+      return epoch === undefined ? [] : [{ deviceId: deviceIdOf(mac), epoch, connectedAt: at, facts }]
+    })
+    await applyConnections(tx, sessions, at)
+    return opened
+  })
+}
+
+/** A session, as its device opened it. */
+export interface Connection {
+  readonly deviceId: string
+  readonly epoch: string
+  readonly connectedAt: Date
+  readonly facts: DeviceFacts
+}
+
+/** Brings the status of the claimed ones among the devices up to date and tells of it; the others are held. */
+export async function applyConnections(tx: Tx, connections: readonly Connection[], at: Date): Promise<void> {
+  const known = await lockClaimedStatuses(
+    tx,
+    connections.map(({ deviceId }) => deviceId),
+  )
+  if (known.length === 0) return
+  const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
+  const changes = known.flatMap((status) => {
+    const connection = byDevice.get(status.deviceId)
+    return connection === undefined ? [] : [changeOf(status, connection, at)]
+  })
+  await saveConnectedStatuses(
+    tx,
+    changes.map(({ status }) => status),
+  )
+  for (const [orgId, some] of groupByOrg(changes)) {
+    await appendDeviceEvents(
+      tx,
+      systemScope('gateway', orgId),
+      some.flatMap(({ happenings }) => happenings),
+      at,
+    )
+  }
+  wakeAfterCommit(tx, 'commands')
+  wakeAfterCommit(tx, 'rollouts')
+}
+
+interface Change {
+  readonly orgId: string
+  readonly status: ConnectedStatus
+  readonly happenings: readonly DeviceHappening[]
+}
+
+function changeOf(known: ClaimedStatus, { epoch, connectedAt, facts }: Connection, at: Date): Change {
+  const { booted, cameUp, restarted, fwupdate } = decideConnect(known, facts, at)
+  const device = eventDevice(known)
+  const reason = facts.reason === null ? {} : { reason: facts.reason }
+  return {
+    orgId: known.orgId,
+    status: {
+      orgId: known.orgId,
+      deviceId: known.deviceId,
+      epoch,
+      connectedAt,
+      facts,
+      bootCount: known.bootCount + (booted ? 1 : 0),
+      bootedAt: booted ? connectedAt : known.bootedAt,
+      fwupdate,
+      booted,
+    },
+    happenings: [
+      ...(restarted ? [{ device, what: 'RESTARTED' as const, ...reason }] : []),
+      ...(cameUp ? [{ device, what: 'CONNECTED' as const }] : []),
+    ],
+  }
+}

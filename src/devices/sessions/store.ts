@@ -1,0 +1,212 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import type { DeviceType, FwUpdate } from '../../platform/schema/devices.ts'
+import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
+
+/** A device that said hello. */
+export interface SessionOpening {
+  readonly mac: string
+  readonly facts: DeviceFacts
+}
+
+/**
+ * Registers devices that connect: unknown ones get a claim code and are held unclaimed. The rows stay
+ * locked until `tx` ends, as a claim locks them too, so that connect and claim see each other.
+ * @param openings Distinct devices, in ascending order of MAC: every caller locks in one order, hence no deadlock.
+ */
+export async function registerDevices(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<void> {
+  const rows = openings.map(({ mac, facts }) => ({
+    id: deviceIdOf(mac),
+    mac,
+    serial: facts.serial ?? mac,
+    model: facts.model,
+    type: facts.type,
+    firmware: facts.firmware,
+    claim_code: newClaimCode(),
+  }))
+  await sql`
+    insert into device_registry (id, mac, serial, model, type, claim_code, firmware, created_at, last_seen_at)
+    select id, mac, serial, model, type, claim_code, firmware, ${at}::timestamptz, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as new (id uuid, mac text, serial text, model text, type text, firmware text, claim_code text)
+    on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at
+  `.execute(tx)
+}
+
+export interface OpenedSession {
+  readonly deviceId: string
+  /** Higher than that of every earlier session of the device. */
+  readonly epoch: string
+}
+
+/** Compare-and-set: the newest connection of a device owns its session. */
+export async function openSessions(
+  tx: Tx,
+  nodeId: string,
+  { openings, at }: { openings: readonly SessionOpening[]; at: Date },
+): Promise<OpenedSession[]> {
+  const rows = openings.map(({ mac, facts }) => ({ device_id: deviceIdOf(mac), facts }))
+  const opened = await sql<OpenedSession>`
+    insert into device_session (device_id, node_id, epoch, connected, connected_at, facts)
+    select device_id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, facts
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, facts jsonb)
+    on conflict (device_id) do update set node_id = excluded.node_id, epoch = device_session.epoch + 1,
+      connected = true, connected_at = excluded.connected_at, lost_at = null, facts = excluded.facts
+    returning device_id, epoch
+  `.execute(tx)
+  return opened.rows
+}
+
+/** A claimed device as its status row has it, with what events say of it. */
+export interface ClaimedStatus {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly mac: string
+  readonly type: DeviceType
+  readonly name: string | null
+  readonly siteId: string | null
+  readonly siteName: string | null
+  readonly connected: boolean
+  readonly epoch: string
+  readonly load: Readonly<Record<string, unknown>> | null
+  readonly connectedAt: Date | null
+  readonly firmware: string | null
+  readonly bootCount: number
+  readonly bootedAt: Date | null
+  readonly fwupdate: FwUpdate | null
+}
+
+/** Locks the status rows of those of the devices that are claimed, and makes the ones that are missing. */
+export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
+  await sql`
+    insert into device_status (org_id, device_id)
+    select org_id, id from device where id = any(${deviceIds}) order by id
+    on conflict (org_id, device_id) do nothing
+  `.execute(tx)
+  return tx
+    .selectFrom('deviceStatus as status')
+    .innerJoin('device', (join) =>
+      join.onRef('device.orgId', '=', 'status.orgId').onRef('device.id', '=', 'status.deviceId'),
+    )
+    .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
+    .select([
+      'status.orgId',
+      'status.deviceId',
+      'device.mac',
+      'device.type',
+      'device.name',
+      'device.siteId',
+      'site.name as siteName',
+      'status.connected',
+      'status.connectedAt',
+      'status.firmware',
+      'status.bootCount',
+      'status.bootedAt',
+      'status.fwupdate',
+      'status.epoch',
+      'status.load',
+    ])
+    .where('device.id', '=', anyOf(deviceIds))
+    .orderBy('device.id')
+    .forUpdate('status')
+    .execute()
+}
+
+/** What a connection changes in the status of a claimed device. */
+export interface ConnectedStatus {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly epoch: string
+  readonly connectedAt: Date
+  readonly facts: DeviceFacts
+  readonly bootCount: number
+  readonly bootedAt: Date | null
+  readonly fwupdate: FwUpdate | null
+  /** Its load was that of another boot: forget it, so that uptimes of two boots are never compared. */
+  readonly booted: boolean
+}
+
+export async function saveConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
+  const rows = statuses.map(({ facts, ...status }) => ({
+    org_id: status.orgId,
+    device_id: status.deviceId,
+    epoch: status.epoch,
+    connected_at: status.connectedAt,
+    boot_count: status.bootCount,
+    booted_at: status.bootedAt,
+    fwupdate: status.fwupdate,
+    booted: status.booted,
+    firmware: facts.firmware,
+    ext_ip: facts.ext_ip,
+    capabilities: facts.capabilities,
+    members: facts.members,
+  }))
+  await sql`
+    update device_status status set connected = true, epoch = new.epoch, connected_at = new.connected_at,
+      last_seen_at = greatest(status.last_seen_at, new.connected_at), firmware = new.firmware, ext_ip = new.ext_ip,
+      capabilities = new.capabilities, members = new.members, boot_count = new.boot_count, booted_at = new.booted_at,
+      fwupdate = new.fwupdate, load = case when new.booted then null else status.load end
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, epoch bigint,
+      connected_at timestamptz, boot_count integer, booted_at timestamptz, fwupdate jsonb, booted boolean,
+      firmware text, ext_ip text, capabilities jsonb, members jsonb)
+    where status.org_id = new.org_id and status.device_id = new.device_id and status.epoch < new.epoch
+  `.execute(tx)
+}
+
+/** The sessions that devices have right now, with what they said when they connected. */
+export async function listOpenSessions(
+  tx: Tx,
+  scope: OrgScope,
+  deviceIds: readonly string[],
+): Promise<{ deviceId: string; epoch: string; connectedAt: Date; facts: DeviceFacts }[]> {
+  const rows = await tx
+    .selectFrom('deviceSession as session')
+    .innerJoin('device', 'device.id', 'session.deviceId')
+    .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.facts'])
+    .where('device.orgId', '=', scope.orgId)
+    .where('session.deviceId', '=', anyOf(deviceIds))
+    .where('session.connected', '=', true)
+    .execute()
+  // The document is written by openSessions alone, from this type.
+  return rows.map(({ facts, ...row }) => Object.assign(row, { facts: facts as unknown as DeviceFacts }))
+}
+
+export interface SessionKey {
+  readonly deviceId: string
+  readonly epoch: string
+}
+
+/** Closes those of the sessions that are still the newest of their device, and returns them. */
+export async function closeSessions(tx: Tx, keys: readonly SessionKey[]): Promise<SessionKey[]> {
+  const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
+  const closed = await sql<SessionKey>`
+    update device_session session set connected = false
+    from jsonb_to_recordset(${json(rows)}::jsonb) as closed (device_id uuid, epoch bigint)
+    where session.device_id = closed.device_id and session.epoch = closed.epoch and session.connected
+    returning session.device_id, session.epoch
+  `.execute(tx)
+  return closed.rows
+}
+
+/** Those of the sessions that a newer connection of the device, perhaps on another node, has taken over. */
+export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]): Promise<SessionKey[]> {
+  const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
+  const found = await sql<SessionKey>`
+    select mine.device_id, mine.epoch
+    from jsonb_to_recordset(${json(rows)}::jsonb) as mine (device_id uuid, epoch bigint)
+    join device_session session on session.device_id = mine.device_id
+    where session.epoch <> mine.epoch or not session.connected
+  `.execute(reader)
+  return found.rows
+}
+
+/** Marks devices as down, except those that have connected again since. */
+export async function saveDisconnected(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
+  await tx
+    .updateTable('deviceStatus')
+    .set({ connected: false, disconnectedAt: at })
+    .where('deviceId', '=', anyOf(deviceIds))
+    .where('connected', '=', true)
+    .execute()
+}

@@ -1,0 +1,18 @@
+import type { OrgScope } from '../../access/scope.ts'
+import type { Tx } from '../../platform/db.ts'
+import { applyConnections } from './record-connect.ts'
+import { listOpenSessions, lockClaimedStatuses } from './store.ts'
+
+/**
+ * Part of a claim: gives each device its status, from the session that it had while it was held
+ * unclaimed, if it has one. Call it when the `device` rows are there and while the registry rows of
+ * the devices are locked (`for update`), in the claim's own transaction.
+ */
+export async function takeOverSessions(
+  tx: Tx,
+  scope: OrgScope,
+  { deviceIds, at }: { deviceIds: readonly string[]; at: Date },
+): Promise<void> {
+  await lockClaimedStatuses(tx, deviceIds)
+  await applyConnections(tx, await listOpenSessions(tx, scope, deviceIds), at)
+}

@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { DeviceStats } from './store.ts'
+import { parseStats, presentStats } from './wire.ts'
+
+const at = new Date('2026-11-20T12:00:00Z')
+
+const base: DeviceStats = {
+  orgId: '00000000-0000-0000-0000-000000000001',
+  id: '00000000-0000-0000-1000-aabbccddee01',
+  siteId: null,
+  mac: 'aabbccddee01',
+  serial: 'S1',
+  model: 'AP45',
+  type: 'ap',
+  name: null,
+  createdAt: at,
+  modifiedAt: at,
+  connected: null,
+  lastSeenAt: null,
+  disconnectedAt: null,
+  firmware: null,
+  bootedAt: null,
+  extIp: null,
+  members: null,
+  load: null,
+  fwupdate: null,
+}
+
+describe('presentStats', () => {
+  it('has no null, and always a type', () => {
+    const stats = presentStats(base, at)
+    expect(Object.values(stats)).not.toContain(null)
+    expect(stats).toMatchObject({ type: 'ap', status: 'disconnected' })
+  })
+
+  it('counts uptime in whole seconds from one, and only while connected', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1000, max: 10 ** 9 }), fc.boolean(), (ms, connected) => {
+        const { uptime } = presentStats({ ...base, connected, bootedAt: new Date(at.getTime() - ms) }, at)
+        expect(uptime).toBe(connected ? Math.max(1, Math.floor(ms / 1000)) : undefined)
+      }),
+    )
+  })
+
+  it('tells load in the words of each type', () => {
+    const load = { cpu_percent: 20, memory_total: 4096, memory_free: 1024 }
+    expect(presentStats({ ...base, load }, at)).toMatchObject({ cpu_util: 20, mem_total_kb: 4, mem_used_kb: 3 })
+    expect(presentStats({ ...base, type: 'switch', load }, at)).toMatchObject({
+      cpu_stat: { idle: 80 },
+      memory_stat: { usage: 75 },
+    })
+    expect(presentStats({ ...base, load: { cpu_percent: 'odd' } }, at)).not.toHaveProperty('cpu_util')
+  })
+
+  it('does not make a Virtual Chassis of a single member', () => {
+    const member = { member: 0, mac: base.mac, serial: 'S1', model: 'EX', firmware: '1' }
+    const stats = presentStats({ ...base, type: 'switch', members: [member] }, at)
+    expect(stats).toMatchObject({ module_stat: [{ fpc_idx: 0 }], fw_versions_outofsync: false })
+    expect(stats).not.toHaveProperty('vc_mac')
+  })
+})
+
+describe('parseStats', () => {
+  it('looks at access points unless told otherwise', () => {
+    expect(parseStats({})).toEqual({ siteId: null, type: 'ap', connected: null, mac: null })
+    expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' })).toEqual({
+      siteId: null,
+      type: null,
+      connected: false,
+      mac: 'aabbccddee01',
+    })
+  })
+})

@@ -1,0 +1,122 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { VcMember } from '../../platform/schema/devices.ts'
+import type { DeviceStats, StatsFilter } from './store.ts'
+import { DeviceTypeName, DeviceTypeOrAll, parseType } from '../wire.ts'
+import { parseMacFilter } from '../inventory/wire.ts'
+
+const siteFilters = {
+  ...pageQuery,
+  type: Type.Optional(DeviceTypeOrAll),
+  status: Type.Optional(Type.Enum(['all', 'connected', 'disconnected'], { default: 'all' })),
+}
+
+export const SiteStatsQuery = Type.Object({ ...siteFilters, mac: Type.Optional(Type.String()) })
+export const OrgStatsQuery = Type.Object({ ...SiteStatsQuery.properties, site_id: Type.Optional(Uuid) })
+
+/** @throws AppError invalid for a MAC that is none. */
+export function parseStats({ type, status = 'all', mac, site_id: siteId }: Static<typeof OrgStatsQuery>): StatsFilter {
+  return {
+    siteId: siteId ?? null,
+    type: parseType(type),
+    connected: status === 'all' ? null : status === 'connected',
+    mac: parseMacFilter('mac', mac),
+  }
+}
+
+/** Fields that a device never told are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */
+export const StatsReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    mac: Type.String(),
+    serial: Type.String(),
+    model: Type.String(),
+    type: DeviceTypeName,
+    name: Type.String(),
+    status: Type.Enum(['connected', 'disconnected']),
+    version: Type.Optional(Type.String()),
+    uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
+    last_seen: Type.Optional(Timestamp),
+    ip: Type.Optional(Type.String()),
+    ext_ip: Type.Optional(Type.String()),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+export function presentStats(stats: DeviceStats, now: Date): Static<typeof StatsReply> {
+  const { id, orgId, siteId, mac, serial, model, type, firmware, lastSeenAt, extIp, members, fwupdate } = stats
+  const connected = stats.connected === true
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    mac,
+    serial,
+    model,
+    type,
+    name: stats.name ?? '',
+    status: connected ? 'connected' : 'disconnected',
+    ...(firmware !== null && { version: firmware }),
+    ...(connected && stats.bootedAt !== null && { uptime: uptimeS(stats.bootedAt, now) }),
+    ...(lastSeenAt !== null && { last_seen: epochS(lastSeenAt) }),
+    ...(extIp !== null && { ext_ip: extIp }),
+    ...presentLoad(stats),
+    ...(members !== null && members.length > 0 && presentMembers(mac, members)),
+    ...(fwupdate !== null && { fwupdate }),
+    created_time: epochS(stats.createdAt),
+    modified_time: epochS(stats.modifiedAt),
+  }
+}
+
+/** At least one second: clients take 0 for "not known". */
+function uptimeS(bootedAt: Date, now: Date): number {
+  return Math.max(1, Math.floor((now.getTime() - bootedAt.getTime()) / 1000))
+}
+
+/** Access points and the others have other names for the same. Memory comes in bytes. */
+function presentLoad({ type, load }: DeviceStats): Record<string, unknown> {
+  const cpu = numberIn(load, 'cpu_percent')
+  const total = numberIn(load, 'memory_total')
+  const free = numberIn(load, 'memory_free')
+  const ip = load?.['ip']
+  const used = total === null || free === null ? null : total - free
+  const address = typeof ip === 'string' && { ip }
+  if (type === 'ap')
+    return {
+      ...address,
+      ...(cpu !== null && { cpu_util: Math.round(cpu) }),
+      ...(total !== null && { mem_total_kb: Math.round(total / 1024) }),
+      ...(used !== null && { mem_used_kb: Math.round(used / 1024) }),
+    }
+  return {
+    ...address,
+    ...(cpu !== null && { cpu_stat: { idle: 100 - cpu } }),
+    ...(used !== null && total !== null && total > 0 && { memory_stat: { usage: Math.round((used / total) * 100) } }),
+  }
+}
+
+function numberIn(load: Readonly<Record<string, unknown>> | null, name: string): number | null {
+  const value = load?.[name]
+  return typeof value === 'number' ? value : null
+}
+
+function presentMembers(vcMac: string, members: readonly VcMember[]): Record<string, unknown> {
+  const module_stat = members.map(({ member, mac, serial, model, firmware }) => ({
+    fpc_idx: member,
+    mac,
+    serial,
+    model,
+    version: firmware,
+  }))
+  return {
+    module_stat,
+    ...(members.length > 1 && { vc_mac: vcMac }),
+    fw_versions_outofsync: new Set(members.map(({ firmware }) => firmware)).size > 1,
+  }
+}
