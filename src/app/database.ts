@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { AppError } from '../platform/errors.ts'
-import { startEmbeddedPostgres } from '../platform/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'

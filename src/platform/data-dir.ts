@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { findNobody } from './embedded-postgres-account.ts'
+import { findNobody } from './embedded-postgres/account.ts'
 import { AppError } from './errors.ts'
 
 /** The server's own folder, held exclusively until `release` or the end of the process. */

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import type { PostgresConnection } from '../../src/platform/embedded-postgres.ts'
+import type { PostgresConnection } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,6 +1,6 @@
 // A process that does with a data folder what the server does, for tests that kill it.
 import { openDataDir } from '../../src/platform/data-dir.ts'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
 
 const [folder = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
 const run = promisify(execFile)
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Launch, launchProgram } from './embedded-postgres-launch.ts'
-import type { Logger } from './log.ts'
+import { type Launch, launchProgram } from './launch.ts'
+import type { Logger } from '../log.ts'
 
 export interface Exit {
   readonly code: number | null

@@ -1,24 +1,18 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chooseAccount } from './embedded-postgres-account.ts'
-import { findBinaries } from './embedded-postgres-binaries.ts'
-import { makeHome, prepareCluster } from './embedded-postgres-cluster.ts'
-import { connectWhenReady, ensureDatabase } from './embedded-postgres-database.ts'
-import { planLaunch } from './embedded-postgres-launch.ts'
-import { stopOrphan } from './embedded-postgres-orphan.ts'
-import { type Exit, type Postmaster, runPostmaster } from './embedded-postgres-postmaster.ts'
-import {
-  SOCKET_PORT,
-  makeSocketDir,
-  planSocketDir,
-  quoteSocketDir,
-  removeSocketDir,
-} from './embedded-postgres-socket.ts'
-import { AppError } from './errors.ts'
-import type { Logger } from './log.ts'
+import { chooseAccount } from './account.ts'
+import { findBinaries } from './binaries.ts'
+import { makeHome, prepareCluster } from './cluster.ts'
+import { connectWhenReady, ensureDatabase } from './database.ts'
+import { planLaunch } from './launch.ts'
+import { stopOrphan } from './orphan.ts'
+import { type Exit, type Postmaster, runPostmaster } from './postmaster.ts'
+import { SOCKET_PORT, makeSocketDir, planSocketDir, quoteSocketDir, removeSocketDir } from './socket.ts'
+import { AppError } from '../errors.ts'
+import type { Logger } from '../log.ts'
 
-export type { Exit } from './embedded-postgres-postmaster.ts'
+export type { Exit } from './postmaster.ts'
 
 export interface EmbeddedPostgresOptions {
   /** Held by the caller (openDataDir): whatever runs on it is taken for an orphan and stopped. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError, escapeIdentifier } from 'pg'
-import { SUPERUSER } from './embedded-postgres-cluster.ts'
+import { SUPERUSER } from './cluster.ts'
 
 export interface SocketAddress {
   readonly host: string

@@ -1,10 +1,10 @@
 import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Account } from './embedded-postgres-account.ts'
-import type { PostgresBinaries } from './embedded-postgres-binaries.ts'
-import { type Launch, launchProgram } from './embedded-postgres-launch.ts'
-import { AppError } from './errors.ts'
+import type { Account } from './account.ts'
+import type { PostgresBinaries } from './binaries.ts'
+import { type Launch, launchProgram } from './launch.ts'
+import { AppError } from '../errors.ts'
 
 /** The cluster's administrator; the application itself connects as a lesser role. */
 export const SUPERUSER = 'postgres'

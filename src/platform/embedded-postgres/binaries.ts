@@ -1,7 +1,7 @@
 import { lstat, readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
 export interface PostgresBinaries {
   readonly initdb: string

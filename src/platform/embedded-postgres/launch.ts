@@ -3,8 +3,8 @@ import { access, constants, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import type { Account } from './embedded-postgres-account.ts'
-import { AppError } from './errors.ts'
+import type { Account } from './account.ts'
+import { AppError } from '../errors.ts'
 
 const run = promisify(execFile)
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { chown, lstat, mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Account } from './embedded-postgres-account.ts'
-import { AppError } from './errors.ts'
+import type { Account } from './account.ts'
+import { AppError } from '../errors.ts'
 
 /** Part of the socket's name; nothing listens on the network. */
 export const SOCKET_PORT = 5432

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { SOCKET_PORT, planSocketDir, quoteSocketDir } from './embedded-postgres-socket.ts'
+import { SOCKET_PORT, planSocketDir, quoteSocketDir } from './socket.ts'
 
 const path = fc
   .array(fc.stringMatching(/^[^/\0]{1,40}$/), { minLength: 1, maxLength: 8 })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Logger } from './log.ts'
+import type { Logger } from '../log.ts'
 
 const run = promisify(execFile)
 
