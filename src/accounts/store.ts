@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
 
 export interface NewAdmin {
@@ -35,34 +34,4 @@ export async function insertApiToken(tx: Tx, token: NewApiToken): Promise<void> 
     .insertInto('apiToken')
     .values({ ...token, orgId: null, privileges: null, createdBy: token.adminId, lastUsedAt: null })
     .execute()
-}
-
-export interface NewSession {
-  readonly idHash: Buffer
-  readonly adminId: string
-  readonly createdAt: Date
-  readonly expiresAt: Date
-}
-
-/** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
-export async function findSessionMinutes(tx: Tx, adminId: string): Promise<number | null> {
-  const row = await tx
-    .selectFrom('privilege')
-    .innerJoin('org', 'org.id', 'privilege.orgId')
-    .select(sql<number | null>`min((org.doc ->> 'session_expiry')::int)`.as('minutes'))
-    .where('privilege.adminId', '=', adminId)
-    .executeTakeFirst()
-  return row?.minutes ?? null
-}
-
-export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
-  await tx.insertInto('session').values(session).execute()
-}
-
-export async function deleteSession(tx: Tx, idHash: Buffer): Promise<void> {
-  await tx.deleteFrom('session').where('idHash', '=', idHash).execute()
-}
-
-export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
-  await tx.deleteFrom('session').where('expiresAt', '<=', now).execute()
 }

@@ -1,21 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import type { Passwords } from '../../access/password.ts'
+import type { Actor } from '../../access/scope.ts'
 import { findAccessByEmail } from '../../access/store.ts'
-import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { sha256 } from '../../platform/secrets.ts'
-import { deleteExpiredSessions, deleteSession, findSessionMinutes, insertSession } from '../store.ts'
+import { type OpenedSession, openSession } from './open-session.ts'
 
-/** The interface's default for an organization's `session_expiry`. */
-const DEFAULT_SESSION_MINUTES = 1440
-
-export interface OpenedSession {
-  /** The cookie's value; only its hash is stored. */
-  readonly sessionId: string
-  readonly csrfToken: string
-  readonly expiresAt: Date
+export interface LoginRequest {
+  readonly email: string
+  readonly password: string
+  readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 /**
@@ -24,24 +18,10 @@ export interface OpenedSession {
 export async function login(
   ctx: Context,
   passwords: Passwords,
-  { email, password }: { readonly email: string; readonly password: string },
+  { email, password, actor }: LoginRequest,
 ): Promise<OpenedSession> {
   const access = await findAccessByEmail(ctx.db, email.trim().toLowerCase())
   const ok = await passwords.matches(access?.passwordHash ?? null, password)
   if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
-  const now = ctx.clock.now()
-  const sessionId = randomBytes(32).toString('base64url')
-  const expiresAt = await inTx(ctx, async (tx) => {
-    await deleteExpiredSessions(tx, now)
-    const minutes = (await findSessionMinutes(tx, access.adminId)) ?? DEFAULT_SESSION_MINUTES
-    const expiresAt = addMs(now, minutes * 60_000)
-    await insertSession(tx, { idHash: sha256(sessionId), adminId: access.adminId, createdAt: now, expiresAt })
-    return expiresAt
-  })
-  return { sessionId, csrfToken: ctx.secrets.sign('csrf', sessionId), expiresAt }
-}
-
-/** Ends the session; one that is unknown has ended already. */
-export async function logout(ctx: Context, sessionId: string): Promise<void> {
-  await inTx(ctx, (tx) => deleteSession(tx, sha256(sessionId)))
+  return inTx(ctx, (tx) => openSession(ctx, tx, { adminId: access.adminId, actor, secondFactor: 'none' }))
 }

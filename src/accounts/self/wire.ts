@@ -1,16 +1,7 @@
 import { type Static, Type } from 'typebox'
-import type { Principal, Privilege } from '../access/principal.ts'
-import { Uuid } from '../http/schemas.ts'
-import { epochS } from '../platform/clock.ts'
-
-export const LoginBody = Type.Object(
-  {
-    email: Type.String({ maxLength: 320 }),
-    password: Type.String({ maxLength: 128, format: 'password' }),
-    two_factor: Type.Optional(Type.String()),
-  },
-  { additionalProperties: true },
-)
+import type { Principal, Privilege } from '../../access/principal.ts'
+import { Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
 
 export const PrivilegeReply = Type.Object({
   scope: Type.String(),
