@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Child, startChild } from './child.ts'
 
+type Call = (method: string, path: string, body?: unknown) => Promise<unknown>
+
 /** A server as a user would start it, on free ports and a data folder that goes with it. */
 export interface Signalbox {
   readonly url: string
@@ -16,9 +18,9 @@ export interface Signalbox {
   /** The whole Authorization header of the organization's administrator. */
   readonly authorization: string
   /** Calls the API as the administrator. @throws Error for everything but 2xx. */
-  call(method: string, path: string, body?: unknown): Promise<unknown>
+  readonly call: Call
   /** As call(), with the operator's key. */
-  operate(method: string, path: string, body?: unknown): Promise<unknown>
+  readonly operate: Call
   stop(): Promise<void>
 }
 
@@ -64,7 +66,7 @@ async function stopAndRemove(child: Child, dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
 }
 
-function caller(url: string, authorization: string): Signalbox['call'] {
+function caller(url: string, authorization: string): Call {
   return async (method, path, body) => {
     const answer = await fetch(url + path, {
       method,
