@@ -108,7 +108,12 @@ function supervise(node, nodeArgs, { ipc, cwd }) {
   const flags = ['--disable-warning=ExperimentalWarning']
   const child = spawn(node, [...flags, ...nodeArgs], {
     cwd,
-    env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}` },
+    env: {
+      // Compiled code is kept: a start from it is faster and needs less memory than one that strips types.
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+      ...process.env,
+      PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
+    },
     stdio: ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
   })
   const passedOn = new Set()
