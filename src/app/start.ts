@@ -63,15 +63,16 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     throw explainDatabaseError(config, error)
   })
   const tls = await openTls(config, dataDir.path)
-  const address = { baseUrl: config.baseUrl ?? '' }
+  const address = { baseUrl: config.baseUrl }
   const ctx: Context = {
     db: openContextDb(database, log, closing),
     clock: systemClock,
     wakes: createWakes(),
     log,
     secrets,
-    // With port 0 known only once the server listens, which is before anything asks for it.
+    // With port 0 known only once the server listens; too early a question must not get a wrong answer.
     get baseUrl() {
+      if (address.baseUrl === null) throw new Error('the address is not known before the server listens')
       return address.baseUrl
     },
   }
@@ -96,7 +97,9 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   await sweepFirmwareFiles(ctx, firmwareFiles)
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
-  address.baseUrl ||= url
+  address.baseUrl ??= url
+  if (config.baseUrl === null && isWildcard(config.host))
+    log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
   const { ucentralPort } = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
@@ -127,8 +130,12 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<nu
 }
 
 function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  if (isWildcard(host)) return 'localhost'
   return isIP(host) === 6 ? `[${host}]` : host
+}
+
+function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }
 
 function newOperatorKey(): Buffer {

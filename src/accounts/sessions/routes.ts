@@ -9,7 +9,6 @@ import { LoginBody } from './wire.ts'
 
 /** Login and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
 export function sessionRoutes(ctx: Context, { passwords }: AccountParts): FastifyPluginAsyncTypebox {
-  const secure = ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.post(
       '/login',
@@ -19,7 +18,8 @@ export function sessionRoutes(ctx: Context, { passwords }: AccountParts): Fastif
       },
       async ({ body, ip, headers }, reply) => {
         const actor = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
-        setSessionCookies(reply, await login(ctx, passwords, { ...body, actor }), secure)
+        const opened = await login(ctx, passwords, { ...body, actor })
+        setSessionCookies(reply, opened, ctx.baseUrl.startsWith('https:'))
         return {}
       },
     )
