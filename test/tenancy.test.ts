@@ -49,6 +49,7 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     getSite: {},
     updateSite: { body: { notes: 'changed' } },
     listOrgAuditLogs: {},
+    searchOrgAuditLogs: {},
     getOrgInventory: {},
     addOrgInventory: { body: [claimCode] },
     updateOrgInventoryAssignment: { body: { op: 'assign', site_id: ids['site_id'], macs: [mac] } },

@@ -120,6 +120,9 @@ describe('audit log', () => {
     expect(some.body.results.every(({ message }: { message: string }) => message.startsWith('Update Site'))).toBe(true)
     expect((await server.call('GET', `${path}?message=%25`)).body.total).toBe(0)
     expect((await server.call('GET', `${path}?end=-1h`)).body.total).toBe(0)
+    const { body: newer } = await server.call('GET', `${path}/search?duration=1h&sort=timestamp&limit=2`)
+    expect(newer.results).toEqual(all.body.results)
+    expect(newer.next).toContain('/logs/search?')
   })
 
   it.each(['start=soon', 'duration=1y', 'end=99999999999999', 'sort=message', 'site_id=x'])(
