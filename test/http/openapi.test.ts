@@ -72,7 +72,7 @@ it('can be browsed, with everything from the server itself', async () => {
   }
 })
 
-/** To refresh the snapshot after a change of the interface: npm test -- -u test/http/openapi.test.ts */
+/** To refresh the snapshot after a change of the interface: npm test -- test/http/openapi.test.ts --update */
 it('is the committed document', async () => {
   const committed = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url))
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(committed)
