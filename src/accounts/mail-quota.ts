@@ -1,0 +1,21 @@
+import { uuidv7 } from 'uuidv7'
+import { addMs } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
+import { sha256 } from '../platform/secrets.ts'
+import { countMailsSent, insertMailSent, lockMailAddress } from './store-mail-quota.ts'
+
+const MAILS_PER_WINDOW = 3
+/** How long a mail counts. */
+export const MAIL_WINDOW_MS = 3600e3
+
+/**
+ * Whether one more mail may go to an address that somebody unknown has named, and if so counts it in
+ * the caller's transaction. Calls for the same address wait for each other until that ends.
+ */
+export async function takeMailQuota(tx: Tx, email: string, now: Date): Promise<boolean> {
+  const addressHash = sha256(email.trim().toLowerCase())
+  await lockMailAddress(tx, addressHash)
+  if ((await countMailsSent(tx, addressHash, addMs(now, -MAIL_WINDOW_MS))) >= MAILS_PER_WINDOW) return false
+  await insertMailSent(tx, { addressHash, id: uuidv7(), sentAt: now })
+  return true
+}

@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import type { Tx } from '../platform/db.ts'
+
+/** Makes transactions that count mails to the same address take turns, until `tx` ends. */
+export async function lockMailAddress(tx: Tx, addressHash: Buffer): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${addressHash.readBigInt64BE().toString()}::bigint)`.execute(tx)
+}
+
+/** Mails to the address later than `since`. */
+export async function countMailsSent(tx: Tx, addressHash: Buffer, since: Date): Promise<number> {
+  const { count } = await tx
+    .selectFrom('mailSent')
+    .select(sql<string>`count(*)`.as('count'))
+    .where('addressHash', '=', addressHash)
+    .where('sentAt', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export async function insertMailSent(
+  tx: Tx,
+  sent: { readonly addressHash: Buffer; readonly id: string; readonly sentAt: Date },
+): Promise<void> {
+  await tx.insertInto('mailSent').values(sent).execute()
+}
+
+export async function deleteMailsSentUntil(tx: Tx, until: Date): Promise<void> {
+  await tx.deleteFrom('mailSent').where('sentAt', '<=', until).execute()
+}
