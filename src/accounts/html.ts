@@ -1,0 +1,26 @@
+/** Markup in which every value has been escaped. Only `html` makes it. */
+export interface Html {
+  readonly markup: string
+}
+
+/** Markup from a template literal: texts in it are escaped, other `Html` and lists of it are put in as they are. */
+export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
+  return { markup: parts.reduce((markup, part, index) => markup + markupOf(values[index - 1] ?? '') + part) }
+}
+
+function markupOf(value: string | Html | readonly Html[]): string {
+  if (typeof value === 'string') return escape(value)
+  return 'markup' in value ? value.markup : value.map(({ markup }) => markup).join('')
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
+}
