@@ -1,0 +1,76 @@
+import type { Selectable } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { InviteTable } from '../../platform/schema/accounts.ts'
+import type { Invite, InviteDocument } from './invite.ts'
+
+/** The invitation with the token, locked so that it is accepted once. */
+export async function lockInviteByToken(tx: Tx, tokenHash: Buffer): Promise<Invite | undefined> {
+  const row = await tx
+    .selectFrom('invite')
+    .selectAll()
+    .where('tokenHash', '=', tokenHash)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && inviteOf(row)
+}
+
+export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
+  const row = await tx
+    .selectFrom('invite')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return inviteOf(row)
+}
+
+export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
+  const ofOrg = reader.selectFrom('invite').where('orgId', '=', scope.orgId)
+  const rows = await ofOrg.selectAll().orderBy('id').limit(page.limit).offset(page.offset).execute()
+  return { rows: rows.map(inviteOf), total: await countInvites(reader, scope) }
+}
+
+export async function countInvites(reader: Reader, scope: OrgScope): Promise<number> {
+  const { total } = await reader
+    .selectFrom('invite')
+    .select((eb) => eb.fn.countAll<string>().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+export async function insertInvite(tx: Tx, invite: Invite): Promise<void> {
+  await tx
+    .insertInto('invite')
+    .values({ ...invite, doc: json(invite.doc) })
+    .execute()
+}
+
+/** Writes everything of it but its place and age. */
+export async function updateInvite(tx: Tx, { orgId, id, createdAt: _, doc, ...changed }: Invite): Promise<void> {
+  await tx
+    .updateTable('invite')
+    .set({ ...changed, doc: json(doc) })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteInvite(tx: Tx, { orgId, id }: Pick<Invite, 'orgId' | 'id'>): Promise<void> {
+  await tx.deleteFrom('invite').where('orgId', '=', orgId).where('id', '=', id).execute()
+}
+
+/** Invitations that nobody has accepted are kept for a month after they ended, for their list. */
+export async function deleteInvitesExpiredBefore(tx: Tx, expiredBefore: Date): Promise<void> {
+  await tx.deleteFrom('invite').where('expiresAt', '<', expiredBefore).execute()
+}
+
+function inviteOf({ doc, ...row }: Selectable<InviteTable>): Invite {
+  // Written by insertInvite and updateInvite only, from the same type.
+  return { ...row, doc: doc as unknown as InviteDocument }
+}
