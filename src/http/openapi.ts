@@ -26,7 +26,10 @@ export async function serveOpenApi(http: FastifyInstance, version: string): Prom
   http.get(PATH, { schema: { hide: true } }, () => http.swagger())
   await http.register(swaggerUi, {
     routePrefix: '/docs',
-    uiConfig: { deepLinking: true, docExpansion: 'none' },
+    // Nothing of the installation goes to the page's public validator.
+    uiConfig: { deepLinking: true, docExpansion: 'none', validatorUrl: null },
     staticCSP: true,
+    // Who serves plain HTTP on purpose gets an empty page from scripts that are asked for by HTTPS.
+    transformStaticCSP: (policy) => policy.replace(/ ?upgrade-insecure-requests;?/, ''),
   })
 }

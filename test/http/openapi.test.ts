@@ -61,6 +61,10 @@ it('can be browsed, with everything from the server itself', async () => {
   const page = await fetch(`${server.url}/docs`)
   expect(page.status).toBe(200)
   expect(page.headers.get('content-type')).toContain('text/html')
+  const policy = page.headers.get('content-security-policy')
+  expect(policy).toContain("default-src 'self'")
+  // Plain HTTP stays plain HTTP.
+  expect(policy).not.toContain('upgrade-insecure-requests')
   const html = await page.text()
   const sources = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source ?? '')
   expect(sources.length).toBeGreaterThan(2)
