@@ -42,6 +42,9 @@ export interface OauthProvider {
 export interface AccountParts {
   readonly passwords: Passwords
   readonly mailer: Mailer
+  /** Calls no private addresses: for addresses that users choose. */
   readonly outbound: OutboundHttp
+  /** For addresses that the operator has configured, which may well be private. */
+  readonly operatorHttp: OutboundHttp
   readonly settings: AccountSettings
 }

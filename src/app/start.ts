@@ -82,10 +82,13 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     allowLoopback: isLoopback(config.host),
   })
   closing.add('outbound http', () => outbound.close())
+  // The operator may have services of their own anywhere.
+  const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
+  closing.add('operator http', () => operatorHttp.close())
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
   closing.add('mailer', () => mailer.close())
   const http = await buildHttp(ctx, {
-    accounts: { passwords: createPasswords(), mailer, outbound, settings: config.accounts },
+    accounts: { passwords: createPasswords(), mailer, outbound, operatorHttp, settings: config.accounts },
     operatorKey,
     tls: tls.http,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,

@@ -1,8 +1,11 @@
+import { setMaxListeners } from 'node:events'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import { uuidv7 } from 'uuidv7'
 import type { Logger } from './log.ts'
+import { isLoopback } from './loopback.ts'
 
 /** A mail to one person. */
 export interface Mail {
@@ -15,13 +18,17 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves once the mail server has taken it. @throws Error when it does not. */
+  /** Resolves once the mail server has taken it. @throws Error when it does not, within half a minute. */
   send(mail: Mail): Promise<void>
+  /** Gives mails that are under way a few seconds; later ones fail. */
   close(): Promise<void>
 }
 
 export interface MailerOptions {
-  /** Like `smtps://user:password@host`; null writes files instead. */
+  /**
+   * Like `smtps://user:password@host`; null writes files instead. Options of the connection may follow
+   * as a query (`?requireTLS=true`); with a password in it, a connection to elsewhere must be encrypted.
+   */
   readonly smtpUrl: string | null
   /** Sender, like `Signalbox <signalbox@example.net>`. */
   readonly from: string
@@ -30,43 +37,82 @@ export interface MailerOptions {
   readonly log: Logger
 }
 
-const TIMEOUT_MS = 10_000
+/** For each step of the conversation with the mail server. */
+const STEP_TIMEOUT_MS = 10_000
+/** For the whole, whatever trickles in between, and for waiting behind other mails. */
+const SEND_WITHIN_MS = 30_000
+const CLOSE_WITHIN_MS = 3000
+/** A mail server that hangs must not fill the memory. */
+const MAX_UNDER_WAY = 1000
 
-export function createMailer(options: MailerOptions): Mailer {
-  return options.smtpUrl === null ? fileMailer(options) : smtpMailer(options.smtpUrl, options)
+/** How a mail leaves. */
+interface Outlet {
+  send(mail: Mail, signal: AbortSignal): Promise<void>
+  close(): void
 }
 
-function smtpMailer(url: string, { from }: MailerOptions): Mailer {
+export function createMailer(options: MailerOptions): Mailer {
+  const outlet = options.smtpUrl === null ? fileOutlet(options) : smtpOutlet(options.smtpUrl, options.from)
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal)
+  const underWay = new Set<Promise<void>>()
+  return {
+    async send(mail) {
+      if (closing.signal.aborted) throw new Error('the mailer is closed')
+      if (underWay.size >= MAX_UNDER_WAY) throw new Error(`${MAX_UNDER_WAY} mails are under way already`)
+      const sending = outlet.send(mail, AbortSignal.any([closing.signal, AbortSignal.timeout(SEND_WITHIN_MS)]))
+      underWay.add(sending)
+      try {
+        await sending
+      } finally {
+        underWay.delete(sending)
+      }
+    },
+    async close() {
+      const waited = new AbortController()
+      const late = delay(CLOSE_WITHIN_MS, undefined, { signal: waited.signal }).catch(() => undefined)
+      await Promise.race([Promise.allSettled(underWay), late])
+      waited.abort()
+      closing.abort()
+      await Promise.allSettled(underWay)
+      outlet.close()
+    },
+  }
+}
+
+function smtpOutlet(url: string, from: string): Outlet {
+  const { protocol, hostname, password } = new URL(url)
   const transport = createTransport(
     {
       url,
       pool: true,
       maxConnections: 2,
-      connectionTimeout: TIMEOUT_MS,
-      greetingTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
+      connectionTimeout: STEP_TIMEOUT_MS,
+      greetingTimeout: STEP_TIMEOUT_MS,
+      socketTimeout: STEP_TIMEOUT_MS,
+      // Otherwise whoever sits between could hide STARTTLS and read the password.
+      requireTLS: protocol === 'smtp:' && password !== '' && !isLoopback(hostname),
     },
     { from },
   )
   return {
-    async send({ to, subject, text, html }) {
+    async send({ to, subject, text, html }, signal) {
       await transport.sendMail({
         to: { name: '', address: to },
         subject,
         text,
         html,
+        signal,
         disableFileAccess: true,
         disableUrlAccess: true,
       })
     },
-    async close() {
-      transport.close()
-    },
+    close: () => transport.close(),
   }
 }
 
 /** For a server without a mail server: whoever runs it finds the mails in the data folder, and the links in the log. */
-function fileMailer({ from, dataDir, log }: MailerOptions): Mailer {
+function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from })
   const dir = join(dataDir, 'mail')
   return {
@@ -78,8 +124,6 @@ function fileMailer({ from, dataDir, log }: MailerOptions): Mailer {
       await rename(`${path}.new`, path)
       log.info({ path, links }, 'wrote a mail to a file: no mail server is configured')
     },
-    async close() {
-      transport.close()
-    },
+    close: () => transport.close(),
   }
 }

@@ -115,6 +115,7 @@ export async function startTestServer(
   const { ctx } = context
   const passwords = createPasswords()
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  const operatorHttp = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const mailer = createMailer({
     smtpUrl: null,
     from: 'Test <test@example.test>',
@@ -122,7 +123,7 @@ export async function startTestServer(
     log: ctx.log,
   })
   const http = await buildHttp(ctx, {
-    accounts: { passwords, mailer, outbound, settings: { ...accountSettings, ...settings } },
+    accounts: { passwords, mailer, outbound, operatorHttp, settings: { ...accountSettings, ...settings } },
     operatorKey: 'operator-key',
     tls: null,
     deviceCaDir: context.dataDir,
@@ -166,6 +167,8 @@ export async function startTestServer(
     },
     async close() {
       await http.close()
+      await mailer.close()
+      await operatorHttp.close()
       await outbound.close()
       await context.close()
     },
