@@ -27,14 +27,14 @@ export function parseTimeRange(
 ): TimeRange {
   const end = query.end === undefined ? now : parseInstant('end', query.end, now)
   const durationMs = parseDuration('duration', query.duration ?? '1d')
-  const start = query.start === undefined ? addMs(end, -durationMs) : parseInstant('start', query.start, now)
+  const start = query.start === undefined ? before(end, durationMs) : parseInstant('start', query.start, now)
   return { start, end }
 }
 
 function parseInstant(field: string, text: string, now: Date): Date {
   if (text === 'now') return now
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_EPOCH_S) return new Date(Number(text) * 1000)
-  if (text.startsWith('-')) return addMs(now, -parseDuration(field, text.slice(1)))
+  if (text.startsWith('-')) return before(now, parseDuration(field, text.slice(1)))
   throw invalidField(field, 'must be epoch seconds, `now` or an offset like `-1d`')
 }
 
@@ -44,6 +44,11 @@ function parseDuration(field: string, text: string): number {
   if (count === undefined || ms === undefined || Number(count) * ms > MAX_EPOCH_S * 1000)
     throw invalidField(field, 'must be a number with one of the units s, m, h, d, w')
   return Number(count) * ms
+}
+
+/** Not before the epoch: nothing here is older, and the calendar of PostgreSQL has a beginning. */
+function before(instant: Date, ms: number): Date {
+  return new Date(Math.max(addMs(instant, -ms).getTime(), 0))
 }
 
 /** Direction of a sort like `-timestamp`: a leading minus is descending. */
