@@ -213,3 +213,12 @@ create table saml_assertion_used (
   expires_at   timestamptz not null,
   primary key (sso_id, assertion_id)
 );
+
+-- Settings of an organization, apart from its own record as the interface has them.
+create table org_setting (
+  org_id      uuid primary key references org (id) on delete cascade,
+  -- Wire shape, unknown members included.
+  doc         jsonb not null,
+  created_at  timestamptz not null,
+  modified_at timestamptz not null
+);

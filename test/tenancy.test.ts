@@ -49,6 +49,8 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     getSite: {},
     updateSite: { body: { notes: 'changed' } },
     listOrgAuditLogs: {},
+    getOrgSettings: {},
+    updateOrgSettings: { body: { ui_idle_timeout: 30 } },
     searchOrgAuditLogs: {},
     getOrgInventory: {},
     addOrgInventory: { body: [claimCode] },

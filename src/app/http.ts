@@ -11,6 +11,7 @@ import { serveOpenApi } from '../http/openapi.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
+import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import type { Context } from '../platform/context.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -36,6 +37,7 @@ function apiRoutes(ctx: Context, { accounts, firmwareFiles, outbound }: HttpPart
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),
+    orgSettingRoutes(ctx),
     inventoryRoutes(ctx),
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),

@@ -30,6 +30,7 @@ export interface Schema {
   ssoFailure: accounts.SsoFailureTable
   samlRequest: accounts.SamlRequestTable
   samlAssertionUsed: accounts.SamlAssertionUsedTable
+  orgSetting: accounts.OrgSettingTable
   deviceRegistry: devices.DeviceRegistryTable
   device: devices.DeviceTable
   deviceStatus: devices.DeviceStatusTable

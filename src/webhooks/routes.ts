@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { may } from '../access/authorize.ts'
 import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
+import { revealsSecrets } from '../orgs/reveal.ts'
 import type { Context } from '../platform/context.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { createWebhook } from './create-webhook.ts'
@@ -48,7 +48,7 @@ function collectionRoutes(ctx: Context, outbound: OutboundHttp, kind: PlaceKind)
         const page = parsePage(query)
         const { rows, total } = await listWebhooks(ctx.db, scope, { siteId, page })
         setPageHeaders(reply, page, total)
-        const withSecrets = may(caller, scope, 'write')
+        const withSecrets = await revealsSecrets(ctx, caller, scope)
         return reply.send(rows.map((row) => presentWebhook(webhookOf(ctx.secrets, row), withSecrets)))
       },
     )
@@ -66,7 +66,8 @@ function collectionRoutes(ctx: Context, outbound: OutboundHttp, kind: PlaceKind)
       },
       async ({ caller, params, body }, reply) => {
         const { scope, siteId } = await kind.enter(ctx, caller, { id: params[kind.param] ?? '', needs: 'write' })
-        return reply.send(presentWebhook(await createWebhook(ctx, scope, { siteId, body, outbound }), true))
+        const webhook = await createWebhook(ctx, scope, { siteId, body, outbound })
+        return reply.send(presentWebhook(webhook, await revealsSecrets(ctx, caller, scope)))
       },
     )
   }
@@ -82,7 +83,7 @@ function singleRoutes(ctx: Context, outbound: OutboundHttp, kind: PlaceKind): Fa
       async ({ caller, params }, reply) => {
         const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
         const row = await getWebhook(ctx.db, scope, key)
-        return reply.send(presentWebhook(webhookOf(ctx.secrets, row), may(caller, scope, 'write')))
+        return reply.send(presentWebhook(webhookOf(ctx.secrets, row), await revealsSecrets(ctx, caller, scope)))
       },
     )
 
@@ -99,7 +100,8 @@ function singleRoutes(ctx: Context, outbound: OutboundHttp, kind: PlaceKind): Fa
       },
       async ({ caller, params, body }, reply) => {
         const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'write' })
-        return reply.send(presentWebhook(await updateWebhook(ctx, scope, { key, body, outbound }), true))
+        const webhook = await updateWebhook(ctx, scope, { key, body, outbound })
+        return reply.send(presentWebhook(webhook, await revealsSecrets(ctx, caller, scope)))
       },
     )
 

@@ -51,7 +51,7 @@ export const WebhookReply = Type.Object(
 
 export const ListQuery = Type.Object(pageQuery)
 
-/** @param withSecrets For those who may change the webhook; for others its secrets are as if never set. */
+/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
 export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<typeof WebhookReply> {
   const { siteId } = webhook
   return {

@@ -136,3 +136,10 @@ export interface SamlAssertionUsedTable {
   assertionId: string
   expiresAt: Date
 }
+
+export interface OrgSettingTable {
+  orgId: string
+  doc: Json<Record<string, unknown>>
+  createdAt: Date
+  modifiedAt: Date
+}

@@ -1,0 +1,26 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import type { Document } from './org.ts'
+import { mergeSetting, omitSecrets } from './setting.ts'
+import { lockOrg } from './store.ts'
+import { type Setting, findSetting, upsertSetting } from './store-setting.ts'
+
+/** Replaces the top-level fields that `body` names; see mergeDocument. */
+export async function updateSetting(ctx: Context, scope: OrgScope, body: Document): Promise<Setting> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    // The settings have no row at first, so the organization's own stands for it.
+    await lockOrg(tx, scope)
+    const before = (await findSetting(tx, scope))?.doc ?? {}
+    const setting = await upsertSetting(tx, scope, { doc: mergeSetting(before, body), at })
+    await appendAudit(tx, scope, {
+      message: 'Update Org Settings',
+      before: omitSecrets(before),
+      after: omitSecrets(setting.doc),
+      at,
+    })
+    return setting
+  })
+}

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import { omitSecrets } from './setting.ts'
+import type { Setting } from './store-setting.ts'
+
+const PasswordPolicy = Type.Object(
+  {
+    enabled: Type.Optional(Type.Boolean({ default: false })),
+    min_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 8, description: 'less than 8 is 8' })),
+    requires_special_char: Type.Optional(Type.Boolean({ default: false })),
+    requires_two_factor_auth: Type.Optional(Type.Boolean({ default: false })),
+    expiry_in_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500, description: '0: never' })),
+  },
+  { additionalProperties: true },
+)
+
+const ApiPolicy = Type.Object(
+  {
+    no_reveal: Type.Optional(
+      Type.Boolean({ default: false, description: 'hide secrets from everyone, not only from who may not write' }),
+    ),
+  },
+  { additionalProperties: true },
+)
+
+const settable = {
+  password_policy: Type.Optional(PasswordPolicy),
+  api_policy: Type.Optional(ApiPolicy),
+  ui_idle_timeout: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 480, default: 0, description: 'minutes; 0: off' }),
+  ),
+}
+
+export const SettingBody = Type.Object(settable, { additionalProperties: true })
+export const SettingReply = Type.Object(
+  {
+    org_id: Uuid,
+    ...settable,
+    created_time: Type.Optional(Timestamp),
+    modified_time: Type.Optional(Timestamp),
+  },
+  { additionalProperties: true },
+)
+
+/** @param setting Undefined where nothing was ever set. */
+export function presentSetting(
+  { orgId, setting }: { readonly orgId: string; readonly setting: Setting | undefined },
+  withSecrets: boolean,
+): Static<typeof SettingReply> {
+  if (setting === undefined) return { org_id: orgId }
+  return {
+    ...(withSecrets ? setting.doc : omitSecrets(setting.doc)),
+    org_id: orgId,
+    created_time: epochS(setting.createdAt),
+    modified_time: epochS(setting.modifiedAt),
+  }
+}
