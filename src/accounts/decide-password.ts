@@ -20,7 +20,7 @@ export const MAX_PASSWORD_LENGTH = 128
  */
 export function decidePassword(password: string, email: string, rules: PasswordRules): string | null {
   const text = password.normalize('NFKC')
-  const length = [...text].length
+  const length = Array.from(text).length
   const minLength = Math.max(rules.minLength, MIN_PASSWORD_LENGTH)
   if (length < minLength) return `must have at least ${minLength} characters`
   if (length > MAX_PASSWORD_LENGTH) return `must have at most ${MAX_PASSWORD_LENGTH} characters`

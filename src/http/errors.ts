@@ -20,6 +20,7 @@ const statusOf: Record<ErrorCode, number> = {
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof AppError) {
     if (error.code === 'unauthenticated') void reply.header('www-authenticate', 'Token')
+    if (error.retryAfterS !== null) void reply.header('retry-after', error.retryAfterS)
     void reply.code(statusOf[error.code]).send({ detail: error.message, ...error.fields })
     return
   }

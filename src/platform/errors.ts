@@ -14,11 +14,24 @@ export class AppError extends Error {
   readonly code: ErrorCode
   /** Further members of the answer's body besides `detail`, in wire shape. */
   readonly fields: Readonly<Record<string, unknown>>
-  constructor(code: ErrorCode, message: string, fields: Readonly<Record<string, unknown>> = {}) {
+  /** Of rate_limited: whole seconds after which another try makes sense. */
+  readonly retryAfterS: number | null
+  constructor(
+    code: ErrorCode,
+    message: string,
+    fields: Readonly<Record<string, unknown>> = {},
+    retryAfterS: number | null = null,
+  ) {
     super(message)
     this.code = code
     this.fields = fields
+    this.retryAfterS = retryAfterS
   }
+}
+
+/** @param why A sentence, after the words that clients know. */
+export function tooManyRequests(why: string, retryAfterS: number): AppError {
+  return new AppError('rate_limited', `Too Many Request. ${why}`, {}, retryAfterS)
 }
 
 /** Foreign and unknown ids answer the same. Text as the interface's clients know it. */
