@@ -22,6 +22,9 @@ export function json(value: unknown): string {
 export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({ max: 16, ...connection })
   pool.on('error', onError)
+  // The pool listens to idle connections only, and an error event that nobody hears ends the process.
+  // What was using the connection hears of it by its next query.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
