@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Readable } from 'node:stream'
 import cookie from '@fastify/cookie'
 import Fastify, {
   LogController,
@@ -34,16 +35,23 @@ declare module 'fastify' {
 const MAX_JSON_BYTES = 1024 * 1024
 /** A client that sends its headers slower than this holds a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
+/** For a whole JSON body, however it trickles. */
+const JSON_BODY_MS = 30_000
+/** A connection on which nothing has moved for so long, an upload or download that stalls, is closed. */
+const SILENCE_MS = 120_000
 
 export interface HttpOptions {
   readonly log: Logger
   /** PEM texts; plain HTTP without. */
   readonly tls: { readonly cert: string; readonly key: string } | null
+  /** Default 30 s. */
+  readonly jsonBodyMs?: number
 }
 
 /** A server with the conventions of the interface and no routes yet. */
-export async function createHttpServer({ log, tls }: HttpOptions): Promise<FastifyInstance> {
-  const loggerInstance: FastifyBaseLogger = log.child({ part: 'http' })
+export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
+  const { tls, jsonBodyMs = JSON_BODY_MS } = options
+  const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
@@ -56,7 +64,9 @@ export async function createHttpServer({ log, tls }: HttpOptions): Promise<Fasti
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
     frameworkErrors: replyWithError,
     serverFactory: (handler) =>
-      tls === null ? createServer(timeouts, handler) : createTlsServer({ ...timeouts, ...tls }, handler),
+      (tls === null ? createServer(timeouts, handler) : createTlsServer({ ...timeouts, ...tls }, handler)).setTimeout(
+        SILENCE_MS,
+      ),
   })
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.
@@ -73,12 +83,20 @@ export async function createHttpServer({ log, tls }: HttpOptions): Promise<Fasti
       done(error instanceof Error ? error : new Error(String(error)))
     }
   })
+  http.addHook('preParsing', async ({ raw, headers }) => {
+    if (headers['content-type']?.startsWith('application/json') === true) destroyUnlessRead(raw, jsonBodyMs)
+  })
   await http.register(cookie)
   http.addHook('preValidation', async (request) => {
     // No body and no content type is an empty object too, where the operation takes one.
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
   })
   return http
+}
+
+function destroyUnlessRead(body: Readable, withinMs: number): void {
+  const timer = setTimeout(() => body.destroy(), withinMs)
+  body.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
 }
 
 /** Adds the routes of the interface under /api/v1. Each needs credentials unless its config says `public`. */

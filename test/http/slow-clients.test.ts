@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHttpServer } from '../../src/http/server.ts'
+import { createLog } from '../../src/platform/log.ts'
+
+const JSON_BODY_MS = 200
+
+async function startServer(): Promise<number> {
+  const http = await createHttpServer({ log: createLog('silent'), tls: null, jsonBodyMs: JSON_BODY_MS })
+  http.post('/echo', ({ body }) => ({ body }))
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => http.close())
+  return (http.server.address() as AddressInfo).port
+}
+
+const head = (path: string, length: number): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+
+it('closes the connection of a client that never finishes its JSON body, though it goes on trickling', async () => {
+  const socket = connect(await startServer(), '127.0.0.1')
+  socket.on('error', () => {}) // a trickle into a closed connection
+  socket.write(head('/echo', 1000))
+  const trickle = setInterval(() => socket.write(' '), 20)
+  onTestFinished(() => clearInterval(trickle))
+  expect(await text(socket).catch(() => '')).not.toContain('200 OK')
+  expect(socket.bytesWritten).toBeLessThan(1000)
+})
+
+it('serves a client that is slow within that time', async () => {
+  const socket = connect(await startServer(), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write(head('/echo', 7))
+  await once(socket, 'connect')
+  socket.write('{"a"')
+  setImmediate(() => socket.write(':1}'))
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toContain('{"body":{"a":1}}')
+})
