@@ -84,7 +84,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     }
   })
   http.addHook('preParsing', async ({ raw, headers }) => {
-    if (headers['content-type']?.startsWith('application/json') === true) destroyUnlessRead(raw, jsonBodyMs)
+    const isJson = headers['content-type']?.startsWith('application/json') === true
+    // Clients send the type without a body too, which nobody reads to its end.
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+    if (isJson && hasBody) destroyUnlessRead(raw, jsonBodyMs)
   })
   await http.register(cookie)
   http.addHook('preValidation', async (request) => {

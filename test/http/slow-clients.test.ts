@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -10,6 +11,7 @@ const JSON_BODY_MS = 200
 async function startServer(): Promise<number> {
   const http = await createHttpServer({ log: createLog('silent'), tls: null, jsonBodyMs: JSON_BODY_MS })
   http.post('/echo', ({ body }) => ({ body }))
+  http.get('/slow', async () => delay(2 * JSON_BODY_MS, { slow: true }))
   await http.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => http.close())
   return (http.server.address() as AddressInfo).port
@@ -37,4 +39,12 @@ it('serves a client that is slow within that time', async () => {
   setImmediate(() => socket.write(':1}'))
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toContain('{"body":{"a":1}}')
+})
+
+it('lets an operation take longer where the type is JSON but there is no body', async () => {
+  const socket = connect(await startServer(), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write('GET /slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toContain('{"slow":true}')
 })
