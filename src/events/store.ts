@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
 import type { AuditEvent, DeviceEvent, Topic, TopicEvents } from './topics.ts'
@@ -10,8 +11,18 @@ export interface NewOutboxEvent {
 }
 
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
-  const rows = events.map(({ event, ...row }) => ({ ...row, id: uuidv7(), event: json(event), createdAt: at }))
-  for (const some of slices(rows)) await tx.insertInto('webhookOutbox').values(some).execute()
+  const rows = events.map(({ orgId, siteId, topic, event }) => ({
+    id: uuidv7(),
+    org_id: orgId,
+    site_id: siteId,
+    topic,
+    event,
+  }))
+  await sql`
+    insert into webhook_outbox (id, org_id, site_id, topic, event, created_at)
+    select id, org_id, site_id, topic, event, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, org_id uuid, site_id uuid, topic text, event jsonb)
+  `.execute(tx)
 }
 
 export async function insertAuditLog(tx: Tx, event: AuditEvent, at: Date): Promise<void> {
@@ -41,22 +52,18 @@ export interface NewDeviceEvent {
 }
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  const rows = events.map(({ event, ...row }) => ({
-    ...row,
+  const rows = events.map(({ orgId, deviceId, siteId, event }) => ({
+    org_id: orgId,
     id: uuidv7(),
+    device_id: deviceId,
+    site_id: siteId,
     type: event.type,
-    event: json(event),
-    createdAt: at,
+    event,
   }))
-  for (const some of slices(rows)) await tx.insertInto('deviceEvent').values(some).execute()
-}
-
-/** The protocol allows 65,535 parameters a statement; a row here has at most seven. */
-const ROWS_PER_STATEMENT = 5000
-
-function slices<T>(rows: readonly T[]): T[][] {
-  const parts: T[][] = []
-  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT)
-    parts.push(rows.slice(start, start + ROWS_PER_STATEMENT))
-  return parts
+  await sql`
+    insert into device_event (org_id, id, device_id, site_id, type, event, created_at)
+    select org_id, id, device_id, site_id, type, event, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as new (org_id uuid, id uuid, device_id uuid, site_id uuid, type text, event jsonb)
+  `.execute(tx)
 }
