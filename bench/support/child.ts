@@ -24,7 +24,8 @@ const STOP_WITHIN_MS = 30_000
  * @throws Error when it ends before that.
  */
 export async function startChild({ args, env, ready }: ChildOptions): Promise<Child> {
-  const child = spawn(process.execPath, args, {
+  // With the flags of Node that the runner gives to every program, hence to this one.
+  const child = spawn(process.execPath, [...process.execArgv, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
