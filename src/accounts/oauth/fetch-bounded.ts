@@ -1,0 +1,55 @@
+import type { CustomFetchOptions } from 'openid-client'
+import { AppError } from '../../platform/errors.ts'
+import { isLoopbackUrl } from '../../platform/loopback.ts'
+
+/** Key sets and metadata are a few kilobytes. */
+const MAX_ANSWER_BYTES = 512 * 1024
+
+/** Of each request, from start to the last byte. */
+export const TIMEOUT_S = 5
+
+/**
+ * fetch for what a provider's metadata names: https only, but for loopback; never more of an answer
+ * than is sensible. @throws AppError unavailable when there is no usable answer.
+ */
+export async function fetchBounded(url: string, options: CustomFetchOptions): Promise<Response> {
+  assertSecure(url)
+  const { method, headers, redirect, signal } = options
+  // The library sends forms and nothing else.
+  const body = options.body instanceof URLSearchParams ? options.body : null
+  let answer: Response
+  try {
+    const given = await fetch(url, { method, headers, body, redirect, ...(signal && { signal }) })
+    const bytes = await readBounded(given)
+    answer = new Response(bytes.length === 0 ? null : bytes, { status: given.status, headers: given.headers })
+  } catch (error) {
+    throw unavailable(error)
+  }
+  if (answer.status >= 500 || answer.status === 429) throw unavailable(`it answered ${answer.status}`)
+  return answer
+}
+
+/** @throws AppError unavailable: tokens and keys that travel in clear can be read and replaced. */
+export function assertSecure(url: string): void {
+  const parsed = URL.parse(url)
+  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopbackUrl(parsed))) return
+  throw unavailable(`it names ${url}, which is not https`)
+}
+
+export function unavailable(cause: unknown): AppError {
+  const text = "The provider can't be reached now."
+  const error = new AppError('unavailable', text, { error: 'temporarily_unavailable', error_description: text })
+  error.cause = cause
+  return error
+}
+
+async function readBounded(answer: Response): Promise<Buffer<ArrayBuffer>> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of answer.body ?? []) {
+    size += part.length
+    if (size > MAX_ANSWER_BYTES) throw new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,72 @@
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Context } from '../../platform/context.ts'
+import type { Binding } from './binding.ts'
+
+export type Purpose = 'link' | 'login'
+
+/** How long somebody may take at the provider. */
+export const FLOW_MS = 600_000
+/** How long our own code is good: it is on its way from a redirect to a POST. */
+export const CODE_MS = 120_000
+
+/** A visit to a provider that is under way. */
+export interface Flow {
+  readonly provider: string
+  readonly purpose: Purpose
+  readonly bound: Binding
+  readonly forward: string | null
+  readonly expiresAt: Date
+}
+
+/** What our own one-time code stands for. */
+export interface Code {
+  readonly provider: string
+  readonly purpose: Purpose
+  readonly bound: Binding
+  readonly expiresAt: Date
+}
+
+const FlowSecrets = Type.Object({
+  nonce: Type.String(),
+  verifier: Type.String(),
+  /** Asked for by a script: its person signs in with a browser that knows nothing of it. */
+  script: Type.Boolean(),
+})
+
+const CodeSecrets = Type.Union([
+  Type.Object({
+    kind: Type.Literal('granted'),
+    code: Type.String(),
+    iss: Type.Optional(Type.String()),
+    state: Type.String(),
+    ...FlowSecrets.properties,
+  }),
+  Type.Object({
+    kind: Type.Literal('denied'),
+    error: Type.String(),
+    description: Type.String(),
+    script: Type.Boolean(),
+  }),
+])
+
+export type FlowSecrets = Static<typeof FlowSecrets>
+export type CodeSecrets = Static<typeof CodeSecrets>
+
+/** @param hash Of the state: binds the text to its row. */
+export function sealFlow({ secrets }: Context, hash: Buffer, flow: FlowSecrets): Buffer {
+  return secrets.seal(JSON.stringify(flow), `oauth_flow ${hash.toString('hex')}`)
+}
+
+export function openFlow({ secrets }: Context, hash: Buffer, sealed: Buffer): FlowSecrets {
+  return Value.Parse(FlowSecrets, JSON.parse(secrets.open(sealed, `oauth_flow ${hash.toString('hex')}`)))
+}
+
+/** @param hash Of our code. */
+export function sealCode({ secrets }: Context, hash: Buffer, code: CodeSecrets): Buffer {
+  return secrets.seal(JSON.stringify(code), `oauth_code ${hash.toString('hex')}`)
+}
+
+export function openCode({ secrets }: Context, hash: Buffer, sealed: Buffer): CodeSecrets {
+  return Value.Parse(CodeSecrets, JSON.parse(secrets.open(sealed, `oauth_code ${hash.toString('hex')}`)))
+}

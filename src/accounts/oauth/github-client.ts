@@ -1,0 +1,86 @@
+import {
+  Configuration,
+  type CustomFetchOptions,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  customFetch,
+  fetchProtectedResource,
+} from 'openid-client'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { isLoopbackUrl } from '../../platform/loopback.ts'
+import type { OauthProvider } from '../parts.ts'
+import type { OauthClient } from './client.ts'
+import { TIMEOUT_S, fetchBounded } from './fetch-bounded.ts'
+import { answerUrl } from './openid-client.ts'
+import { explainProviderError, refusal } from './refusal.ts'
+
+const User = Type.Object({ id: Type.Integer({ minimum: 1 }) })
+const TokenError = Type.Object({ error: Type.String() })
+
+/** GitHub has OAuth without ID tokens: who somebody is, its user API says. The numeric id stays when a login is renamed. */
+export function connectGithub(provider: OauthProvider): OauthClient {
+  const base = provider.issuer.replace(/\/+$/, '')
+  const issuer = `${base}/login/oauth`
+  // An Enterprise Server has its API below its own address.
+  const userUrl = base === 'https://github.com' ? 'https://api.github.com/user' : `${base}/api/v3/user`
+  const config = new Configuration(
+    { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/access_token` },
+    provider.clientId,
+    provider.clientSecret,
+  )
+  config.timeout = TIMEOUT_S
+  config[customFetch] = fetchGithub
+  if (isLoopbackUrl(new URL(base))) allowInsecureRequests(config)
+  return {
+    issuer,
+    // It sends it, but has not said so in metadata that could be relied on.
+    sendsIss: false,
+    async authorizationUrl(redirectUri, { state, verifier }) {
+      return buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: await calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }).href
+    },
+    async identify(redirectUri, answer, visit) {
+      try {
+        const checks = visit === null ? {} : { expectedState: visit.state, pkceCodeVerifier: visit.verifier }
+        const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), checks)
+        const headers = new Headers({ accept: 'application/json', 'user-agent': 'signalbox' })
+        const user: unknown = await fetchProtectedResource(
+          config,
+          tokens.access_token,
+          new URL(userUrl),
+          'GET',
+          null,
+          headers,
+        ).then((reply) => (reply.ok ? reply.json() : null))
+        if (!Value.Check(User, user)) throw refusal('invalid_token', 'The provider does not say who this is.')
+        return { issuer: base, subject: String(user.id) }
+      } catch (error) {
+        throw explainProviderError(error)
+      }
+    },
+  }
+}
+
+/** GitHub tells errors of its token endpoint with status 200. */
+async function fetchGithub(url: string, options: CustomFetchOptions): Promise<Response> {
+  const answer = await fetchBounded(url, options)
+  if (options.method !== 'POST' || !answer.ok) return answer
+  const text = await answer.text()
+  return new Response(text, { status: isTokenError(text) ? 400 : answer.status, headers: answer.headers })
+}
+
+function isTokenError(text: string): boolean {
+  try {
+    return Value.Check(TokenError, JSON.parse(text))
+  } catch {
+    // No JSON is no error object; the library says what is wrong with it.
+    return false
+  }
+}

@@ -1,0 +1,34 @@
+import type { Actor } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { type OpenedSession, openSession } from '../sessions/open-session.ts'
+import type { Identity } from './client.ts'
+import { refusal } from './refusal.ts'
+import { type LinkedAdmin, findAdminByIdentity } from './store.ts'
+
+export interface OauthLogin {
+  readonly provider: string
+  readonly identity: Identity
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+/**
+ * Opens a session of the admin who has linked the identity; the second factor is asked for all the same.
+ * @throws AppError invalid where nobody has: an account is never made or found by what a provider says.
+ */
+export async function loginWithIdentity(
+  ctx: Context,
+  { provider, identity, from }: OauthLogin,
+): Promise<{ readonly opened: OpenedSession; readonly admin: LinkedAdmin }> {
+  return inTx(ctx, async (tx) => {
+    const admin = await findAdminByIdentity(tx, provider, identity)
+    if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account.`)
+    const { adminId, email, hasSecondFactor } = admin
+    const secondFactor = hasSecondFactor ? 'missing' : 'none'
+    const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor })
+    const actor: Actor = { adminId, name: email, ...from }
+    await appendAccountChange(tx, { adminId, actor, message: `Login with ${provider}`, at: ctx.clock.now() })
+    return { opened, admin }
+  })
+}

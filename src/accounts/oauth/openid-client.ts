@@ -1,0 +1,97 @@
+import {
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type IDToken,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+} from 'openid-client'
+import { isLoopbackUrl } from '../../platform/loopback.ts'
+import type { OauthProvider } from '../parts.ts'
+import type { Identity, OauthClient, ProviderAnswer, Visit } from './client.ts'
+import { TIMEOUT_S, assertSecure, fetchBounded } from './fetch-bounded.ts'
+import { explainProviderError, refusal } from './refusal.ts'
+
+/**
+ * Any provider that speaks OpenID Connect, by discovery. ID tokens are checked with their signature,
+ * issuer, audience, nonce and times; the library compares those with the system's clock.
+ *
+ * @throws AppError unavailable or invalid, where its metadata can't be had or is not right.
+ */
+export async function discoverOpenId(provider: OauthProvider): Promise<OauthClient> {
+  const issuer = new URL(provider.issuer)
+  const config = await discovery(issuer, provider.clientId, {}, clientAuth(provider.clientSecret), {
+    [customFetch]: fetchBounded,
+    timeout: TIMEOUT_S,
+    // fetchBounded allows plain http on loopback only, whatever the metadata names.
+    execute: [enableNonRepudiationChecks, ...(isLoopbackUrl(issuer) ? [allowInsecureRequests] : [])],
+  }).catch((error: unknown) => {
+    throw explainProviderError(error)
+  })
+  const metadata = config.serverMetadata()
+  return {
+    issuer: metadata.issuer,
+    sendsIss: metadata.authorization_response_iss_parameter_supported === true,
+    async authorizationUrl(redirectUri, { state, nonce, verifier }) {
+      const url = buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        // Azure tells the object id only with the profile.
+        scope: provider.name === 'azure' ? 'openid profile' : 'openid',
+        state,
+        nonce,
+        code_challenge: await calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }).href
+      assertSecure(url)
+      return url
+    },
+    async identify(redirectUri, answer, visit) {
+      const checks = visit === null ? {} : checksOf(visit)
+      const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), {
+        ...checks,
+        idTokenExpected: true,
+      }).catch((error: unknown) => {
+        throw explainProviderError(error)
+      })
+      const claims = tokens.claims()
+      if (claims === undefined) throw refusal('invalid_token', "The provider's answer has no ID token.")
+      return provider.name === 'azure' ? identityAtAzure(claims) : { issuer: claims.iss, subject: claims.sub }
+    },
+  }
+}
+
+/** The callback as it came, in the form that the library checks. */
+export function answerUrl(redirectUri: string, { code, iss }: ProviderAnswer, visit: Visit | null): URL {
+  const url = new URL(redirectUri)
+  url.searchParams.set('code', code)
+  if (iss !== undefined) url.searchParams.set('iss', iss)
+  if (visit !== null) url.searchParams.set('state', visit.state)
+  return url
+}
+
+function checksOf({ state, nonce, verifier }: Visit) {
+  return { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier }
+}
+
+/** As the provider offers; client_secret_basic is the default of the standard. */
+function clientAuth(secret: string): ClientAuth {
+  const byPost = ClientSecretPost(secret)
+  const byHeader = ClientSecretBasic(secret)
+  return (...request) => {
+    const [{ token_endpoint_auth_methods_supported: offered = ['client_secret_basic'] }] = request
+    const authenticate = offered.includes('client_secret_post') ? byPost : byHeader
+    authenticate(...request)
+  }
+}
+
+/** Azure's `sub` differs from application to application; tenant (in the issuer) and object id are the person. */
+function identityAtAzure({ iss, tid, oid }: IDToken): Identity {
+  if (typeof tid !== 'string' || typeof oid !== 'string')
+    throw refusal('invalid_token', "The provider's answer names no tenant and object.")
+  return { issuer: iss, subject: `${tid}.${oid}` }
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { isTrustedUrl } from '../trusted-url.ts'
+import type { Binding } from './binding.ts'
+import { type Callback, type CallbackQuery, decideCallback } from './decide-callback.ts'
+import { CODE_MS, type Code, type CodeSecrets, openFlow, sealCode } from './flow.ts'
+import type { Oauth } from './oauth.ts'
+import { refusal } from './refusal.ts'
+import { insertCode, takeFlow } from './store.ts'
+
+export interface CallbackRequest {
+  readonly provider: string
+  readonly query: CallbackQuery
+  readonly proven: readonly Binding[]
+}
+
+/** Our own code, and where to lead the browser with it; null: it is shown. */
+export interface Delivery {
+  readonly code: string
+  readonly location: string | null
+}
+
+/**
+ * Takes the provider's answer into custody and mints a code of our own for it, for a refusal too.
+ * @throws AppError not_found, unavailable, or invalid where it is not the answer to a flow of this browser.
+ */
+export async function receiveCallback(ctx: Context, oauth: Oauth, request: CallbackRequest): Promise<Delivery> {
+  const { client } = await oauth.clients.get(request.provider)
+  const callback: Callback = { ...request, client, now: ctx.clock.now() }
+  // A refusal is thrown after the commit: the state is used up by it.
+  const outcome = await inTx(ctx, (tx) => answerFlow(ctx, tx, callback))
+  if (outcome.kind === 'refuse') throw refusal('invalid_request', outcome.why)
+  const { code, forward } = outcome
+  if (forward === null) return { code, location: null }
+  // Settings may have changed since it was asked for.
+  if (!isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
+    throw refusal('invalid_request', 'The address to return to is not allowed.')
+  const location = new URL(forward)
+  location.searchParams.set('code', code)
+  return { code, location: location.href }
+}
+
+type Outcome =
+  | { readonly kind: 'refuse'; readonly why: string }
+  | { readonly kind: 'code'; readonly code: string; readonly forward: string | null }
+
+async function answerFlow(ctx: Context, tx: Tx, callback: Callback): Promise<Outcome> {
+  const stateHash = sha256(callback.query.state ?? '')
+  const row = await takeFlow(tx, stateHash)
+  const decision = decideCallback(row && { ...row, ...openFlow(ctx, stateHash, row.sealed) }, callback)
+  if (decision.kind === 'refuse' || row === undefined)
+    return { kind: 'refuse', why: decision.kind === 'refuse' ? decision.why : 'The sign-in is unknown.' }
+  const { provider, purpose, bound, forward } = row
+  const code = await mintCode(ctx, tx, {
+    provider,
+    purpose,
+    bound,
+    expiresAt: addMs(callback.now, CODE_MS),
+    secrets: decision.secrets,
+  })
+  return { kind: 'code', code, forward }
+}
+
+async function mintCode(
+  ctx: Context,
+  tx: Tx,
+  { secrets, ...code }: Code & { readonly secrets: CodeSecrets },
+): Promise<string> {
+  const plain = randomBytes(32).toString('base64url')
+  const codeHash = sha256(plain)
+  await insertCode(tx, { ...code, codeHash, sealed: sealCode(ctx, codeHash, secrets) })
+  return plain
+}

@@ -1,0 +1,32 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Context } from '../../platform/context.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { bindingOfCookie, bindingOfSession } from './binding.ts'
+import { FLOW_COOKIE, type Oauth } from './oauth.ts'
+import { receiveCallback } from './receive-callback.ts'
+import { CallbackQuery, ProviderParams } from './wire.ts'
+
+/**
+ * Where providers lead browsers back to, outside /api/v1. Answers `{code}`, or 302 to `forward` with
+ * the code added. Source: spec, "OAuth", 1.
+ */
+export function oauthCallbackRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.get(
+      '/oauth/:provider/callback',
+      { schema: { hide: true, params: ProviderParams, querystring: CallbackQuery } },
+      async ({ params, query, cookies }, reply) => {
+        // The address holds the provider's code, and the answer ours.
+        void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+        void reply.header('x-content-type-options', 'nosniff')
+        const { sessionid, [FLOW_COOKIE]: flow } = cookies
+        const proven = [
+          ...(sessionid === undefined ? [] : [bindingOfSession(sha256(sessionid))]),
+          ...(flow === undefined ? [] : [bindingOfCookie(flow)]),
+        ]
+        const { code, location } = await receiveCallback(ctx, oauth, { ...params, query, proven })
+        return location === null ? reply.send({ code }) : reply.redirect(location, 302)
+      },
+    )
+  }
+}

@@ -1,0 +1,180 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Caller, actorOf } from '../../access/authorize.ts'
+import { Empty } from '../../http/schemas.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
+import { setSessionCookies } from '../sessions/cookies.ts'
+import { bindingOfCaller, bindingOfCookie } from './binding.ts'
+import { FLOW_MS } from './flow.ts'
+import { linkIdentity } from './link-identity.ts'
+import { loginWithIdentity } from './login-with-identity.ts'
+import { FLOW_COOKIE, type Oauth } from './oauth.ts'
+import { redeemCode } from './redeem-code.ts'
+import { newFlowCookie, startFlow } from './start-flow.ts'
+import { listLinkedProviders } from './store.ts'
+import { unlinkIdentity } from './unlink-identity.ts'
+import {
+  CodeBody,
+  ForwardQuery,
+  LinkUrlReply,
+  LinkedReply,
+  LoginReply,
+  LoginUrlReply,
+  OauthErrorReply,
+  ProviderParams,
+} from './wire.ts'
+
+const tags = ['OAuth']
+
+/** Linking, unlinking and signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
+export function oauthRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    await http.register(linkRoutes(ctx, oauth))
+    await http.register(loginRoutes(ctx, oauth))
+    // The specification and the published interface name different paths.
+    for (const [path, operationId] of [
+      ['/self/oauth/:provider', 'unlinkSelfOauth2Provider'],
+      ['/login/oauth/:provider', 'unlinkOauth2Provider'],
+    ] as const)
+      http.delete(
+        path,
+        { schema: { operationId, tags, params: ProviderParams, response: { 200: Empty } } },
+        async ({ caller, params: { provider } }) => {
+          const configured = oauth.settings.oauthProviders.map(({ name }) => name)
+          await unlinkIdentity(ctx, { adminId: personOf(caller), provider, configured, actor: actorOf(caller) })
+          return {}
+        },
+      )
+  }
+}
+
+function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+  const path = '/self/oauth/:provider'
+  return async (http) => {
+    http.get(
+      path,
+      {
+        schema: {
+          operationId: 'getOauth2UrlForLinking',
+          tags,
+          params: ProviderParams,
+          querystring: ForwardQuery,
+          response: { 200: LinkUrlReply },
+        },
+      },
+      async (request, reply) => {
+        const { caller, params, query } = request
+        const adminId = linkerOf(caller)
+        const bound = bindingOfCaller(caller.principal)
+        const visit = { ...params, ...query, purpose: 'link', bound, script: isScript(request) } as const
+        const { authorizationUrl } = await startFlow(ctx, oauth, visit)
+        const linked = (await listLinkedProviders(ctx.db, adminId)).includes(params.provider)
+        return reply.send({ linked, authorization_url: authorizationUrl })
+      },
+    )
+
+    http.post(
+      path,
+      {
+        schema: {
+          operationId: 'linkOauth2Account',
+          tags,
+          params: ProviderParams,
+          body: CodeBody,
+          response: { 200: LinkedReply, 400: OauthErrorReply },
+        },
+      },
+      async (request, reply) => {
+        const { caller, params, body } = request
+        const adminId = linkerOf(caller)
+        const bound = bindingOfCaller(caller.principal)
+        const redemption = { ...params, code: body.code, purpose: 'link', bound, script: isScript(request) } as const
+        const identity = await redeemCode(ctx, oauth, redemption)
+        await linkIdentity(ctx, { adminId, ...params, identity, actor: actorOf(caller) })
+        return reply.send({ action: 'oauth account linked', id: identity.subject })
+      },
+    )
+  }
+}
+
+function loginRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+  const path = '/login/oauth/:provider'
+  const cookie = () =>
+    ({ path: '/', httpOnly: true, sameSite: 'lax', secure: ctx.baseUrl.startsWith('https:') }) as const
+  return async (http) => {
+    http.get(
+      path,
+      {
+        config: { public: true },
+        schema: {
+          operationId: 'getOauth2AuthorizationUrlForLogin',
+          tags,
+          security: [],
+          params: ProviderParams,
+          querystring: ForwardQuery,
+          response: { 200: LoginUrlReply },
+        },
+      },
+      async (request, reply) => {
+        const value = newFlowCookie()
+        const bound = bindingOfCookie(value)
+        const visit = {
+          ...request.params,
+          ...request.query,
+          purpose: 'login',
+          bound,
+          script: isScript(request),
+        } as const
+        const { authorizationUrl, clientId } = await startFlow(ctx, oauth, visit)
+        void reply.setCookie(FLOW_COOKIE, value, { ...cookie(), maxAge: FLOW_MS / 1000 })
+        return reply.send({ client_id: clientId, authorization_url: authorizationUrl })
+      },
+    )
+
+    http.post(
+      path,
+      {
+        config: { public: true },
+        schema: {
+          operationId: 'loginOauth2',
+          tags,
+          security: [],
+          params: ProviderParams,
+          body: CodeBody,
+          response: { 200: LoginReply, 400: OauthErrorReply },
+        },
+      },
+      async (request, reply) => {
+        const { params, body, ip, headers, cookies } = request
+        const value = cookies[FLOW_COOKIE]
+        const bound = value === undefined ? null : bindingOfCookie(value)
+        const redemption = { ...params, code: body.code, purpose: 'login', bound, script: isScript(request) } as const
+        const identity = await redeemCode(ctx, oauth, redemption)
+        const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
+        const { opened, admin } = await loginWithIdentity(ctx, { ...params, identity, from })
+        setSessionCookies(reply, opened, ctx.baseUrl.startsWith('https:'))
+        void reply.clearCookie(FLOW_COOKIE, cookie())
+        const missing = { email: admin.email, two_factor_required: true, two_factor_passed: false }
+        return reply.send(admin.hasSecondFactor ? missing : {})
+      },
+    )
+  }
+}
+
+/** Every browser of today sends one of these, and no page can take them off. */
+function isScript({ headers }: FastifyRequest): boolean {
+  return headers.origin === undefined && !Object.keys(headers).some((name) => name.startsWith('sec-fetch-'))
+}
+
+/** @throws AppError forbidden for an organization's token, which is nobody's. */
+function personOf({ principal }: Caller): string {
+  if (principal.adminId === null) throw new AppError('forbidden', 'An organization token has no account.')
+  return principal.adminId
+}
+
+/** @throws AppError forbidden for those who come from an identity provider too: a link would outlive what it decides. */
+function linkerOf(caller: Caller): string {
+  if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
+  return personOf(caller)
+}

@@ -1,0 +1,113 @@
+import type { Reader, Tx } from '../../platform/db.ts'
+import type { Identity } from './client.ts'
+import type { Code, Flow } from './flow.ts'
+
+export async function insertFlow(
+  tx: Tx,
+  { bound, ...flow }: Flow & { readonly stateHash: Buffer; readonly sealed: Buffer; readonly createdAt: Date },
+): Promise<void> {
+  await tx
+    .insertInto('oauthFlow')
+    .values({ ...flow, boundHash: bound })
+    .execute()
+}
+
+/** Reads and removes it: a state is good once. */
+export async function takeFlow(tx: Tx, stateHash: Buffer): Promise<(Flow & { readonly sealed: Buffer }) | undefined> {
+  return tx
+    .deleteFrom('oauthFlow')
+    .where('stateHash', '=', stateHash)
+    .returning(['provider', 'purpose', 'boundHash as bound', 'sealed', 'forward', 'expiresAt'])
+    .executeTakeFirst()
+}
+
+export async function insertCode(
+  tx: Tx,
+  { bound, ...code }: Code & { readonly codeHash: Buffer; readonly sealed: Buffer },
+): Promise<void> {
+  await tx
+    .insertInto('oauthCode')
+    .values({ ...code, boundHash: bound })
+    .execute()
+}
+
+/** Reads and removes it: a code is good once. */
+export async function takeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { readonly sealed: Buffer }) | undefined> {
+  return tx
+    .deleteFrom('oauthCode')
+    .where('codeHash', '=', codeHash)
+    .returning(['provider', 'purpose', 'boundHash as bound', 'sealed', 'expiresAt'])
+    .executeTakeFirst()
+}
+
+/** Flows that nobody came back from, and codes that nobody redeemed. */
+export async function deleteExpired(tx: Tx, now: Date): Promise<void> {
+  await tx.deleteFrom('oauthFlow').where('expiresAt', '<=', now).execute()
+  await tx.deleteFrom('oauthCode').where('expiresAt', '<=', now).execute()
+}
+
+/** Providers that the admin has linked, configured or not. */
+export async function listLinkedProviders(reader: Reader, adminId: string): Promise<string[]> {
+  const rows = await reader.selectFrom('oauthIdentity').select('provider').where('adminId', '=', adminId).execute()
+  return rows.map(({ provider }) => provider)
+}
+
+export interface LinkedAdmin {
+  readonly adminId: string
+  readonly email: string
+  readonly hasSecondFactor: boolean
+}
+
+/** The admin who has linked the identity. Nothing else is compared, least of all an e-mail address. */
+export async function findAdminByIdentity(
+  reader: Reader,
+  provider: string,
+  { issuer, subject }: Identity,
+): Promise<LinkedAdmin | undefined> {
+  const row = await reader
+    .selectFrom('oauthIdentity')
+    .innerJoin('admin', 'admin.id', 'oauthIdentity.adminId')
+    .select(['admin.id as adminId', 'admin.email', 'admin.totpSince'])
+    .where('oauthIdentity.provider', '=', provider)
+    .where('oauthIdentity.issuer', '=', issuer)
+    .where('oauthIdentity.subject', '=', subject)
+    .executeTakeFirst()
+  return row && { adminId: row.adminId, email: row.email, hasSecondFactor: row.totpSince !== null }
+}
+
+/** Holds the account's row, so that its ways to sign in are changed one after the other. */
+export async function lockAdmin(
+  tx: Tx,
+  adminId: string,
+): Promise<{ readonly hasPassword: boolean; readonly hasSso: boolean } | undefined> {
+  const row = await tx
+    .selectFrom('admin')
+    .select(['passwordHash', 'ssoId'])
+    .where('id', '=', adminId)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && { hasPassword: row.passwordHash !== null, hasSso: row.ssoId !== null }
+}
+
+/** @returns False when it is linked to an admin already; nothing is changed then. */
+export async function insertIdentity(
+  tx: Tx,
+  link: Identity & { readonly provider: string; readonly adminId: string; readonly linkedAt: Date },
+): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('oauthIdentity')
+    .values(link)
+    .onConflict((conflict) => conflict.columns(['provider', 'issuer', 'subject']).doNothing())
+    .returning('provider')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+export async function deleteIdentity(tx: Tx, adminId: string, provider: string): Promise<Identity | undefined> {
+  return tx
+    .deleteFrom('oauthIdentity')
+    .where('adminId', '=', adminId)
+    .where('provider', '=', provider)
+    .returning(['issuer', 'subject'])
+    .executeTakeFirst()
+}

@@ -1,0 +1,40 @@
+import { Type } from 'typebox'
+
+export const ProviderParams = Type.Object({ provider: Type.String({ maxLength: 64 }) })
+
+export const ForwardQuery = Type.Object({
+  forward: Type.Optional(Type.String({ maxLength: 2048, description: 'where to lead the browser with `?code=`' })),
+})
+
+export const CodeBody = Type.Object(
+  { code: Type.String({ minLength: 1, maxLength: 4096 }) },
+  { additionalProperties: true },
+)
+
+/** Query of the provider's redirect; others may come with it. */
+export const CallbackQuery = Type.Object(
+  {
+    state: Type.Optional(Type.String({ maxLength: 256 })),
+    code: Type.Optional(Type.String({ maxLength: 4096 })),
+    iss: Type.Optional(Type.String({ maxLength: 1024 })),
+    error: Type.Optional(Type.String({ maxLength: 256 })),
+    error_description: Type.Optional(Type.String({ maxLength: 2048 })),
+  },
+  { additionalProperties: true },
+)
+
+export const LinkUrlReply = Type.Object({ linked: Type.Boolean(), authorization_url: Type.String() })
+
+export const LoginUrlReply = Type.Object({ client_id: Type.String(), authorization_url: Type.String() })
+
+/** `id`: the user identifier at the provider. */
+export const LinkedReply = Type.Object({ action: Type.String(), id: Type.String() })
+
+/** As a password login's: empty, or that the second factor is still to come. */
+export const LoginReply = Type.Object({
+  email: Type.Optional(Type.String()),
+  two_factor_required: Type.Optional(Type.Boolean()),
+  two_factor_passed: Type.Optional(Type.Boolean()),
+})
+
+export const OauthErrorReply = Type.Object({ error: Type.String(), error_description: Type.String() })
