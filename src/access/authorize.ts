@@ -85,7 +85,8 @@ function covers({ siteIds }: Privilege, siteId: string | null): boolean {
   return siteIds === 'all' || (siteId !== null && siteIds.includes(siteId))
 }
 
-function actorOf({ principal, srcIp, userAgent }: Caller): Actor {
+/** Who acts in a request, as what it changes names them. */
+export function actorOf({ principal, srcIp, userAgent }: Caller): Actor {
   return { adminId: principal.adminId, name: actorName(principal), srcIp, userAgent }
 }
 
