@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import { type Tx, json } from '../platform/db.ts'
 
 export interface NewAdmin {
   readonly id: string
@@ -7,13 +7,16 @@ export interface NewAdmin {
   readonly firstName: string
   readonly lastName: string
   readonly createdAt: Date
+  /** Fields of the account record that the service only keeps, in wire shape. */
+  readonly profile?: Readonly<Record<string, unknown>>
+  readonly noTracking?: boolean
 }
 
 /** @returns False when an account has the address already; nothing is changed then. */
-export async function insertAdmin(tx: Tx, admin: NewAdmin): Promise<boolean> {
+export async function insertAdmin(tx: Tx, { profile = {}, ...admin }: NewAdmin): Promise<boolean> {
   const inserted = await tx
     .insertInto('admin')
-    .values({ ...admin, passwordModifiedAt: admin.createdAt })
+    .values({ ...admin, profile: json(profile), passwordModifiedAt: admin.createdAt })
     .onConflict((conflict) => conflict.column('email').where('ssoId', 'is', null).doNothing())
     .returning('id')
     .executeTakeFirst()

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { uuidv7 } from 'uuidv7'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import type { Mail } from '../../platform/mail.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { composeMail } from '../compose-mail.ts'
+import { decidePassword, defaultPasswordRules } from '../decide-password.ts'
+import { takeMailQuota } from '../mail-quota.ts'
+import type { AccountParts, AccountSettings } from '../parts.ts'
+import { postMail } from '../post-mail.ts'
+import { isTrustedUrl } from '../trusted-url.ts'
+import { decideAdmission } from './decide-admission.ts'
+import { type Registration, type RegistrationDocument, VERIFY_WITHIN_MS } from './registration.ts'
+import { hasAccount, insertPending, isInvited } from './store.ts'
+import { verifyCaptcha } from './verify-captcha.ts'
+
+/**
+ * Notes what somebody asks for, and mails a link to their address; until that has been used there is no
+ * account. Does the same work and answers the same whether the address is new, pending or has an
+ * account; only its owner is told, by the mail.
+ *
+ * @throws AppError invalid for a poor password; invalid or unavailable, see verifyCaptcha(); forbidden where an invitation is needed.
+ */
+export async function register(
+  ctx: Context,
+  parts: AccountParts,
+  { registration, srcIp }: { readonly registration: Registration; readonly srcIp: string },
+): Promise<void> {
+  const { settings, passwords, mailer } = parts
+  const unfit = decidePassword(registration.password, registration.email, defaultPasswordRules)
+  if (unfit !== null) throw invalidField('password', unfit)
+  await verifyCaptcha(ctx, parts, { answer: registration.captcha, srcIp })
+  // Before anything is looked up: it also makes guessing invite codes slow.
+  const passwordHash = await passwords.hash(registration.password)
+  const mail = await inTx(ctx, async (tx) => {
+    const now = ctx.clock.now()
+    await requireAdmission(tx, settings, { registration, now })
+    const { email } = registration
+    if (!(await takeMailQuota(tx, email, now))) return null
+    if (await hasAccount(tx, email)) return existingAccountMail(email)
+    const token = randomBytes(32).toString('base64url')
+    await insertPending(tx, {
+      id: uuidv7(),
+      tokenHash: sha256(token),
+      email,
+      passwordHash,
+      doc: documentToKeep(ctx, settings, registration),
+      createdAt: now,
+      expiresAt: addMs(now, VERIFY_WITHIN_MS),
+    })
+    return verificationMail(email, `${ctx.baseUrl}/verify/register?token=${token}`)
+  })
+  if (mail !== null) postMail(ctx, mailer, mail)
+}
+
+async function requireAdmission(
+  tx: Tx,
+  settings: AccountSettings,
+  { registration, now }: { readonly registration: Registration; readonly now: Date },
+): Promise<void> {
+  const { email, inviteCode, inviteToken } = registration
+  const invited = inviteToken !== null && (await isInvited(tx, { tokenHash: sha256(inviteToken), email, now }))
+  switch (decideAdmission(settings, { inviteCode, isInvited: invited })) {
+    case 'admitted':
+      return
+    case 'closed':
+      throw new AppError('forbidden', 'Registration is closed.')
+    case 'not_invited':
+      throw new AppError('forbidden', 'Registration needs an invitation.')
+  }
+}
+
+function documentToKeep(
+  ctx: Context,
+  settings: AccountSettings,
+  { inviteToken, document: { return_to, ...document } }: Registration,
+): RegistrationDocument {
+  return {
+    no_tracking: settings.gdpr,
+    ...document,
+    ...(return_to !== undefined && isTrustedUrl(return_to, ctx.baseUrl, settings) && { return_to }),
+    ...(inviteToken !== null && { invite_token_hash: sha256(inviteToken).toString('hex') }),
+  }
+}
+
+function verificationMail(to: string, url: string): Mail {
+  return composeMail({
+    to,
+    subject: 'Finish your registration',
+    paragraphs: [
+      'Somebody, hopefully you, registered this address for a Signalbox account.',
+      'To finish, open the page and press its button within 24 hours.',
+      'If it was not you, do nothing: without that there is no account. Do not press the button either, because the account would have a password that somebody else knows.',
+    ],
+    action: { label: 'Finish the registration', url },
+  })
+}
+
+function existingAccountMail(to: string): Mail {
+  return composeMail({
+    to,
+    subject: 'You already have an account',
+    paragraphs: [
+      'Somebody, hopefully you, registered this address for a Signalbox account, but you already have an account.',
+      'Nothing has changed. Sign in with your password, or ask for a new one if you have forgotten it.',
+      'If it was not you, you can ignore this mail.',
+    ],
+  })
+}

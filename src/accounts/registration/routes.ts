@@ -1,0 +1,62 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Empty } from '../../http/schemas.ts'
+import type { Context } from '../../platform/context.ts'
+import type { AccountParts } from '../parts.ts'
+import { setSessionCookies } from '../sessions/cookies.ts'
+import { register } from './register.ts'
+import { verifyRegistration } from './verify-registration.ts'
+import {
+  InfoQuery,
+  InfoReply,
+  RegisterBody,
+  VerifyParams,
+  VerifyReply,
+  parseRegistration,
+  presentInfo,
+  presentVerified,
+} from './wire.ts'
+
+const open = { config: { public: true } }
+const shared = { tags: ['Accounts'], security: [] }
+
+/** Registration. Source: spec, "Registration", 8; contract, 8b and 8c. */
+export function registrationRoutes(ctx: Context, parts: AccountParts): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.get(
+      '/register/recaptcha',
+      {
+        ...open,
+        schema: {
+          ...shared,
+          operationId: 'getAdminRegistrationInfo',
+          querystring: InfoQuery,
+          response: { 200: InfoReply },
+        },
+      },
+      async ({ query }, reply) => reply.send(presentInfo(parts.settings.captcha, query)),
+    )
+
+    http.post(
+      '/register',
+      { ...open, schema: { ...shared, operationId: 'registerNewAdmin', body: RegisterBody, response: { 200: Empty } } },
+      async ({ body, ip }) => {
+        await register(ctx, parts, { registration: parseRegistration(body), srcIp: ip })
+        return {}
+      },
+    )
+
+    http.post(
+      '/register/verify/:token',
+      {
+        ...open,
+        schema: { ...shared, operationId: 'verifyRegistration', params: VerifyParams, response: { 200: VerifyReply } },
+      },
+      async ({ params, ip, headers }, reply) => {
+        const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
+        const verified = await verifyRegistration(ctx, parts.settings, { token: params.token, from })
+        setSessionCookies(reply, verified.opened, ctx.baseUrl.startsWith('https:'))
+        return reply.send(presentVerified(verified))
+      },
+    )
+  }
+}

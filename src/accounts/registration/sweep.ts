@@ -1,0 +1,18 @@
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { MAIL_WINDOW_MS } from '../mail-quota.ts'
+import { deleteMailsSentUntil } from '../store-mail-quota.ts'
+import { deletePendingExpiredBefore } from './store.ts'
+
+/** So long a link says that it is too old; then it is unknown. */
+const KEEP_EXPIRED_MS = 30 * 24 * 3600e3
+
+/** Removes registrations that nobody verified, and mails that count no more. */
+export async function sweepRegistrations(ctx: Context): Promise<void> {
+  const now = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    await deletePendingExpiredBefore(tx, addMs(now, -KEEP_EXPIRED_MS))
+    await deleteMailsSentUntil(tx, addMs(now, -MAIL_WINDOW_MS))
+  })
+}

@@ -1,0 +1,110 @@
+import { uuidv7 } from 'uuidv7'
+import { actorName } from '../../access/principal.ts'
+import { type Actor, actorScope } from '../../access/scope.ts'
+import { insertPrivilege } from '../../access/store.ts'
+import { appendAudit } from '../../events/append.ts'
+import { insertOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { applyInvite } from '../admins/apply-invite.ts'
+import type { AccountSettings } from '../parts.ts'
+import { type OpenedSession, openSession } from '../sessions/open-session.ts'
+import { insertAdmin } from '../store.ts'
+import { isTrustedUrl } from '../trusted-url.ts'
+import { type PendingRegistration, lockPending, markPendingUsed } from './store.ts'
+
+export interface Verified {
+  readonly opened: OpenedSession
+  readonly returnTo: string | null
+  readonly invite: 'none' | 'applied' | 'not_applied'
+}
+
+export interface VerifyRequest {
+  readonly token: string
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+/**
+ * Makes the account that was asked for, its organization unless that was declined, and a session.
+ * Everything else that is pending for the address ends: one of them may be somebody else's, with a
+ * password that they know.
+ *
+ * @throws AppError not_found, `expired`, or `already registered`.
+ */
+export async function verifyRegistration(
+  ctx: Context,
+  settings: AccountSettings,
+  { token, from }: VerifyRequest,
+): Promise<Verified> {
+  return inTx(ctx, async (tx) => {
+    const at = ctx.clock.now()
+    const pending = await lockPending(tx, sha256(token))
+    if (pending === undefined) throw new AppError('not_found', 'Not found.')
+    if (pending.usedAt !== null) throw new AppError('invalid', 'already registered')
+    if (pending.expiresAt <= at) throw new AppError('invalid', 'expired')
+    const adminId = uuidv7()
+    const { email, doc } = pending
+    const name = { firstName: doc.first_name, lastName: doc.last_name }
+    const actor: Actor = { adminId, name: actorName({ ...name, email, tokenName: '' }), ...from }
+    await createAdmin(tx, { adminId, pending, at })
+    await markPendingUsed(tx, email, at)
+    if (!doc.account_only) await createFirstOrg(tx, { adminId, actor, pending, at })
+    const { first_name, last_name } = doc
+    await appendAccountChange(tx, { adminId, actor, message: 'register', after: { email, first_name, last_name }, at })
+    const invite = await applyInviteOf(ctx, tx, { adminId, actor, pending })
+    // Last, because the organizations decide how long it lasts.
+    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor: 'none' })
+    const { return_to: returnTo } = doc
+    const trusted = returnTo !== undefined && isTrustedUrl(returnTo, ctx.baseUrl, settings)
+    return { opened, returnTo: trusted ? returnTo : null, invite }
+  })
+}
+
+interface Made {
+  readonly adminId: string
+  readonly pending: PendingRegistration
+  readonly at: Date
+}
+
+async function createAdmin(tx: Tx, { adminId, pending, at }: Made): Promise<void> {
+  const { email, passwordHash, doc } = pending
+  const created = await insertAdmin(tx, {
+    id: adminId,
+    email,
+    passwordHash,
+    firstName: doc.first_name,
+    lastName: doc.last_name,
+    createdAt: at,
+    profile: doc.profile,
+    noTracking: doc.no_tracking ?? false,
+  })
+  // The operator may have made one since.
+  if (!created) throw new AppError('invalid', 'already registered')
+}
+
+async function createFirstOrg(
+  tx: Tx,
+  { adminId, actor, pending, at }: Made & { readonly actor: Actor },
+): Promise<void> {
+  const orgId = uuidv7()
+  const scope = actorScope(actor, orgId)
+  const { org_name: name, allow_mist } = pending.doc
+  const doc = allow_mist === undefined ? {} : { allow_mist }
+  await insertOrg(tx, scope, { name, doc, at })
+  await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+  await appendAudit(tx, scope, { message: `Add Org "${name}"`, after: { ...doc, name }, at })
+}
+
+async function applyInviteOf(
+  ctx: Context,
+  tx: Tx,
+  { adminId, actor, pending }: Omit<Made, 'at'> & { readonly actor: Actor },
+): Promise<Verified['invite']> {
+  const { email, doc } = pending
+  if (doc.invite_token_hash === undefined) return 'none'
+  const inviteTokenHash = Buffer.from(doc.invite_token_hash, 'hex')
+  return applyInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor })
+}

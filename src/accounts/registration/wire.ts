@@ -1,0 +1,125 @@
+import { type Static, Type } from 'typebox'
+import { invalidField } from '../../platform/errors.ts'
+import type { CaptchaSettings } from '../parts.ts'
+import type { CaptchaFlavor, Registration } from './registration.ts'
+import type { Verified } from './verify-registration.ts'
+
+/** The specification's names of the CAPTCHA providers, and the ones that its published form uses. */
+const flavors = { vendor_a: 'google', vendor_b: 'hcaptcha', google: 'google', hcaptcha: 'hcaptcha' } as const
+const Flavor = Type.Enum(['vendor_a', 'vendor_b', 'google', 'hcaptcha'], {
+  description: '`vendor_a` is `google`, `vendor_b` is `hcaptcha`',
+})
+
+export const InfoQuery = Type.Object({
+  captcha_flavor: Type.Optional(Flavor),
+  recaptcha_flavor: Type.Optional(Flavor),
+})
+
+export const InfoReply = Type.Object({
+  flavor: Flavor,
+  required: Type.Boolean(),
+  sitekey: Type.String({ description: 'public key; empty where no CAPTCHA is required' }),
+})
+
+/**
+ * What a form has to show. The flavor is the server's whatever was asked for, in the spelling that was
+ * used to ask.
+ */
+export function presentInfo(
+  captcha: CaptchaSettings | null,
+  query: Static<typeof InfoQuery>,
+): Static<typeof InfoReply> {
+  const asked = query.captcha_flavor ?? query.recaptcha_flavor ?? 'google'
+  const flavor = captcha?.flavor ?? flavors[asked]
+  const vendor = flavor === 'google' ? 'vendor_a' : 'vendor_b'
+  return {
+    flavor: asked.startsWith('vendor') ? vendor : flavor,
+    required: captcha !== null,
+    sitekey: captcha?.siteKey ?? '',
+  }
+}
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Line = Type.Optional(Type.String({ maxLength: 200 }))
+const Captcha = Type.Optional(Type.String({ maxLength: 16_384, description: 'needed where the information says so' }))
+const CaptchaName = Type.Optional(Type.Enum(Flavor.enum, { default: 'vendor_a' }))
+
+/** Source: spec, "Registration request"; the `recaptcha` names are the published form's. */
+export const RegisterBody = Type.Object(
+  {
+    email: Type.String({ maxLength: 64 }),
+    first_name: Name,
+    last_name: Name,
+    org_name: Name,
+    password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
+    captcha: Captcha,
+    recaptcha: Captcha,
+    captcha_flavor: CaptchaName,
+    recaptcha_flavor: CaptchaName,
+    account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
+    allow_mist: Type.Optional(Type.Boolean({ default: false })),
+    city: Line,
+    country: Line,
+    invite_code: Type.Optional(Type.String({ maxLength: 200, description: 'where registration is by invitation' })),
+    no_tracking: Type.Optional(Type.Boolean({ description: 'default: as the server is set up' })),
+    referer_invite_token: Type.Optional(Type.String({ maxLength: 200 })),
+    return_to: Type.Optional(Type.String({ maxLength: 2000, description: 'dropped unless the operator trusts it' })),
+    state: Line,
+    street_address: Line,
+    'street_address 2': Line,
+    zipcode: Line,
+  },
+  { additionalProperties: true },
+)
+
+const profileFields = ['city', 'country', 'state', 'street_address', 'street_address 2', 'zipcode'] as const
+
+/** Of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
+const emailAddress =
+  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/** Picks the fields of the table; nothing else of the body goes any further. */
+export function parseRegistration(body: Static<typeof RegisterBody>): Registration {
+  const email = body.email.trim().toLowerCase()
+  if (!emailAddress.test(email)) throw invalidField('email', 'is no e-mail address')
+  const { allow_mist, no_tracking, return_to } = body
+  return {
+    email,
+    password: body.password,
+    captcha: { response: body.captcha ?? body.recaptcha ?? null, flavor: parseFlavor(body) },
+    inviteCode: body.invite_code ?? null,
+    inviteToken: body.referer_invite_token ?? null,
+    document: {
+      first_name: body.first_name,
+      last_name: body.last_name,
+      org_name: body.org_name,
+      account_only: body.account_only ?? false,
+      ...(allow_mist !== undefined && { allow_mist }),
+      ...(no_tracking !== undefined && { no_tracking }),
+      ...(return_to !== undefined && { return_to }),
+      profile: Object.fromEntries(
+        profileFields.flatMap((field) => (body[field] === undefined ? [] : [[field, body[field]]])),
+      ),
+    },
+  }
+}
+
+function parseFlavor(body: Static<typeof RegisterBody>): CaptchaFlavor {
+  return flavors[body.captcha_flavor ?? body.recaptcha_flavor ?? 'vendor_a']
+}
+
+export const VerifyParams = Type.Object({ token: Type.String({ maxLength: 200 }) })
+
+export const VerifyReply = Type.Object({
+  return_to: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+  invite_not_applied: Type.Optional(Type.Boolean()),
+  min_length: Type.Optional(Type.Integer({ description: 'of passwords in the organization of the invitation' })),
+})
+
+export function presentVerified({ returnTo, invite }: Verified): Static<typeof VerifyReply> {
+  return {
+    ...(returnTo !== null && { return_to: returnTo }),
+    ...(invite === 'not_applied' && { invite_not_applied: true, detail: 'The invitation could not be applied.' }),
+  }
+}
