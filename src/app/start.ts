@@ -4,6 +4,8 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { createPasswords } from '../access/password.ts'
+import { createRequestLimits } from '../access/request-limits.ts'
+import { createTokenUses, startTokenUses } from '../access/token-uses.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -87,8 +89,20 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   closing.add('operator http', () => operatorHttp.close())
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
   closing.add('mailer', () => mailer.close())
+  const tokenUses = createTokenUses(ctx)
+  const recorder = startTokenUses(ctx, tokenUses)
+  closing.add('token uses', () => recorder.stop())
+  const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
   const http = await buildHttp(ctx, {
-    accounts: { passwords: createPasswords(), mailer, outbound, operatorHttp, settings: config.accounts },
+    accounts: {
+      passwords: createPasswords(),
+      tokenUses,
+      requestLimits,
+      mailer,
+      outbound,
+      operatorHttp,
+      settings: config.accounts,
+    },
     operatorKey,
     tls: tls.http,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,

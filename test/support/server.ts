@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createPasswords } from '../../src/access/password.ts'
+import { createRequestLimits } from '../../src/access/request-limits.ts'
+import { type TokenUses, createTokenUses } from '../../src/access/token-uses.ts'
 import { bootstrap } from '../../src/accounts/bootstrap.ts'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { buildHttp } from '../../src/app/http.ts'
@@ -83,6 +85,8 @@ export interface TestServer extends TestContext {
   readonly http: FastifyInstance
   readonly url: string
   readonly org: TestOrg
+  /** What the server's timer would flush; here the tests do. */
+  readonly tokenUses: TokenUses
   /** A further organization with an administrator of its own. */
   addOrg(name?: string): Promise<TestOrg>
   /** Calls `METHOD /path` (under /api/v1 unless the path starts with another root) with the token of `as`. */
@@ -122,8 +126,11 @@ export async function startTestServer(
     dataDir: context.dataDir,
     log: ctx.log,
   })
+  const accounts = { ...accountSettings, ...settings }
+  const tokenUses = createTokenUses(ctx)
+  const requestLimits = createRequestLimits(accounts.requestsPerHour)
   const http = await buildHttp(ctx, {
-    accounts: { passwords, mailer, outbound, operatorHttp, settings: { ...accountSettings, ...settings } },
+    accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
     tls: null,
     deviceCaDir: context.dataDir,
@@ -148,6 +155,7 @@ export async function startTestServer(
     http,
     url,
     org,
+    tokenUses,
     addOrg,
     async call(method, path, { body, as = org, headers = {} } = {}) {
       const answer = await fetch(

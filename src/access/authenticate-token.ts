@@ -1,0 +1,41 @@
+import { coalesceReads } from '../platform/coalesce.ts'
+import type { Context } from '../platform/context.ts'
+import { AppError } from '../platform/errors.ts'
+import { sha256Hex } from '../platform/secrets.ts'
+import { isIdleTooLong } from './decide-token.ts'
+import type { Principal } from './principal.ts'
+import { createAddressCheck } from './src-ips.ts'
+import { type TokenAccess, findAccessByTokenHashes } from './store.ts'
+import type { TokenUses } from './token-uses.ts'
+
+export type AuthenticateToken = (key: string, srcIp: string) => Promise<Principal>
+
+const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
+
+/**
+ * A token works from its addresses only, and no more once it was unused for 90 days, whether or not
+ * the sweep has found it yet.
+ */
+export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
+  const isWithin = createAddressCheck()
+  const findToken = coalesceReads(async (hashes) => {
+    const found = await findAccessByTokenHashes(ctx.db, hashes)
+    return new Map([...found].map(([hash, access]) => [hash, { access, principal: principalOf(access) }]))
+  })
+  return async (key, srcIp) => {
+    const found = await findToken(sha256Hex(key))
+    if (found === undefined) throw invalidToken()
+    const { access, principal } = found
+    const now = ctx.clock.now()
+    if (isIdleTooLong(access, now)) throw invalidToken()
+    if (access.srcIps.length > 0 && !isWithin(access.srcIps, srcIp))
+      throw new AppError('forbidden', 'The token may not be used from this address.')
+    uses.record(access, now)
+    return principal
+  }
+}
+
+function principalOf({ srcIps: _, createdAt: __, lastUsedAt: ___, ...access }: TokenAccess): Principal {
+  const via = access.adminId === null ? 'org_token' : 'token'
+  return { via, ...access, sessionHash: null, secondFactor: 'none' }
+}
