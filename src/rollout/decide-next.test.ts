@@ -164,6 +164,7 @@ function round(world: World): RoundResult {
       id: `${target.deviceId}#${target.attempt + 1}`,
       state: 'queued',
       refusal: null,
+      loss: null,
       sentAt: null,
       finishedAt: null,
     }

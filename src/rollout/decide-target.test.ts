@@ -41,6 +41,7 @@ function command(state: CommandNow['state'], more: Partial<CommandNow> = {}): Co
     id: 'c',
     state,
     refusal: null,
+    loss: null,
     sentAt: state === 'queued' ? null : at(1),
     finishedAt: ended ? at(60) : null,
     ...more,
@@ -147,6 +148,23 @@ describe('a commanded target', () => {
     expect(decide(commanded('unknown', fenced), 61)).toEqual({ kind: 'command', failedAttempts: 1 })
     expect(decide(commanded('unknown', { ...fenced, device: offline }))).toMatchObject(move('deferred'))
     expect(decide(commanded('unknown', fenced), 90, { stopping: true })).toMatchObject(move('cancelled'))
+  })
+
+  test('an attempt that the gateway broke off is no failure of the device, however many there are', () => {
+    const fenced = { download: { ...bytes, bytesServed: 0, fenced: true } }
+    const lost = { ...fenced, failedAttempts: 2, attempt: 9, command: command('unknown', { loss: 'gateway_lost' }) }
+    expect(decide(commanded('unknown', lost))).toEqual({ kind: 'command', failedAttempts: 2 })
+    expect(decide(commanded('unknown', { ...lost, device: offline }))).toEqual(move('deferred'))
+    expect(decide(commanded('unknown', lost), 61, { stopping: true })).toEqual(move('cancelled'))
+  })
+
+  test.each([
+    ['connection_lost', 'connection_lost'],
+    ['timeout', 'unresponsive'],
+  ] as const)('one that ended with %s counts', (loss, reason) => {
+    const fenced = { download: { ...bytes, bytesServed: 0, fenced: true } }
+    const last = { ...fenced, failedAttempts: 2, command: command('unknown', { loss }) }
+    expect(decide(commanded('unknown', last))).toEqual({ ...move('failed', reason), failedAttempts: 3 })
   })
 
   test('is not waited for without end', () => {

@@ -1,3 +1,4 @@
+import type { LossReason } from '../devices/commands/command.ts'
 import type { CommandState, DeviceType } from '../platform/schema/devices.ts'
 import { OFFLINE, type RolloutOptions, type TargetState } from './rollout.ts'
 
@@ -19,6 +20,8 @@ export interface CommandNow {
   readonly state: CommandState
   /** Why it was refused, in the device's words. */
   readonly refusal: string | null
+  /** Why its outcome is unknown. */
+  readonly loss: LossReason | null
   readonly sentAt: Date | null
   readonly finishedAt: Date | null
 }
@@ -127,8 +130,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
       if (!device.connected) return putOff(rules)
       return retry(target, { notBefore: pauseEnd(target, command, rules), rules, reason: 'unresponsive' })
     case 'cancelled':
-      if (rules.stopping || !device.connected) return putOff(rules)
-      return { kind: 'command', failedAttempts: target.failedAttempts }
+      return repeat(target, rules)
     case 'unknown':
       return reconcile(target, command, rules)
   }
@@ -149,8 +151,11 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
 function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
   const { download, imageId } = target
   if (download?.fenced === true) {
+    // We broke off, not the device: that costs it none of its attempts, however often we do.
+    if (command.loss === 'gateway_lost') return repeat(target, rules)
     // The time that it took to be certain was pause enough.
-    return retry(target, { notBefore: rules.now, rules, reason: 'unresponsive' })
+    const reason = command.loss === 'connection_lost' ? 'connection_lost' : 'unresponsive'
+    return retry(target, { notBefore: rules.now, rules, reason })
   }
   if (download?.delivered === true) return { kind: 'move', to: 'rebooting' }
   if (download !== null) {
@@ -158,6 +163,12 @@ function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): 
     if (rules.now < idleAt) return { kind: 'wait', until: idleAt }
   }
   return { kind: 'fence', commandId: command.id, imageId }
+}
+
+/** The attempt came to nothing, and not by the device's doing. */
+function repeat(target: TargetNow, rules: TargetRules): TargetDecision {
+  if (rules.stopping || target.device?.connected !== true) return putOff(rules)
+  return { kind: 'command', failedAttempts: target.failedAttempts }
 }
 
 /** Doubles with each failed attempt. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import type { LossReason } from '../devices/commands/command.ts'
 import { type Db, type Tx, anyOf, json } from '../platform/db.ts'
 import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
 import type { JobNow } from './decide-next.ts'
@@ -143,6 +144,7 @@ interface TargetRow {
   readonly commandId: string | null
   readonly commandState: CommandState
   readonly refusal: string | null
+  readonly loss: LossReason | null
   readonly sentAt: Date | null
   readonly finishedAt: Date | null
   readonly touchedAt: Date | null
@@ -174,7 +176,7 @@ async function listTargets(
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_at, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.boot_count, d.type, s.connected, s.connected_at, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
-      c.outcome->>'text' as refusal, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
+      c.outcome->>'text' as refusal, c.outcome->>'why' as loss, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, up_to integer, give_up boolean)
     join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
@@ -208,6 +210,7 @@ function targetOf(row: TargetRow): JobTarget {
     commandId,
     commandState,
     refusal,
+    loss,
     sentAt,
     finishedAt,
     touchedAt,
@@ -228,7 +231,7 @@ function targetOf(row: TargetRow): JobTarget {
       bootedAt,
       memberFirmware,
     },
-    command: commandId === null ? null : { id: commandId, state: commandState, refusal, sentAt, finishedAt },
+    command: commandId === null ? null : { id: commandId, state: commandState, refusal, loss, sentAt, finishedAt },
     download: touchedAt && { touchedAt, bytesServed: Number(bytesServed), delivered, fenced },
   }
 }

@@ -41,7 +41,7 @@ async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: str
 test('a restarted process ends what its former self had in flight; a device that comes back was never away', async () => {
   const { mac, commandId } = await leftBehind(harness.nodeId)
   const { port } = await harness.start({ limits: { deadMs: 1_000_000 } })
-  expect(await harness.command(commandId)).toMatchObject({ state: 'unknown', outcome: { why: 'connection_lost' } })
+  expect(await harness.command(commandId)).toMatchObject({ state: 'unknown', outcome: { why: 'gateway_lost' } })
   const device = await openDevice(port, harness.ca, { mac })
   device.hello()
   const next = await harness.queue(mac, restart)

@@ -195,6 +195,24 @@ describe('a lost answer', () => {
     expect([...fleet.attempts.values()]).toEqual([2])
   })
 
+  it('of a gateway that crashes again and again costs the device no attempt', async () => {
+    const devices = await seed([1])
+    const { id } = await create()
+    for (let crash = 0; crash < 5; crash += 1) {
+      await play(() => 'silent')
+      await fleet.crash(devices)
+      await play(() => 'silent')
+    }
+    expect(countOf(await read(id))).toEqual({ dl_requested: 1 })
+    await fleet.crash(devices)
+    await play()
+    expect(countOf(await read(id))).toEqual({ upgraded: 1 })
+    expect(statusOf(await read(id))).toEqual(['completed'])
+    expect([...fleet.attempts.values()]).toEqual([7])
+    expect([...fleet.flashes.values()]).toEqual([1])
+    await expectConsistent()
+  })
+
   it('is not repeated where the device has the image', async () => {
     await seed([1])
     const { id } = await create()

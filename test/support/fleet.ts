@@ -5,6 +5,7 @@ import type { CommandOutcome } from '../../src/devices/commands/command.ts'
 import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import { recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { CommandToSend } from '../../src/devices/commands/store.ts'
 import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
@@ -124,6 +125,8 @@ export type Reply =
 export interface Fleet {
   connect(devices: readonly SeededDevice[], firmware?: string): Promise<void>
   disconnect(devices: readonly SeededDevice[]): Promise<void>
+  /** The gateway is killed and starts again, and the devices come back to it as they were. */
+  crash(devices: readonly SeededDevice[]): Promise<void>
   /** Sends what is queued and lets the devices answer, as `reply` says. @returns How many were sent. */
   answer(reply?: (device: SeededDevice, attempt: number) => Reply): Promise<number>
   /** How often a device has flashed, by its id. */
@@ -158,6 +161,11 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
       ctx,
       some.map(({ id }) => ({ deviceId: id, epoch: epochs.get(id) ?? '0' })),
     )
+  }
+
+  async function crash(some: readonly SeededDevice[]): Promise<void> {
+    await recordNodeStarted(ctx, nodeId)
+    await connect(some, OLD, 'socket')
   }
 
   async function answer(reply: (device: SeededDevice, attempt: number) => Reply = () => 'upgrades'): Promise<number> {
@@ -199,7 +207,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     return sent.length
   }
 
-  return { connect, disconnect, answer, flashes, attempts }
+  return { connect, disconnect, crash, answer, flashes, attempts }
 }
 
 function ended({ orgId, id, epoch }: CommandToSend, outcome: CommandOutcome) {

@@ -27,10 +27,16 @@ export type NewCommand = CommandOrder & {
   readonly expiresAt: Date
 }
 
+/**
+ * Why nobody heard the reply: the device took too long, its connection broke, or the gateway process
+ * that held the connection stopped or died, which is no fault of the device.
+ */
+export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
+
 /** How a command ended. */
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly text: string | null }
   /** The device certainly did not do it. */
   | { readonly kind: 'rejected'; readonly code: string; readonly text: string }
   /** The device may have done it. */
-  | { readonly kind: 'unknown'; readonly why: 'timeout' | 'connection_lost' }
+  | { readonly kind: 'unknown'; readonly why: LossReason }

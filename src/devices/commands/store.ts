@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
-import type { CommandOrder, CommandOutcome, NewCommand } from './command.ts'
+import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
 
 /** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
@@ -118,12 +118,12 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
 export async function loseCommands(
   tx: Tx,
   sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
-  at: Date,
+  { at, why }: { readonly at: Date; readonly why: LossReason },
 ): Promise<void> {
   const rows = sessions.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const ended = await sql<EndedCommand>`
     update device_command command
-    set state = 'unknown', outcome = '{"why": "connection_lost"}', finished_at = ${at}
+    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
     from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
     where command.device_id = session.device_id and command.epoch <= session.epoch and command.state = 'sent'
     returning command.job_id

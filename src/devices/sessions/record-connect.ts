@@ -35,7 +35,7 @@ export async function recordConnects(
   return inTx(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
     const opened = await openSessions(tx, nodeId, { openings: ordered, at })
-    await loseCommands(tx, opened, at)
+    await loseCommands(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
     const sessions = ordered.flatMap(({ mac, facts }) => {
       const epoch = epochs.get(deviceIdOf(mac))

@@ -17,7 +17,7 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   await inTx(ctx, async (tx) => {
     // Sessions before commands, as when a device connects: one order of locks, hence no deadlock.
     const closed = await closeSessions(tx, ordered)
-    await loseCommands(tx, ordered, at)
+    await loseCommands(tx, ordered, { at, why: 'connection_lost' })
     await applyDisconnections(
       tx,
       closed.map(({ deviceId }) => deviceId),

@@ -60,5 +60,5 @@ export async function sweepLostDevices(ctx: Context): Promise<void> {
 }
 
 async function abandonSessions(tx: Tx, nodeId: string, at: Date): Promise<void> {
-  await loseCommands(tx, await loseSessions(tx, nodeId, at), at)
+  await loseCommands(tx, await loseSessions(tx, nodeId, at), { at, why: 'gateway_lost' })
 }
