@@ -62,6 +62,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   })
   const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
   const stopTicking = repeat(limits.tickMs, async () => {
+    server.dropStrangers(now() - limits.upgradeMs)
     watchSessions(open, now(), limits)
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])

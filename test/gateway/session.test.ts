@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { get } from 'node:https'
+import { connect as connectTls } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
@@ -46,6 +47,22 @@ describe('mutual TLS', () => {
     const gateway = await harness.start()
     await expect(openDevice(gateway.port, harness.ca, { mac: 'gateway' })).rejects.toThrow('403')
     await counted(gateway, 'refused_identity')
+  })
+
+  test('drops, after 20 s, what sends no whole request', async () => {
+    const gateway = await harness.start()
+    const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
+    const peer = { host: '127.0.0.1', port: gateway.port, ca: harness.ca.certificatePem, cert, key }
+    const [silent, slow] = [connectTls(peer).resume(), connectTls(peer).resume()]
+    await Promise.all([silent, slow].map((socket) => once(socket, 'secureConnect')))
+    slow.write('GET / HTTP/1.1\r\nHost: a\r\n')
+    const closed = Promise.all([silent, slow].map((socket) => once(socket, 'close')))
+    harness.advance(19_999)
+    slow.write('X-Still: here\r\n')
+    const session = await openDevice(gateway.port, harness.ca)
+    harness.advance(2)
+    await closed
+    expect(session.socket.readyState).toBe(session.socket.OPEN)
   })
 
   test('answers plain HTTP requests with 426', async () => {

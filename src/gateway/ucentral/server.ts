@@ -11,7 +11,6 @@ import type { GatewayTls } from '../device-ca.ts'
 
 /** One frame; larger ones close the session. */
 const MAX_FRAME_BYTES = 512 * 1024
-/** For TLS, and then again for the request that follows. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** How long a peer may take to answer our goodbye. */
 const CLOSE_TIMEOUT_MS = 5000
@@ -38,44 +37,78 @@ export interface UcentralServerOptions {
 
 export interface UcentralServer {
   readonly port: number
+  /** Drops the connections from before `beforeMs`, on the clock of `now`, that are no sessions yet. */
+  dropStrangers(beforeMs: number): void
   /** Takes no more connections and drops those that are no sessions yet; resolves when all sockets are closed. */
   close(): Promise<void>
 }
 
 /** The listener that devices connect to: WebSocket over mutual TLS. */
 export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
-  /** Raw sockets whose handshake is under way, by remote address and port. */
-  const handshakes = new Map<string, Socket>()
-  const leave = (endpoint: string): void => {
-    if (handshakes.delete(endpoint)) options.admission.leave()
-  }
-  const https = createTlsServer(options)
-  https.on('secureConnection', (socket: TLSSocket) => leave(endpointOf(socket)))
+  const strangers = createStrangers(options)
+  const https = createTlsServer(options, strangers)
   const listener = createServer((socket) => {
     if (!options.admission.enter(options.now())) {
       options.onRefused('busy', addressOf(socket))
       socket.destroy()
       return
     }
-    const endpoint = endpointOf(socket)
-    handshakes.set(endpoint, socket)
-    socket.once('close', () => leave(endpoint))
+    strangers.add(socket)
     https.emit('connection', socket)
   })
   const port = await listen(listener, options)
   return {
     port,
+    dropStrangers: (beforeMs) => strangers.drop(beforeMs),
     close: () =>
       new Promise((resolve) => {
         listener.close(() => resolve())
-        for (const socket of handshakes.values()) socket.destroy()
-        https.closeAllConnections()
+        strangers.drop(Infinity)
       }),
   }
 }
 
-/** Never listens itself: it is handed the sockets that were admitted. */
-function createTlsServer(options: UcentralServerOptions): HttpsServer {
+/**
+ * Connections that were admitted and are no sessions yet. Their peers have proved little: whatever they
+ * send or leave unsaid, they get a deadline.
+ */
+interface Strangers {
+  add(socket: Socket): void
+  /** TLS is up: another handshake may begin. */
+  shakenHands(socket: Socket): void
+  /** It is a session now. */
+  remove(socket: Socket): void
+  /** Destroys those that were added before. */
+  drop(beforeMs: number): void
+}
+
+function createStrangers({ admission, now }: Pick<UcentralServerOptions, 'admission' | 'now'>): Strangers {
+  /** By remote address and port, which the raw socket and the TLS socket on top of it share. */
+  const sockets = new Map<string, { readonly socket: Socket; readonly sinceMs: number }>()
+  const handshakes = new Set<string>()
+  const leave = (endpoint: string): void => {
+    if (handshakes.delete(endpoint)) admission.leave()
+  }
+  return {
+    add(socket) {
+      const endpoint = endpointOf(socket)
+      handshakes.add(endpoint)
+      sockets.set(endpoint, { socket, sinceMs: now() })
+      socket.once('close', () => {
+        sockets.delete(endpoint)
+        leave(endpoint)
+      })
+    },
+    shakenHands: (socket) => leave(endpointOf(socket)),
+    remove: (socket) => void sockets.delete(endpointOf(socket)),
+    drop(beforeMs) {
+      for (const { socket, sinceMs } of sockets.values()) if (sinceMs < beforeMs) socket.destroy()
+    },
+  }
+}
+
+/** Never listens itself, so its own timers never run: it is handed the sockets that were admitted. */
+function createTlsServer(options: UcentralServerOptions, strangers: Strangers): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
     minVersion: 'TLSv1.2',
@@ -85,10 +118,6 @@ function createTlsServer(options: UcentralServerOptions): HttpsServer {
     secureOptions: constants.SSL_OP_NO_TICKET,
     sessionTimeout: 1,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    headersTimeout: HANDSHAKE_TIMEOUT_MS,
-    requestTimeout: HANDSHAKE_TIMEOUT_MS,
-    connectionsCheckingInterval: HANDSHAKE_TIMEOUT_MS,
-    keepAliveTimeout: 1,
   })
   // Its type definitions do not know `closeTimeout` yet.
   const settings: ServerOptions & { closeTimeout: number } = {
@@ -99,12 +128,13 @@ function createTlsServer(options: UcentralServerOptions): HttpsServer {
     closeTimeout: CLOSE_TIMEOUT_MS,
   }
   const sockets = new WebSocketServer(settings)
+  https.on('secureConnection', (socket: TLSSocket) => strangers.shakenHands(socket))
   https.on('tlsClientError', (_error, socket) => options.onRefused('tls', addressOf(socket)))
   https.on('request', (request, response) => {
     options.onRefused('request', addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
-  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options }, { request, socket, head }))
+  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, strangers }, { request, socket, head }))
   return https
 }
 
@@ -114,10 +144,13 @@ interface Upgrade {
   readonly head: Buffer
 }
 
-function upgrade(
-  { sockets, options }: { sockets: WebSocketServer; options: UcentralServerOptions },
-  { request, socket, head }: Upgrade,
-): void {
+interface UpgradeHost {
+  readonly sockets: WebSocketServer
+  readonly options: UcentralServerOptions
+  readonly strangers: Strangers
+}
+
+function upgrade({ sockets, options, strangers }: UpgradeHost, { request, socket, head }: Upgrade): void {
   const address = addressOf(request.socket)
   // ws takes over the errors of a socket that it accepts; one that we refuse may break off too.
   const refuse = (status: string, why: Refusal): void => {
@@ -128,7 +161,10 @@ function upgrade(
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
   const mac = macOf(request.socket)
   if (mac === null) return refuse('403 Forbidden', 'identity')
-  sockets.handleUpgrade(request, socket, head, (webSocket) => options.onSession(webSocket, { mac, address }))
+  sockets.handleUpgrade(request, socket, head, (webSocket) => {
+    strangers.remove(request.socket)
+    options.onSession(webSocket, { mac, address })
+  })
 }
 
 /** Only the certificate tells who the peer is; TLS has verified that our CA issued it. */
