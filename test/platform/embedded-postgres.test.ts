@@ -1,9 +1,13 @@
-import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
+import { findBinaries } from '../../src/platform/embedded-postgres/binaries.ts'
+import { makeHome, prepareCluster } from '../../src/platform/embedded-postgres/cluster.ts'
+import { planLaunch } from '../../src/platform/embedded-postgres/launch.ts'
 import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -121,4 +125,19 @@ test.skipIf(!isRoot)('as root, in a folder that only root may enter', async () =
   await chmod(closed, 0o700)
   const server = await start(join(closed, 'clone/data'))
   expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
+})
+
+test.skipIf(!isRoot)('as root, installed in a folder that only root may enter, as in its home', async () => {
+  const closed = await temporaryDir()
+  const { postgres, majorVersion } = await findBinaries()
+  const native = join(closed, 'native')
+  await cp(dirname(dirname(postgres)), native, { recursive: true, verbatimSymlinks: true })
+  await chmod(closed, 0o700)
+  const binaries = { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), majorVersion }
+  const home = join(closed, 'data')
+  const account = await findNobody()
+  await makeHome(home, account)
+  const launch = await planLaunch({ account, paths: [binaries.postgres, join(home, 'cluster')] })
+  const cluster = await prepareCluster({ launch, binaries, home, durable: false })
+  expect(await readFile(join(cluster, 'PG_VERSION'), 'utf8')).toBe(`${majorVersion}\n`)
 })

@@ -37,6 +37,7 @@ const PASSING_CAPABILITIES = [
   { name: 'dac_read_search', bit: 2n },
   { name: 'dac_override', bit: 1n },
 ] as const
+const SETPCAP = { bit: 8n } as const
 
 /**
  * With util-linux's setpriv the kernel itself interrupts the program when we
@@ -48,7 +49,8 @@ const PASSING_CAPABILITIES = [
 export async function planLaunch({ account, paths }: LaunchRequest): Promise<Launch> {
   const setpriv = await findSetpriv()
   const blocked = account === null ? null : await findBlockedFolder(account, paths)
-  const capability = blocked === null ? null : await findPassingCapability()
+  const held = blocked === null ? 0n : await readCapabilities()
+  const capability = PASSING_CAPABILITIES.find((one) => isHeld(held, one))?.name ?? null
   if (blocked !== null && (setpriv === null || capability === null)) {
     throw new AppError(
       'unavailable',
@@ -58,7 +60,11 @@ export async function planLaunch({ account, paths }: LaunchRequest): Promise<Lau
   if (setpriv === null) return { prefix: [], account }
   const prefix = [setpriv, '--pdeathsig=INT']
   if (account !== null) prefix.push(`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups')
-  if (capability !== null) prefix.push(`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`)
+  if (capability !== null) {
+    prefix.push(`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`)
+    // PostgreSQL looks for its own files by access(2), which otherwise leaves out capabilities unless one is root.
+    if (isHeld(held, SETPCAP)) prefix.push('--securebits=+no_setuid_fixup')
+  }
   return { prefix: [...prefix, '--'], account: null }
 }
 
@@ -116,9 +122,12 @@ function ancestors(path: string): string[] {
   return parent === path ? [] : [...ancestors(parent), parent]
 }
 
-/** What we may hand to the other user so that it passes closed folders; containers often lack the first. */
-async function findPassingCapability(): Promise<string | null> {
+/** Those we have, and may hand to the other user so that it passes closed folders; containers often lack some. */
+async function readCapabilities(): Promise<bigint> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '')
-  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
-  return PASSING_CAPABILITIES.find(({ bit }) => ((effective >> bit) & 1n) === 1n)?.name ?? null
+  return BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
+}
+
+function isHeld(capabilities: bigint, { bit }: { readonly bit: bigint }): boolean {
+  return ((capabilities >> bit) & 1n) === 1n
 }
