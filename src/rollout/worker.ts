@@ -9,7 +9,10 @@ import { decideOrgUpgrade } from './decide-org-upgrade.ts'
 import type { RolloutOptions } from './rollout.ts'
 import { type JobClaim, claimJobs, lockJobs, lockOrgUpgrades } from './store.ts'
 
-/** A worker that died holds its claims for so long. A round takes milliseconds. */
+/**
+ * A worker that died holds the claims of one round for so long, and a broken upgrade rests for as long.
+ * A round takes milliseconds, a device minutes.
+ */
 const LEASE_MS = 10_000
 
 /** Site upgrades of one organization that share a transaction. */
@@ -49,9 +52,26 @@ export async function advanceRollouts(ctx: Context, options: RolloutOptions, sig
     })
     if (claims.length === 0) break
     for (const { id } of claims) seen.add(id)
-    await advanceJobs(ctx, claims, options)
+    await advanceEach(ctx, claims, options)
   }
   return null
+}
+
+/**
+ * Where a round fails, each of its site upgrades gets one of its own, so that a broken one holds up no
+ * other. It is tried again when its lease ends.
+ */
+async function advanceEach(ctx: Context, claims: readonly JobClaim[], options: RolloutOptions): Promise<void> {
+  try {
+    await advanceJobs(ctx, claims, options)
+  } catch (error) {
+    if (claims.length === 1) {
+      ctx.log.error({ err: error, claim: claims[0] }, 'a site upgrade could not be advanced')
+      return
+    }
+    ctx.log.warn({ err: error, claims: claims.length }, 'a round failed; trying its site upgrades one by one')
+    for (const claim of claims) await advanceEach(ctx, [claim], options)
+  }
 }
 
 /** One round of site upgrades of one organization, in one transaction. Claims that no longer hold change nothing. */

@@ -19,6 +19,7 @@ import {
 } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../webhooks/harness.ts'
+import { expectConsistent } from './expect-consistent.ts'
 
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
 
@@ -81,22 +82,6 @@ async function targetsIn(state: TargetState): Promise<SeededDevice[]> {
   return org.sites.flatMap((site) => site.devices).filter(({ id }) => rows.some(({ deviceId }) => deviceId === id))
 }
 
-/** What must hold in every committed state. */
-async function expectConsistent(): Promise<void> {
-  const { db } = test.ctx
-  const jobs = await db.selectFrom('siteUpgrade').select(['id', 'counts', 'total', 'finishedAt']).execute()
-  const targets = await db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId', 'state']).execute()
-  for (const { id, counts, total } of jobs) {
-    const mine = targets.filter(({ upgradeId }) => upgradeId === id)
-    expect(mine).toHaveLength(total)
-    for (const [state, count] of Object.entries(counts))
-      expect(mine.filter((one) => one.state === state)).toHaveLength(count)
-  }
-  const open = targets.filter(({ state }) => !['upgraded', 'failed', 'skipped', 'cancelled'].includes(state))
-  const active = await db.selectFrom('activeUpgradeTarget').select('deviceId').execute()
-  expect(active.map(({ deviceId }) => deviceId).sort()).toEqual(open.map(({ deviceId }) => deviceId).sort())
-}
-
 describe('an upgrade', () => {
   it('of several sites completes, each device flashed once, and tells of it', async () => {
     const devices = await seed([3, 2])
@@ -113,7 +98,7 @@ describe('an upgrade', () => {
       expect(firmware).toBe(NEW)
       expect(fwupdate).toMatchObject({ progress: 100, status: 'success', will_retry: false })
     }
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('opens a phase when the one before has ended', async () => {
@@ -122,7 +107,7 @@ describe('an upgrade', () => {
     for (const size of [2, 8, 10]) {
       await advance()
       expect(countOf(await read(id))).toMatchObject({ dl_requested: size })
-      await expectConsistent()
+      await expectConsistent(test.ctx)
       // All but one: the gate stays shut.
       let silent = 1
       expect(await fleet.answer(() => (silent-- > 0 ? 'silent' : 'upgrades'))).toBe(size)
@@ -148,7 +133,7 @@ describe('an upgrade', () => {
     await play()
     expect(countOf(await read(first.id))).toEqual({ upgraded: 2, skipped: 1 })
     expect(countOf(await create())).toEqual({ skipped: 3 })
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('waits for its reboot instant', async () => {
@@ -178,7 +163,7 @@ describe('an upgrade', () => {
     expect(countOf(await read(id))).toEqual({ upgraded: 3, failed: 1 })
     expect(statusOf(await read(id))).toEqual(['completed'])
     expect(await eventsOf()).toMatchObject({ AP_UPGRADED: 3, AP_UPGRADE_FAILED: 1 })
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 })
 
@@ -210,7 +195,7 @@ describe('a lost answer', () => {
     expect(statusOf(await read(id))).toEqual(['completed'])
     expect([...fleet.attempts.values()]).toEqual([7])
     expect([...fleet.flashes.values()]).toEqual([1])
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('is not repeated where the device has the image', async () => {
@@ -245,7 +230,7 @@ describe('failures', () => {
       .execute()
     expect(targets.map(({ reason }) => reason)).toEqual(['Download failed', 'not_applied', 'no_reconnect'])
     expect([...fleet.attempts.values()].toSorted((a, b) => a - b)).toEqual([1, 1, 3])
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('beyond the limit stop all sites, and nothing is commanded after', async () => {
@@ -257,7 +242,7 @@ describe('failures', () => {
     expect(statusOf(upgrade)).toEqual(['failed', 'failed'])
     expect(countOf(upgrade)).toEqual({ failed: 1, cancelled: 9 })
     expect([...fleet.attempts.values()]).toEqual([1, 1])
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('of one site count for the whole organization', async () => {
@@ -300,7 +285,7 @@ describe('a cancelled upgrade', () => {
       .where('message', 'like', 'Cancel%')
       .execute()
     expect(logs).toHaveLength(1)
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('takes back commands that have not left', async () => {
@@ -359,7 +344,7 @@ describe('workers', () => {
     }
     expect(statusOf(await read(id))).toEqual(['completed', 'completed', 'completed', 'completed'])
     expect([...fleet.attempts.values()].every((count) => count === 1)).toBe(true)
-    await expectConsistent()
+    await expectConsistent(test.ctx)
   })
 
   it('that die between any two commits are made up for by the next', async () => {
@@ -370,7 +355,7 @@ describe('workers', () => {
       await claim()
       clock.advance(10_000)
       await advance()
-      await expectConsistent()
+      await expectConsistent(test.ctx)
       await fleet.answer()
     }
     expect(statusOf(await read(id))).toEqual(['completed'])
