@@ -8,8 +8,9 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { AppError } from './errors.ts'
 
 /** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
 export interface Secrets {
@@ -66,20 +67,41 @@ export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** The installation's key, made at the first start: `secret.key` in the data folder, 32 bytes, mode 0600. */
+const MASTER_KEY_BYTES = 32
+
+/**
+ * The installation's key, made at the first start: `secret.key` in the data folder, 32 bytes, mode 0600.
+ * @throws AppError as loadOrMake(), and for a file of another length: anything derived from half a key could be guessed.
+ */
 export async function loadMasterKey(dataDir: string): Promise<Buffer> {
-  return loadOrMake(join(dataDir, 'secret.key'), () => randomBytes(32))
+  const path = join(dataDir, 'secret.key')
+  const key = await loadOrMake(path, () => randomBytes(MASTER_KEY_BYTES))
+  if (key.length === MASTER_KEY_BYTES) return key
+  throw new AppError(
+    'unavailable',
+    `${path} has ${key.length} bytes, not ${MASTER_KEY_BYTES}: restore it from a backup`,
+  )
 }
 
-/** Reads the file, or makes it first, atomically and private. */
+/**
+ * Reads the file, or makes it first: private, and whole or not at all, even if the power fails.
+ * @throws AppError `unavailable` for one that can't be read or is empty: an empty secret would let anybody in.
+ */
 export async function loadOrMake(path: string, make: () => Buffer): Promise<Buffer> {
   const known = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
-    throw error
+    throw new AppError('unavailable', `${path} can't be read: ${error.message}`)
   })
+  if (known?.length === 0) throw new AppError('unavailable', `${path} is empty: restore it from a backup`)
   if (known !== null) return known
   const made = make()
-  await writeFile(`${path}.new`, made, { mode: 0o600 })
+  const file = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(made)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
   await rename(`${path}.new`, path)
   return made
 }
