@@ -1,6 +1,7 @@
 import { CamelCasePlugin, Kysely, PostgresDialect, type RawBuilder, type Transaction, sql } from 'kysely'
 import pg from 'pg'
 import type { Schema } from './schema.ts'
+import { preparingPool } from './prepared.ts'
 import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
 
 export type Db = Kysely<Schema>
@@ -47,7 +48,7 @@ export async function endPool(pool: pg.Pool): Promise<void> {
 
 export function openDb(pool: pg.Pool): Db {
   return new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: preparingPool(pool) }),
     // JSON documents keep their wire shape.
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   })
