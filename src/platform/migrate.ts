@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { AppError } from './errors.ts'
 
 export const migrationsDir = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
@@ -13,7 +14,8 @@ const LOCK = 7461938
  * each in a transaction of its own with the record of it.
  *
  * @returns The names that ran; empty when there was nothing to do.
- * @throws Error when the database knows a migration that `dir` lacks: it belongs to a newer release.
+ * @throws AppError `unavailable` when a migration fails, and when the database knows one that `dir` lacks: it belongs
+ *   to a newer release.
  */
 export async function migrate(connection: pg.ClientConfig, dir: string = migrationsDir): Promise<string[]> {
   const client = new pg.Client(connection)
@@ -27,7 +29,8 @@ export async function migrate(connection: pg.ClientConfig, dir: string = migrati
     const applied = new Set(known.rows.map((row) => row.name))
     const files = (await readdir(dir)).filter((name) => name.endsWith('.sql')).sort()
     const unknown = [...applied].filter((name) => !files.includes(name))
-    if (unknown.length > 0) throw new Error(`the database is of a newer release: it has ${unknown.join(', ')}`)
+    if (unknown.length > 0)
+      throw new AppError('unavailable', `the database is of a newer release: it has ${unknown.join(', ')}`)
     const due = files.filter((name) => !applied.has(name))
     for (const name of due) await apply(client, name, await readFile(join(dir, name), 'utf8'))
     return due
@@ -44,6 +47,7 @@ async function apply(client: pg.Client, name: string, text: string): Promise<voi
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`migration ${name} failed`, { cause: error })
+    const why = error instanceof Error ? error.message : String(error)
+    throw new AppError('unavailable', `migration ${name} failed: ${why}`)
   }
 }
