@@ -50,6 +50,8 @@ alter table session
   add column sso_id        uuid,
   add column sso_session   text,
   add column last_seen_at  timestamptz,
+  -- When the password was given in this session; null where it was opened in another way.
+  add column password_at   timestamptz,
   add column src_ip        text,
   add column user_agent    text;
 create index session_by_admin on session (admin_id);
@@ -156,6 +158,7 @@ create table oauth_flow (
   created_at  timestamptz not null,
   expires_at  timestamptz not null
 );
+create index oauth_flow_by_expiry on oauth_flow (expires_at);
 
 -- Our own one-time code, which stands for the provider's answer.
 create table oauth_code (

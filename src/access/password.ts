@@ -16,6 +16,8 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /** False for a null hash too, after the same work: the time does not tell whether there is an account. */
   matches(passwordHash: string | null, password: string): Promise<boolean>
+  /** Whether matches() has said yes to the same a moment ago, and will again at once. */
+  remembers(passwordHash: string | null, password: string): boolean
 }
 
 /** Compatibility forms of a character are one password (NFKC), whatever keyboard typed it. */
@@ -30,14 +32,18 @@ export function createPasswords(): Passwords {
   // Verifying against this costs what verifying against a real one costs.
   const dummyHash = hash(randomBytes(16).toString('hex'), cost)
 
+  const memoOf = (passwordHash: string | null, password: string): string =>
+    createHmac('sha256', memoKey)
+      .update(`${passwordHash ?? ''}\n${normal(password)}`)
+      .digest('base64')
+  const isRemembered = (memo: string): boolean => (remembered.get(memo) ?? 0) > Date.now()
+
   return {
     hash: (password) => limited(() => hash(normal(password), cost)),
+    remembers: (passwordHash, password) => passwordHash !== null && isRemembered(memoOf(passwordHash, password)),
     async matches(passwordHash, password) {
-      const memo = createHmac('sha256', memoKey)
-        .update(`${passwordHash ?? ''}\n${normal(password)}`)
-        .digest('base64')
-      const until = remembered.get(memo)
-      if (passwordHash !== null && until !== undefined && until > Date.now()) return true
+      const memo = memoOf(passwordHash, password)
+      if (passwordHash !== null && isRemembered(memo)) return true
       const ok = await limited(async () => verify(passwordHash ?? (await dummyHash), normal(password)))
       if (!ok || passwordHash === null) return false
       if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
@@ -45,6 +51,12 @@ export function createPasswords(): Passwords {
       return true
     },
   }
+}
+
+/** Whether the hash was made with other parameters than today's: the next login can make a better one. */
+export function isOutdatedHash(passwordHash: string): boolean {
+  const today = `m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}`
+  return !passwordHash.startsWith(`$argon2id$v=19$${today}$`)
 }
 
 function limitConcurrency(): <T>(work: () => Promise<T>) => Promise<T> {

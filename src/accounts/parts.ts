@@ -1,4 +1,8 @@
+import type { CheckPassword } from '../access/check-password.ts'
+import type { LoginThrottle } from '../access/login-throttle.ts'
 import type { Passwords } from '../access/password.ts'
+import type { RequestLimits } from '../access/request-limits.ts'
+import type { TokenUses } from '../access/token-uses.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
@@ -41,10 +45,18 @@ export interface OauthProvider {
 /** Built once in app/; what operations on accounts need besides the context. */
 export interface AccountParts {
   readonly passwords: Passwords
+  readonly tokenUses: TokenUses
+  readonly requestLimits: RequestLimits
   readonly mailer: Mailer
   /** Calls no private addresses: for addresses that users choose. */
   readonly outbound: OutboundHttp
   /** For addresses that the operator has configured, which may well be private. */
   readonly operatorHttp: OutboundHttp
   readonly settings: AccountSettings
+}
+
+/** What stands between a password and whoever guesses at it; one for the whole server. */
+export interface LoginGuard {
+  readonly throttle: LoginThrottle
+  readonly checkPassword: CheckPassword
 }

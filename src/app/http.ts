@@ -1,5 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { createAuthenticate } from '../access/authenticate.ts'
+import { createCheckPassword } from '../access/check-password.ts'
+import { createLoginThrottle } from '../access/login-throttle.ts'
+import type { LoginGuard } from '../accounts/parts.ts'
+import { registrationRoutes } from '../accounts/registration/routes.ts'
+import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
+import { openOauth } from '../accounts/oauth/oauth.ts'
+import { oauthRoutes } from '../accounts/oauth/routes.ts'
+import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
+import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
 import { selfRoutes } from '../accounts/self/routes.ts'
 import { sessionRoutes } from '../accounts/sessions/routes.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
@@ -9,6 +18,7 @@ import { deviceStatsRoutes } from '../devices/stats/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { serveOpenApi } from '../http/openapi.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
+import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
@@ -23,17 +33,33 @@ import { version } from '../platform/version.ts'
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls })
   await serveOpenApi(http, version)
-  await serveApi(http, createAuthenticate(ctx, parts.accounts.passwords), apiRoutes(ctx, parts))
+  const throttle = createLoginThrottle(ctx.clock)
+  const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }
+  const rules = {
+    policyOf: (adminId: string) => passwordPolicyOf(ctx.db, adminId),
+    idleMinutesOf: (adminId: string) => idleMinutesOf(ctx.db, adminId),
+  }
+  const authenticate = createAuthenticate(ctx, { ...parts.accounts, checkPassword: guard.checkPassword, rules })
+  const oauth = openOauth(ctx, parts.accounts.settings)
+  await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth)])
+  await http.register(oauthCallbackRoutes(ctx, oauth))
+  await http.register(registrationPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   return http
 }
 
 /** Every noun's routes under /api/v1. */
-function apiRoutes(ctx: Context, { accounts, firmwareFiles, outbound }: HttpParts): FastifyPluginAsync[] {
+function apiRoutes(
+  ctx: Context,
+  { accounts, firmwareFiles, outbound }: HttpParts,
+  guard: LoginGuard,
+): FastifyPluginAsync[] {
   return [
-    sessionRoutes(ctx, accounts),
-    selfRoutes(ctx, accounts),
+    sessionRoutes(ctx, accounts, guard),
+    selfRoutes(ctx, accounts, guard),
+    secondFactorRoutes(ctx, guard),
+    registrationRoutes(ctx, accounts),
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),

@@ -20,6 +20,15 @@ export const SelfReply = Type.Object(
   { additionalProperties: true },
 )
 
+/**
+ * What of an account its session sees before the second factor: that it is missing. Clients ask for it
+ * to learn whether they have to go on. Source: contract, "Login, cookies, second factor".
+ */
+export function presentHalfSelf({ email }: Principal): Static<typeof SelfReply> {
+  const person: Record<string, unknown> = { email, two_factor_required: true, two_factor_passed: false }
+  return { ...person, privileges: [] }
+}
+
 /** The account record. Source: contract, GET /self. */
 export function presentSelf(principal: Principal): Static<typeof SelfReply> {
   const privileges = principal.privileges.map(presentPrivilege)

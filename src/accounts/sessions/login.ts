@@ -1,27 +1,95 @@
-import type { Passwords } from '../../access/password.ts'
+import { uuidv7 } from 'uuidv7'
+import { isPasswordExpired } from '../../access/decide-session.ts'
+import { type Passwords, isOutdatedHash } from '../../access/password.ts'
+import { actorName } from '../../access/principal.ts'
 import type { Actor } from '../../access/scope.ts'
-import { findAccessByEmail } from '../../access/store.ts'
+import { type AdminAccess, findAccessByEmail } from '../../access/store.ts'
+import { passwordPolicyOf } from '../../orgs/store-setting.ts'
+import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import type { LoginGuard } from '../parts.ts'
+import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
+import { deleteLoginFailuresBefore, insertLoginFailure, replaceHash } from './store.ts'
+
+const KEEP_FAILURES_MS = 30 * 86_400_000
 
 export interface LoginRequest {
   readonly email: string
   readonly password: string
-  readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
+  /** Of the second factor, for clients that ask for both at once. */
+  readonly code: string | undefined
+  readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
+}
+
+export interface LoginParts extends LoginGuard {
+  readonly passwords: Passwords
+}
+
+export interface LoggedIn {
+  readonly opened: OpenedSession
+  readonly email: string
+  readonly secondFactor: 'none' | 'missing' | 'passed'
 }
 
 /**
- * @throws AppError invalid, the same for an unknown address and a wrong password, after the same work.
+ * @throws AppError invalid, the same for an unknown address and a wrong password, after the same work;
+ *   rate_limited, the same too.
  */
-export async function login(
+export async function login(ctx: Context, parts: LoginParts, request: LoginRequest): Promise<LoggedIn> {
+  const { password, actor } = request
+  const email = request.email.trim().toLowerCase()
+  parts.throttle.takeFrom(actor.srcIp)
+  const access = await findAccessByEmail(ctx.db, email)
+  const ok = await parts.checkPassword({ email, passwordHash: access?.passwordHash ?? null, password })
+  if (access !== undefined && !ok) recordFailure(ctx, access, actor)
+  if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
+  parts.throttle.giveBackTo(actor.srcIp)
+  const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
+  if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
+    throw new AppError('invalid', 'The password has expired. Recover it to choose a new one.')
+  await improveHash(ctx, parts.passwords, { access, password })
+
+  const { adminId, hasSecondFactor } = access
+  if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
+  const loggedIn = await inTx(ctx, async (tx) => {
+    const passed =
+      hasSecondFactor && request.code !== undefined && (await takeCode(ctx, tx, { adminId, code: request.code }))
+    const secondFactor = passed ? 'passed' : hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
+    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: true })
+    return { opened, email, secondFactor } as const
+  })
+  if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
+  return loggedIn
+}
+
+/**
+ * For the account's owner to see. It goes on after the answer, so that the time does not tell that
+ * there is an account.
+ */
+function recordFailure(ctx: Context, access: AdminAccess, actor: Pick<Actor, 'srcIp' | 'userAgent'>): void {
+  const { adminId } = access
+  const at = ctx.clock.now()
+  inTx(ctx, async (tx) => {
+    await deleteLoginFailuresBefore(tx, adminId, addMs(at, -KEEP_FAILURES_MS))
+    await insertLoginFailure(tx, { adminId, id: uuidv7(), ...actor, createdAt: at })
+    // Whoever tried is not known to be the admin.
+    const name = actorName({ ...access, tokenName: '' })
+    await appendAccountChange(tx, { adminId, actor: { adminId: null, name, ...actor }, message: 'Login failed', at })
+  }).catch((error: unknown) => ctx.log.error({ err: error }, 'could not record a failed login'))
+}
+
+/** A hash of older parameters is made anew while the password is at hand. */
+async function improveHash(
   ctx: Context,
   passwords: Passwords,
-  { email, password, actor }: LoginRequest,
-): Promise<OpenedSession> {
-  const access = await findAccessByEmail(ctx.db, email.trim().toLowerCase())
-  const ok = await passwords.matches(access?.passwordHash ?? null, password)
-  if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
-  return inTx(ctx, (tx) => openSession(ctx, tx, { adminId: access.adminId, actor, secondFactor: 'none' }))
+  { access, password }: { readonly access: AdminAccess; readonly password: string },
+): Promise<void> {
+  const { adminId, passwordHash } = access
+  if (passwordHash === null || !isOutdatedHash(passwordHash)) return
+  const better = await passwords.hash(password)
+  await inTx(ctx, (tx) => replaceHash(tx, adminId, { from: passwordHash, to: better }))
 }

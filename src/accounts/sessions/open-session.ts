@@ -4,16 +4,21 @@ import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
-import { deleteExpiredSessions, findSessionMinutes, insertSession } from './store.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { deleteExpiredSessions, findSessionMinutes, getActorName, insertSession } from './store.ts'
 
 /** The interface's default for an organization's `session_expiry`. */
 const DEFAULT_SESSION_MINUTES = 1440
+/** Time for the second factor. */
+const HALF_SESSION_MINUTES = 15
 
 export interface SessionRequest {
   readonly adminId: string
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
-  /** `missing`: the account has one enrolled, and it is still to be given. */
+  /** `missing`: the account has one enrolled, and it is still to be given; or it must enrol one first. */
   readonly secondFactor: 'none' | 'missing' | 'passed'
+  /** The password was given just now, so what needs the password is open for a few minutes. */
+  readonly byPassword?: boolean
   /** Of a session that an identity provider opens. */
   readonly sso?: { readonly ssoId: string; readonly ssoSession: string }
 }
@@ -30,12 +35,12 @@ export interface OpenedSession {
  * transaction commits. It lasts as long as the strictest of the admin's organizations says.
  */
 export async function openSession(ctx: Context, tx: Tx, request: SessionRequest): Promise<OpenedSession> {
-  const { adminId, actor, secondFactor, sso } = request
+  const { adminId, actor, secondFactor, byPassword = false, sso } = request
   const now = ctx.clock.now()
   const sessionId = randomBytes(32).toString('base64url')
   await deleteExpiredSessions(tx, now)
-  const minutes = (await findSessionMinutes(tx, adminId)) ?? DEFAULT_SESSION_MINUTES
-  const expiresAt = addMs(now, minutes * 60_000)
+  const expiresAt =
+    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, adminId, now)
   await insertSession(tx, {
     idHash: sha256(sessionId),
     adminId,
@@ -46,8 +51,33 @@ export async function openSession(ctx: Context, tx: Tx, request: SessionRequest)
     ssoId: sso?.ssoId ?? null,
     ssoSession: sso?.ssoSession ?? null,
     lastSeenAt: now,
+    passwordAt: byPassword ? now : null,
     srcIp: actor.srcIp,
     userAgent: actor.userAgent,
   })
+  if (secondFactor !== 'missing') await recordLogin(tx, request, now)
+  return sessionOf(ctx, sessionId, expiresAt)
+}
+
+/** What the browser keeps of a session. */
+export function sessionOf(ctx: Context, sessionId: string, expiresAt: Date): OpenedSession {
   return { sessionId, csrfToken: ctx.secrets.sign('csrf', sessionId), expiresAt }
+}
+
+/** When a session that counts from now on ends. */
+export async function sessionEnd(tx: Tx, adminId: string, now: Date): Promise<Date> {
+  const minutes = (await findSessionMinutes(tx, adminId)) ?? DEFAULT_SESSION_MINUTES
+  return addMs(now, minutes * 60_000)
+}
+
+/** A login is complete once nothing is missing any more. */
+export async function recordLogin(
+  tx: Tx,
+  { adminId, actor, secondFactor, sso }: SessionRequest,
+  at: Date,
+): Promise<void> {
+  const name = await getActorName(tx, adminId)
+  const how = sso === undefined ? '' : ' by single sign-on'
+  const message = `Login${how}${secondFactor === 'passed' ? ' with two factor' : ''}`
+  await appendAccountChange(tx, { adminId, actor: { adminId, name, ...actor }, message, at })
 }

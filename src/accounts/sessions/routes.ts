@@ -1,40 +1,75 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
-import type { AccountParts } from '../parts.ts'
+import type { AccountParts, LoginGuard } from '../parts.ts'
 import { clearSessionCookies, setSessionCookies } from './cookies.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
-import { LoginBody } from './wire.ts'
+import { sessionOf } from './open-session.ts'
+import { passSecondFactor } from './pass-second-factor.ts'
+import { LoginBody, LoginReply, LogoutReply, LookupBody, LookupReply, TwoFactorBody, presentLogin } from './wire.ts'
 
-/** Login and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
-export function sessionRoutes(ctx: Context, { passwords }: AccountParts): FastifyPluginAsyncTypebox {
+const tags = ['Accounts']
+
+/** Login, second factor and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
+export function sessionRoutes(ctx: Context, { passwords }: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
+  const isSecure = (): boolean => ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.post(
       '/login',
       {
         config: { public: true },
-        schema: { operationId: 'login', tags: ['Accounts'], security: [], body: LoginBody, response: { 200: Empty } },
+        schema: { operationId: 'login', tags, security: [], body: LoginBody, response: { 200: LoginReply } },
       },
-      async ({ body, ip, headers }, reply) => {
-        const actor = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
-        const opened = await login(ctx, passwords, { ...body, actor })
-        setSessionCookies(reply, opened, ctx.baseUrl.startsWith('https:'))
+      async (request, reply) => {
+        const { email, password, two_factor: code } = request.body
+        const loggedIn = await login(ctx, { passwords, ...guard }, { email, password, code, actor: actorOf(request) })
+        setSessionCookies(reply, loggedIn.opened, isSecure())
+        return presentLogin(loggedIn)
+      },
+    )
+
+    http.post(
+      '/login/two_factor',
+      {
+        config: { beforeSecondFactor: true },
+        schema: { operationId: 'passSecondFactor', tags, body: TwoFactorBody, response: { 200: Empty } },
+      },
+      async ({ caller, body, cookies }, reply) => {
+        const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
+        // The same values, which the browser may keep for longer now.
+        setSessionCookies(reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt), isSecure())
         return {}
       },
+    )
+
+    http.post(
+      '/login/lookup',
+      {
+        config: { public: true },
+        schema: { operationId: 'lookupLogin', tags, security: [], body: LookupBody, response: { 200: LookupReply } },
+      },
+      // The same for every address.
+      async () => ({}),
     )
 
     http.post(
       '/logout',
       {
         config: { beforeSecondFactor: true },
-        schema: { operationId: 'logout', tags: ['Accounts'], response: { 200: Empty } },
+        schema: { operationId: 'logout', tags, response: { 200: LogoutReply } },
       },
-      async ({ cookies }, reply) => {
-        if (cookies['sessionid'] !== undefined) await logout(ctx, cookies['sessionid'])
+      async ({ caller, cookies }, reply) => {
+        if (cookies['sessionid'] !== undefined) await logout(ctx, caller, cookies['sessionid'])
         clearSessionCookies(reply)
         return {}
       },
     )
   }
+}
+
+/** Who asks, where nobody is logged in yet. */
+function actorOf({ ip, headers }: FastifyRequest): { readonly srcIp: string; readonly userAgent: string | null } {
+  return { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
 }

@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
-import type { Insertable } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
+import { type Insertable, sql } from 'kysely'
+import { actorName } from '../../access/principal.ts'
+import type { Reader, Tx } from '../../platform/db.ts'
 import type { SessionTable } from '../../platform/schema/access.ts'
 
 /** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
-export async function findSessionMinutes(tx: Tx, adminId: string): Promise<number | null> {
-  const row = await tx
+export async function findSessionMinutes(reader: Reader, adminId: string): Promise<number | null> {
+  const row = await reader
     .selectFrom('privilege')
     .innerJoin('org', 'org.id', 'privilege.orgId')
     .select(sql<number | null>`min((org.doc ->> 'session_expiry')::int)`.as('minutes'))
@@ -14,14 +14,86 @@ export async function findSessionMinutes(tx: Tx, adminId: string): Promise<numbe
   return row?.minutes ?? null
 }
 
+/** As the audit log names the admin. */
+export async function getActorName(reader: Reader, adminId: string): Promise<string> {
+  const admin = await reader
+    .selectFrom('admin')
+    .select(['firstName', 'lastName', 'email'])
+    .where('id', '=', adminId)
+    .executeTakeFirstOrThrow()
+  return actorName({ ...admin, tokenName: '' })
+}
+
 export async function insertSession(tx: Tx, session: Insertable<SessionTable>): Promise<void> {
   await tx.insertInto('session').values(session).execute()
 }
 
-export async function deleteSession(tx: Tx, idHash: Buffer): Promise<void> {
-  await tx.deleteFrom('session').where('idHash', '=', idHash).execute()
-}
-
 export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
   await tx.deleteFrom('session').where('expiresAt', '<=', now).execute()
+}
+
+/** Ends what was opened with an older password, or without the second factor. @param but Null: all of them. */
+export async function deleteSessionsOfAdmin(tx: Tx, adminId: string, but: Buffer | null): Promise<void> {
+  await tx
+    .deleteFrom('session')
+    .where('adminId', '=', adminId)
+    .$if(but !== null, (query) => query.where('idHash', '!=', but))
+    .execute()
+}
+
+/** Counts a try of the second factor, and locks the session. Undefined where it has ended. */
+export async function countSecondFactorTry(tx: Tx, idHash: Buffer): Promise<number | undefined> {
+  const row = await tx
+    .updateTable('session')
+    .set((eb) => ({ secondFactorTries: eb('secondFactorTries', '+', 1) }))
+    .where('idHash', '=', idHash)
+    .returning('secondFactorTries')
+    .executeTakeFirst()
+  return row?.secondFactorTries
+}
+
+/** From now on the session counts in full. */
+export async function completeSession(tx: Tx, idHash: Buffer, expiresAt: Date): Promise<void> {
+  await tx
+    .updateTable('session')
+    .set({ secondFactorMissing: false, secondFactorPassed: true, secondFactorTries: 0, expiresAt })
+    .where('idHash', '=', idHash)
+    .execute()
+}
+
+/** When the password was given in the session; null where it was opened in another way, or has ended. */
+export async function findPasswordAt(reader: Reader, idHash: Buffer): Promise<Date | null> {
+  const row = await reader.selectFrom('session').select('passwordAt').where('idHash', '=', idHash).executeTakeFirst()
+  return row?.passwordAt ?? null
+}
+
+export async function insertLoginFailure(
+  tx: Tx,
+  failure: {
+    readonly adminId: string
+    readonly id: string
+    readonly srcIp: string | null
+    readonly userAgent: string | null
+    readonly createdAt: Date
+  },
+): Promise<void> {
+  await tx.insertInto('loginFailure').values(failure).execute()
+}
+
+export async function deleteLoginFailuresBefore(tx: Tx, adminId: string, before: Date): Promise<void> {
+  await tx.deleteFrom('loginFailure').where('adminId', '=', adminId).where('createdAt', '<', before).execute()
+}
+
+/** Only while it is still the one that was checked: another change must not be undone. */
+export async function replaceHash(
+  tx: Tx,
+  adminId: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  await tx
+    .updateTable('admin')
+    .set({ passwordHash: to })
+    .where('id', '=', adminId)
+    .where('passwordHash', '=', from)
+    .execute()
 }

@@ -1,10 +1,29 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { LoggedIn } from './login.ts'
 
-export const LoginBody = Type.Object(
-  {
-    email: Type.String({ maxLength: 320 }),
-    password: Type.String({ maxLength: 128, format: 'password' }),
-    two_factor: Type.Optional(Type.String({ maxLength: 64 })),
-  },
-  { additionalProperties: true },
-)
+const Email = Type.String({ maxLength: 320 })
+/** Longer than any that is stored; refused like a wrong one, but not hashed. */
+const Password = Type.String({ maxLength: 1024, format: 'password' })
+/** Six digits, or a recovery code. */
+const Code = Type.String({ maxLength: 64 })
+
+export const LoginBody = Type.Object({ email: Email, password: Password, two_factor: Type.Optional(Code) })
+
+export const LoginReply = Type.Object({
+  email: Type.Optional(Type.String()),
+  two_factor_required: Type.Optional(Type.Boolean()),
+  two_factor_passed: Type.Optional(Type.Boolean()),
+})
+
+export const TwoFactorBody = Type.Object({ two_factor: Code })
+
+export const LookupBody = Type.Object({ email: Email })
+
+export const LookupReply = Type.Object({ sso_url: Type.Optional(Type.String()) })
+
+export const LogoutReply = Type.Object({ forward_url: Type.Optional(Type.String()) })
+
+/** Empty unless the second factor is still missing. Source: contract, "Login, cookies, second factor". */
+export function presentLogin({ email, secondFactor }: LoggedIn): Static<typeof LoginReply> {
+  return secondFactor === 'missing' ? { email, two_factor_required: true, two_factor_passed: false } : {}
+}

@@ -75,6 +75,7 @@ export interface SessionTable {
   ssoId: string | null
   ssoSession: string | null
   lastSeenAt: Date | null
+  passwordAt: Date | null
   srcIp: string | null
   userAgent: string | null
 }

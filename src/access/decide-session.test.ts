@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { decideSession, isPasswordExpired } from './decide-session.ts'
+
+const now = new Date('2026-11-20T12:00:00Z')
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000)
+
+describe('decideSession', () => {
+  it.each([
+    ['just now', 0, null, 'leave'],
+    ['within a minute', 59, 5, 'leave'],
+    ['a minute ago', 60, 5, 'touch'],
+    ['hours ago, where nothing ends it', 86_400, null, 'touch'],
+    ['as long ago as allowed and a minute', 360, 5, 'touch'],
+    ['longer ago', 361, 5, 'ended'],
+  ] as const)('used %s', (_what, secondsAgo, idleMinutes, outcome) => {
+    expect(decideSession(ago(secondsAgo), idleMinutes, now)).toBe(outcome)
+  })
+
+  it('keeps a session alive that is used every minute, however short the limit', () => {
+    let lastSeenAt = now
+    for (let seconds = 0; seconds < 3600; seconds += 59) {
+      const at = new Date(now.getTime() + seconds * 1000)
+      const outcome = decideSession(lastSeenAt, 1, at)
+      expect(outcome).not.toBe('ended')
+      if (outcome === 'touch') lastSeenAt = at
+    }
+  })
+
+  it('writes the first use of a session that has none', () => {
+    expect(decideSession(null, 1, now)).toBe('touch')
+  })
+})
+
+describe('isPasswordExpired', () => {
+  it.each([
+    [90, null, false],
+    [90, 90, false],
+    [91, 90, true],
+  ])('%d days old of %j', (days, expiryDays, expired) => {
+    expect(isPasswordExpired(ago(days * 86_400), expiryDays, now)).toBe(expired)
+  })
+
+  it('never where it is not known when it was set', () => {
+    expect(isPasswordExpired(null, 1, now)).toBe(false)
+  })
+})

@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../platform/errors.ts'
+import { createLoginThrottle, decideWaitMs } from './login-throttle.ts'
+
+function setUp() {
+  let nowMs = Date.parse('2026-11-20T12:00:00Z')
+  const throttle = createLoginThrottle({ now: () => new Date(nowMs) })
+  /** Seconds to wait, or 0 where the try was let through. */
+  const tryAt = (work: () => void): number => {
+    try {
+      work()
+      return 0
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate_limited') return error.retryAfterS ?? -1
+      throw error
+    }
+  }
+  return {
+    take: (key = 'dorothea@example.test') => tryAt(() => throttle.take(key)),
+    from: (srcIp: string) => tryAt(() => throttle.takeFrom(srcIp)),
+    giveBack: (srcIp: string) => throttle.giveBackTo(srcIp),
+    succeed: (key = 'dorothea@example.test') => throttle.succeed(key),
+    passS: (seconds: number) => {
+      nowMs += seconds * 1000
+    },
+  }
+}
+
+describe('tries at one account', () => {
+  it('lets five through, then asks for doubling pauses', () => {
+    const { take, passS } = setUp()
+    expect([1, 2, 3, 4, 5].map(() => take())).toEqual([0, 0, 0, 0, 0])
+    for (const pauseS of [30, 60, 120, 240, 480, 900, 900]) {
+      expect(take()).toBe(pauseS)
+      passS(pauseS - 1)
+      expect(take()).toBe(1)
+      passS(1)
+      expect(take()).toBe(0)
+    }
+  })
+
+  it('does not lengthen a pause by tries during it', () => {
+    const { take, passS } = setUp()
+    for (let i = 0; i < 5; i += 1) take()
+    for (let i = 0; i < 100; i += 1) expect(take()).toBe(30)
+    passS(30)
+    expect(take()).toBe(0)
+  })
+
+  it('forgets after a success and after a quarter of an hour without tries', () => {
+    const { take, passS, succeed } = setUp()
+    for (let i = 0; i < 5; i += 1) take()
+    succeed()
+    expect(take()).toBe(0)
+    for (let i = 0; i < 4; i += 1) take()
+    expect(take()).toBe(30)
+    passS(901)
+    expect([1, 2, 3, 4, 5].map(() => take())).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('counts each account by itself', () => {
+    const { take } = setUp()
+    for (let i = 0; i < 5; i += 1) take()
+    expect(take('celia@example.test')).toBe(0)
+  })
+
+  it('never asks for more than a quarter of an hour', () => {
+    fc.assert(
+      fc.property(fc.nat(10_000), fc.nat(), (count, agoMs) => {
+        const waitMs = decideWaitMs({ count, lastMs: 0 }, agoMs)
+        expect(waitMs).toBeGreaterThanOrEqual(0)
+        expect(waitMs).toBeLessThanOrEqual(15 * 60_000)
+      }),
+    )
+  })
+})
+
+describe('tries from one address', () => {
+  it('lets thirty a minute through', () => {
+    const { from, passS } = setUp()
+    for (let i = 0; i < 30; i += 1) expect(from('192.0.2.1')).toBe(0)
+    expect(from('192.0.2.1')).toBe(60)
+    expect(from('192.0.2.2')).toBe(0)
+    passS(60)
+    expect(from('192.0.2.1')).toBe(0)
+  })
+
+  it('does not count those that were right', () => {
+    const { from, giveBack } = setUp()
+    for (let i = 0; i < 100; i += 1) {
+      expect(from('192.0.2.1')).toBe(0)
+      giveBack('192.0.2.1')
+    }
+  })
+
+  it('takes the 2^64 addresses of one customer as one', () => {
+    const { from } = setUp()
+    for (let i = 0; i < 30; i += 1) from(`2001:db8:0:7::${i.toString(16)}`)
+    expect(from('2001:db8:0:7:1:2:3:4')).toBe(60)
+    expect(from('2001:db8::7:0:0:0:1')).toBe(60)
+    expect(from('2001:db8:0:8::1')).toBe(0)
+  })
+
+  it('tells mapped IPv4 addresses apart', () => {
+    const { from } = setUp()
+    for (let i = 0; i < 30; i += 1) from('::ffff:192.0.2.1')
+    expect(from('::ffff:192.0.2.1')).toBe(60)
+    expect(from('::ffff:192.0.2.2')).toBe(0)
+  })
+})

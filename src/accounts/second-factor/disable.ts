@@ -1,0 +1,64 @@
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import type { LoginGuard } from '../parts.ts'
+import { type Person, personActor } from '../self/person.ts'
+import { provePassword } from '../self/prove-password.ts'
+import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { replaceRecoveryCodes, updateSecondFactor } from './store.ts'
+import { secondFactorKey, takeCode } from './take-code.ts'
+
+export interface SecondFactorChange {
+  readonly caller: Person
+  readonly password: string | undefined
+  /** Needed unless the caller's session has passed it. */
+  readonly code: string | undefined
+}
+
+/** @throws AppError as proveBoth(). */
+export async function disableSecondFactor(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
+  const { adminId } = change.caller.principal
+  await proveBoth(ctx, guard, change)
+  await inTx(ctx, async (tx) => {
+    await updateSecondFactor(tx, adminId, { totpSecret: null, totpSince: null, totpLastStep: '0' })
+    await replaceRecoveryCodes(tx, adminId, [])
+    const message = 'Disable two factor authentication'
+    await appendAccountChange(tx, { adminId, actor: personActor(change.caller), message, at: ctx.clock.now() })
+  })
+}
+
+/** New recovery codes; the ones before are void. @throws AppError as proveBoth(). */
+export async function renewRecoveryCodes(
+  ctx: Context,
+  guard: LoginGuard,
+  change: SecondFactorChange,
+): Promise<readonly string[]> {
+  const { adminId } = change.caller.principal
+  await proveBoth(ctx, guard, change)
+  const codes = makeRecoveryCodes()
+  await inTx(ctx, async (tx) => {
+    await replaceRecoveryCodes(tx, adminId, codes.map(recoveryCodeHash))
+    const message = 'Renew recovery codes'
+    await appendAccountChange(tx, { adminId, actor: personActor(change.caller), message, at: ctx.clock.now() })
+  })
+  return codes
+}
+
+/**
+ * Neither the password alone nor an open session alone may weaken the second factor.
+ *
+ * @throws AppError not_found where none is enrolled, as provePassword(), invalid for a wrong code.
+ */
+async function proveBoth(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
+  const { caller, password, code } = change
+  const { adminId, hasSecondFactor, secondFactor } = caller.principal
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  await provePassword(ctx, guard, { caller, password, field: 'password' })
+  if (secondFactor === 'passed') return
+  if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code.')
+  guard.throttle.take(secondFactorKey(adminId))
+  if (!(await inTx(ctx, (tx) => takeCode(ctx, tx, { adminId, code }))))
+    throw new AppError('invalid', 'Invalid two factor code.')
+  guard.throttle.succeed(secondFactorKey(adminId))
+}

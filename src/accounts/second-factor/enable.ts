@@ -1,0 +1,73 @@
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import type { LoginGuard } from '../parts.ts'
+import { type Person, personActor } from '../self/person.ts'
+import { provePassword } from '../self/prove-password.ts'
+import { sessionEnd } from '../sessions/open-session.ts'
+import { completeSession, deleteSessionsOfAdmin } from '../sessions/store.ts'
+import { OFFER_MS, offeredToOf } from './offer-secret.ts'
+import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { openSecret } from './sealed-secret.ts'
+import { lockSecondFactor, replaceRecoveryCodes, updateSecondFactor } from './store.ts'
+import { secondFactorKey } from './take-code.ts'
+import { findTotpStep } from './totp.ts'
+
+export interface EnableRequest {
+  readonly caller: Person
+  readonly code: string
+  readonly password: string | undefined
+}
+
+export interface Enabled {
+  /** Shown this once. */
+  readonly recoveryCodes: readonly string[]
+  /** When the caller's session ends now. */
+  readonly expiresAt: Date
+}
+
+/**
+ * Turns the second factor on, once a code shows that the app has the secret. The caller's session
+ * counts as having passed it; all others of the account end, because they were opened without.
+ *
+ * @throws AppError as provePassword(); invalid for a wrong code or where nothing was offered.
+ */
+export async function enableSecondFactor(ctx: Context, guard: LoginGuard, request: EnableRequest): Promise<Enabled> {
+  const { caller, code, password } = request
+  const { adminId, sessionHash } = caller.principal
+  await provePassword(ctx, guard, { caller, password, field: 'password' })
+  guard.throttle.take(secondFactorKey(adminId))
+  const now = ctx.clock.now()
+  const recoveryCodes = makeRecoveryCodes()
+  const expiresAt = await inTx(ctx, async (tx) => {
+    const step = await findStepOfOffer(ctx, tx, { caller, code })
+    await updateSecondFactor(tx, adminId, { totpSince: now, totpLastStep: String(step) })
+    await replaceRecoveryCodes(tx, adminId, recoveryCodes.map(recoveryCodeHash))
+    await deleteSessionsOfAdmin(tx, adminId, sessionHash)
+    const end = await sessionEnd(tx, adminId, now)
+    if (sessionHash !== null) await completeSession(tx, sessionHash, end)
+    const message = 'Enable two factor authentication'
+    await appendAccountChange(tx, { adminId, actor: personActor(caller), message, at: now })
+    return end
+  })
+  guard.throttle.succeed(secondFactorKey(adminId))
+  return { recoveryCodes, expiresAt }
+}
+
+async function findStepOfOffer(
+  ctx: Context,
+  tx: Tx,
+  { caller, code }: Pick<EnableRequest, 'caller' | 'code'>,
+): Promise<number> {
+  const { adminId } = caller.principal
+  const known = await lockSecondFactor(tx, adminId)
+  if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is enabled already.')
+  const offered = known.totpSecret === null ? null : openSecret(ctx.secrets, adminId, known.totpSecret)
+  const now = ctx.clock.now()
+  if (offered === null || offered.offeredTo !== offeredToOf(caller) || now.getTime() - offered.offeredAtMs > OFFER_MS)
+    throw new AppError('invalid', 'Ask for a secret first.')
+  const step = findTotpStep(offered.secret, code.trim(), now)
+  if (step === null) throw new AppError('invalid', 'Invalid two factor code.')
+  return step
+}

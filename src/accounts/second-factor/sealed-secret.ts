@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Secrets } from '../../platform/secrets.ts'
+
+const SealedSecret = Type.Object({
+  secret: Type.String(),
+  /** Session or token that it was shown to; only the same may enrol it. */
+  offeredTo: Type.String(),
+  offeredAtMs: Type.Integer(),
+})
+
+/** A TOTP secret as the admin's row keeps it, enrolled or only offered. */
+export type OfferedSecret = Type.Static<typeof SealedSecret>
+
+export function sealSecret(secrets: Secrets, adminId: string, offered: OfferedSecret): Buffer {
+  return secrets.seal(JSON.stringify(offered), `totp ${adminId}`)
+}
+
+export function openSecret(secrets: Secrets, adminId: string, sealed: Buffer): OfferedSecret {
+  return Value.Parse(SealedSecret, JSON.parse(secrets.open(sealed, `totp ${adminId}`)))
+}

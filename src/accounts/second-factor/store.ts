@@ -1,0 +1,42 @@
+import type { Selectable } from 'kysely'
+import type { Tx } from '../../platform/db.ts'
+import type { AdminTable } from '../../platform/schema/access.ts'
+
+export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>
+
+export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondFactor> {
+  return tx
+    .selectFrom('admin')
+    .select(['email', 'ssoId', 'totpSecret', 'totpSince', 'totpLastStep'])
+    .where('id', '=', adminId)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+}
+
+export async function updateSecondFactor(
+  tx: Tx,
+  adminId: string,
+  change: Partial<Pick<SecondFactor, 'totpSecret' | 'totpSince' | 'totpLastStep'>>,
+): Promise<void> {
+  await tx.updateTable('admin').set(change).where('id', '=', adminId).execute()
+}
+
+export async function replaceRecoveryCodes(tx: Tx, adminId: string, hashes: readonly Buffer[]): Promise<void> {
+  await tx.deleteFrom('recoveryCode').where('adminId', '=', adminId).execute()
+  if (hashes.length === 0) return
+  await tx
+    .insertInto('recoveryCode')
+    .values(hashes.map((codeHash) => ({ adminId, codeHash })))
+    .execute()
+}
+
+/** @returns Whether there was one: each is good once. */
+export async function takeRecoveryCode(tx: Tx, adminId: string, codeHash: Buffer): Promise<boolean> {
+  const taken = await tx
+    .deleteFrom('recoveryCode')
+    .where('adminId', '=', adminId)
+    .where('codeHash', '=', codeHash)
+    .returning('codeHash')
+    .executeTakeFirst()
+  return taken !== undefined
+}

@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+
+const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
+const Code = Type.String({ maxLength: 64 })
+
+/** `qrcode` answers a PNG; without, the secret as text. */
+export const TokenQuery = Type.Object({ by: Type.Optional(Type.Enum(['qrcode'])) })
+
+/** A PNG with `by`, else the secret. */
+export const TokenReply = Type.Union([
+  Type.Object({ two_factor_secret: Type.String() }),
+  Type.Unsafe<Buffer>(Type.String({ format: 'binary', contentMediaType: 'image/png' })),
+])
+
+export const VerifyBody = Type.Object({ two_factor: Code, password: Password })
+
+export const ChangeBody = Type.Object({ two_factor: Type.Optional(Code), password: Password })
+
+export const RecoveryCodesReply = Type.Object({ recovery_codes: Type.Array(Type.String()) })

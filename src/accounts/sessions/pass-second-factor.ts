@@ -1,0 +1,52 @@
+import type { Caller } from '../../access/authorize.ts'
+import { deleteSession } from '../../access/store-sessions.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { LoginGuard } from '../parts.ts'
+import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
+import { recordLogin, sessionEnd } from './open-session.ts'
+import { completeSession, countSecondFactorTry } from './store.ts'
+
+/** A session in which so many codes were wrong ends. */
+const MAX_TRIES = 5
+
+/**
+ * Completes a login whose password was right. The session keeps its id, which nobody but the one who
+ * gave the password has been told: clients go on with the CSRF token they have.
+ *
+ * @returns When the session ends now.
+ * @throws AppError unauthenticated for a wrong code and without a session, not_found where none is
+ *   enrolled, rate_limited after too many over all sessions of the account.
+ */
+export async function passSecondFactor(
+  ctx: Context,
+  { throttle }: LoginGuard,
+  { caller, code }: { readonly caller: Caller; readonly code: string },
+): Promise<Date> {
+  const { adminId, sessionHash, hasSecondFactor } = caller.principal
+  if (adminId === null || sessionHash === null) throw wrongCode()
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  throttle.take(secondFactorKey(adminId))
+  const now = ctx.clock.now()
+  const expiresAt = await inTx(ctx, async (tx) => {
+    const tries = await countSecondFactorTry(tx, sessionHash)
+    if (tries === undefined) return null
+    if (!(await takeCode(ctx, tx, { adminId, code }))) {
+      if (tries >= MAX_TRIES) await deleteSession(tx, sessionHash)
+      return null
+    }
+    const end = await sessionEnd(tx, adminId, now)
+    await completeSession(tx, sessionHash, end)
+    const actor = { srcIp: caller.srcIp, userAgent: caller.userAgent }
+    await recordLogin(tx, { adminId, actor, secondFactor: 'passed' }, now)
+    return end
+  })
+  if (expiresAt === null) throw wrongCode()
+  throttle.succeed(secondFactorKey(adminId))
+  return expiresAt
+}
+
+function wrongCode(): AppError {
+  return new AppError('unauthenticated', 'Invalid two factor code.')
+}
