@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import { progressAt } from '../devices/stats/fwupdate.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 
 /** A download belongs to the command that caused it: each attempt has an address, hence a row, of its own. */
@@ -79,7 +80,34 @@ export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadP
     .where('fencedAt', 'is', null)
     .returning('commandId')
     .executeTakeFirst()
+  if (row !== undefined) await showDownload(tx, scope, { commandId, at })
   return row !== undefined
+}
+
+/** Moves the device's `fwupdate` on. Bytes of requests that broke off count too, so only delivery proves the end. */
+async function showDownload(
+  tx: Tx,
+  scope: OrgScope,
+  { commandId, at }: { commandId: string; at: Date },
+): Promise<void> {
+  const { requested, downloaded } = progressAt
+  await sql`
+    with download as (
+      select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
+        else least(${downloaded - 1}::integer,
+          ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
+        end as progress
+      from firmware_download served
+      join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
+      join device_command command on command.org_id = served.org_id and command.id = served.command_id
+      where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
+    )
+    update device_status status set fwupdate = status.fwupdate || jsonb_build_object('progress', download.progress,
+      'status_id', (status.fwupdate->>'status_id')::integer + 1, 'timestamp', ${at.getTime() / 1000}::float8)
+    from download
+    where status.org_id = ${scope.orgId} and status.device_id = download.device_id
+      and status.fwupdate->>'status' = 'inprogress' and (status.fwupdate->>'progress')::integer < download.progress
+  `.execute(tx)
 }
 
 /** The version that the command is to install: one of those that its image is offered as. */

@@ -1,6 +1,5 @@
 import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/commands/record-commands.ts'
 import type { CommandOutcome } from '../devices/commands/command.ts'
-import type { SessionReport } from '../devices/stats/record-report.ts'
 import type { CommandToSend, FinishedCommand } from '../devices/commands/store.ts'
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
@@ -17,7 +16,6 @@ export interface DispatcherOptions {
   readonly nodeId: string
   readonly driver: Driver
   readonly sessions: SessionRegistry
-  readonly report: (report: SessionReport) => void
   /** Monotonic milliseconds. */
   readonly now: () => number
   /** Commands that one transaction claims. */
@@ -48,7 +46,7 @@ interface InFlight {
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, driver, sessions, report, now, batchSize } = options
+  const { nodeId, driver, sessions, now, batchSize } = options
   /** By device: there is one command in flight a device. */
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
@@ -59,7 +57,6 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
 
   function end(command: CommandToSend, outcome: CommandOutcome): void {
     inFlight.delete(command.deviceId)
-    if (command.kind === 'upgrade' && outcome.kind === 'rejected') report(progressOf(command, 'fail'))
     outcomes.add({ orgId: command.orgId, id: command.id, epoch: command.epoch, outcome })
   }
 
@@ -73,7 +70,6 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     if (callId === null) return unsent.add(command)
     const deadlineMs = now() + encoded.timeoutMs
     inFlight.set(command.deviceId, { command, order, session, callId, deadlineMs })
-    if (command.kind === 'upgrade') report(progressOf(command, 'download'))
   }
 
   async function drain(): Promise<void> {
@@ -128,11 +124,6 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
       await Promise.all([outcomes.flush(), unsent.flush()])
     },
   }
-}
-
-/** For a device that does not tell its progress, or not yet. */
-function progressOf({ deviceId, epoch }: CommandToSend, operation: 'download' | 'fail'): SessionReport {
-  return { deviceId, epoch, load: {}, uptimeS: null, firmware: { operation, percent: 0 } }
 }
 
 function orderOf(ctx: Context, command: CommandToSend): DriverCommand {

@@ -122,7 +122,6 @@ function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
     nodeId,
     driver: drivers.ucentral,
     sessions,
-    report,
     now,
     batchSize: limits.batchSize,
   })

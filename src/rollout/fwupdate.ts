@@ -1,24 +1,29 @@
+import { progressAt } from '../devices/stats/fwupdate.ts'
 import type { FwUpdate } from '../platform/schema/devices.ts'
 import type { TargetState } from './rollout.ts'
 import type { FwUpdateChange } from './store-apply.ts'
 
-/** At 70 the image is on the device. Source: contract notes, "Upgrades". */
+const { requested, installed, verifying, done } = progressAt
+
+/** `kept`: the download moves it on by itself. `cleared`: there is no update any more. */
 const shownAs = {
   planned: { progress: 0, status: 'scheduled' },
   deferred: { progress: 0, status: 'scheduled' },
-  dl_requested: { progress: 5, status: 'inprogress' },
-  downloading: { progress: 30, status: 'inprogress' },
-  rebooting: { progress: 70, status: 'inprogress' },
-  verifying: { progress: 95, status: 'inprogress' },
-  upgraded: { progress: 100, status: 'success' },
+  dl_requested: { progress: requested, status: 'inprogress' },
+  downloading: 'kept',
+  rebooting: { progress: installed, status: 'inprogress' },
+  verifying: { progress: verifying, status: 'inprogress' },
+  upgraded: { progress: done, status: 'success' },
   failed: { progress: 0, status: 'failed' },
-  skipped: null,
-  cancelled: null,
-} as const satisfies Record<TargetState, Pick<FwUpdate, 'progress' | 'status'> | null>
+  skipped: 'cleared',
+  cancelled: 'cleared',
+} as const satisfies Record<TargetState, Pick<FwUpdate, 'progress' | 'status'> | 'kept' | 'cleared'>
 
-/** How far a target is, as its device's `fwupdate` shows it; null where nothing is to be shown. */
+/** How far a target is, as its device's `fwupdate` shows it from now on; null where that stays as it is. */
 export function showProgress(deviceId: string, state: TargetState, failedAttempts: number): FwUpdateChange | null {
   const shown = shownAs[state]
-  const running = shown?.status === 'inprogress' || shown?.status === 'scheduled'
-  return shown && { ...shown, deviceId, will_retry: running && failedAttempts > 0 }
+  if (shown === 'kept') return null
+  if (shown === 'cleared') return { deviceId, shown: null }
+  const running = shown.status === 'inprogress' || shown.status === 'scheduled'
+  return { deviceId, shown: { ...shown, will_retry: running && failedAttempts > 0 } }
 }

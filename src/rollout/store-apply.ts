@@ -74,6 +74,7 @@ export async function saveJobs(
     status: change.status,
     stopping: change.stopping,
     stop_reason: change.stopReason,
+    hold: change.hold,
     current_phase: change.currentPhase,
     phase_opened_at: change.phaseOpenedAt,
     counts: change.counts,
@@ -84,9 +85,11 @@ export async function saveJobs(
   await sql`
     update site_upgrade job set
       status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
+      hold = change.hold,
       current_phase = change.current_phase, phase_opened_at = change.phase_opened_at, counts = change.counts,
       hard_failures = change.hard_failures, finished_at = change.finished_at, due_at = change.due_at, lease_until = null
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (id uuid, status text, stopping text, stop_reason text,
+      hold jsonb,
       current_phase integer, phase_opened_at timestamptz, counts jsonb, hard_failures jsonb, finished_at timestamptz,
       due_at timestamptz)
     where job.org_id = ${scope.orgId} and job.id = change.id
@@ -121,7 +124,7 @@ export async function stopJobs(
 ): Promise<number> {
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({ stopping: becomes, stopReason: reason, dueAt: at })
+    .set({ stopping: becomes, stopReason: reason, hold: null, dueAt: at })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
@@ -130,8 +133,10 @@ export async function stopJobs(
   return Number(result.numUpdatedRows)
 }
 
-export interface FwUpdateChange extends Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> {
+export interface FwUpdateChange {
   readonly deviceId: string
+  /** Null = no update any more. */
+  readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
 }
 
 /** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
@@ -142,7 +147,7 @@ export async function saveFwUpdates(
   at: Date,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map(({ deviceId, ...shown }) => ({ device_id: deviceId, shown }))
+  const rows = changes.map(({ deviceId, shown }) => ({ device_id: deviceId, shown }))
   await sql`
     with change as (
       select status.device_id, new.shown

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { json } from '../../src/platform/db.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
@@ -124,21 +125,23 @@ describe('an upgrade', () => {
   test('of a switch is done when its event says so, and tells how far it is', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
+    const running = { progress: 5, status: 'inprogress', status_id: 1, timestamp: 1, will_retry: false } as const
+    await harness.ctx.db
+      .updateTable('deviceStatus')
+      .set({ fwupdate: json(running) })
+      .where('deviceId', '=', deviceIdOf(device.mac))
+      .execute()
+    const progress = async (): Promise<unknown> => (await harness.status(device.mac)).fwupdate?.progress
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
     const event = (payload: unknown): void =>
       device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload }] } })
     event({ operation: 'download', percentage: 40 })
-    await waitUntil('progress', async () => {
-      const { fwupdate } = await harness.status(device.mac)
-      return JSON.stringify(fwupdate).includes('"progress": 20') || JSON.stringify(fwupdate).includes('"progress":20')
-    })
+    await waitUntil('progress', async () => (await progress()) === 31)
     expect((await harness.command(id)).state).toBe('sent')
     event({ operation: 'success' })
     await harness.untilCommand(id, 'done')
-    await waitUntil('success', async () =>
-      JSON.stringify((await harness.status(device.mac)).fwupdate).includes('success'),
-    )
+    await waitUntil('the image is installed', async () => (await progress()) === 90)
   })
 
   test('of a switch is rejected when its event says that it failed', async () => {

@@ -19,7 +19,7 @@ import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/ucentral/jsonrpc.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
-import type { CommandState, DeviceType } from '../../src/platform/schema/devices.ts'
+import type { CommandState, DeviceType, FwUpdate } from '../../src/platform/schema/devices.ts'
 import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -36,9 +36,13 @@ export interface GatewayHarness {
   start(options?: { nodeId?: string; limits?: Partial<Limits> }): Promise<Gateway>
   /** A registered and claimed device that has never connected. */
   claim(mac: string, type?: DeviceType): Promise<string>
-  status(
-    mac: string,
-  ): Promise<{ connected: boolean; bootCount: number; firmware: string | null; load: unknown; fwupdate: unknown }>
+  status(mac: string): Promise<{
+    connected: boolean
+    bootCount: number
+    firmware: string | null
+    load: unknown
+    fwupdate: FwUpdate | null
+  }>
   queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { jobId?: string }): Promise<string>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>

@@ -8,7 +8,9 @@ import { systemScope } from '../../src/access/scope.ts'
 import { firmwareDownloadUrl } from '../../src/firmware/download-url.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { fenceDownload } from '../../src/firmware/store-downloads.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx, json } from '../../src/platform/db.ts'
+import { insertCommands } from '../../src/devices/commands/store.ts'
+import { claimNewDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -202,6 +204,44 @@ describe('the fence', () => {
       const [delivered, fenced] = await Promise.all([part, fence()])
       expect(delivered, `round ${round}`).toBe(fenced === 'delivered')
     }
+  })
+})
+
+describe('the progress that the device shows', () => {
+  const update = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: false } as const
+
+  async function begun(status: 'inprogress' | 'failed') {
+    const [device] = await claimNewDevices(server, 1)
+    if (device === undefined) throw new Error('no device')
+    const times = { createdAt: now, expiresAt: now }
+    const params = { image_id: imageId, version: '1.0' }
+    const order = { id: commandId, deviceId: device.id, jobId: null, kind: 'upgrade', params, attempt: 1 } as const
+    const scope = systemScope('rollout', server.org.orgId)
+    await inTx(server.ctx, (tx) => insertCommands(tx, scope, [{ ...order, ...times }]))
+    const fwupdate = json({ ...update, status })
+    await server.ctx.db.updateTable('deviceStatus').set({ fwupdate }).where('deviceId', '=', device.id).execute()
+    return async () => {
+      const rows = server.ctx.db.selectFrom('deviceStatus').select('fwupdate').where('deviceId', '=', device.id)
+      return (await rows.executeTakeFirstOrThrow()).fwupdate
+    }
+  }
+
+  it('follows the bytes, to 70 when the image is there', async () => {
+    const shown = await begun('inprogress')
+    await download({ range: `bytes=0-${SIZE / 2 - 1}` })
+    expect(await shown()).toEqual({ ...update, progress: 37, status_id: 8, timestamp: now.getTime() / 1000 })
+    await download({ range: `bytes=0-${SIZE - 2}` })
+    expect(await shown()).toMatchObject({ progress: 69, status_id: 9 })
+    await download({ range: `bytes=${SIZE - 1}-` })
+    expect(await shown()).toMatchObject({ progress: 70, status_id: 10 })
+    await download()
+    expect(await shown()).toMatchObject({ progress: 70, status_id: 10 })
+  })
+
+  it('is left alone once the update has ended', async () => {
+    const shown = await begun('failed')
+    await download()
+    expect(await shown()).toEqual({ ...update, status: 'failed' })
   })
 })
 

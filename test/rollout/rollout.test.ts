@@ -297,6 +297,8 @@ describe('a cancelled upgrade', () => {
     expect(await fleet.answer()).toBe(0)
     expect(countOf(await read(id))).toEqual({ cancelled: 2 })
     expect(statusOf(await read(id))).toEqual(['cancelled'])
+    const shown = test.ctx.db.selectFrom('deviceStatus').select('fwupdate').where('orgId', '=', org.scope.orgId)
+    expect(await shown.execute()).toEqual([{ fwupdate: null }, { fwupdate: null }])
   })
 
   it('ends before it has begun', async () => {

@@ -12,46 +12,32 @@ const facts: DeviceFacts = {
   reason: 'socket',
   ext_ip: null,
 }
-const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', fwupdate: null }
-const updating = { progress: 50, status: 'inprogress', status_id: 2, timestamp: 1, will_retry: false } as const
+const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0' }
 
 describe('decideConnect', () => {
   test('a reconnect is no boot', () => {
-    expect(decideConnect(known, facts, at)).toEqual({ booted: false, cameUp: true, restarted: false, fwupdate: null })
+    expect(decideConnect(known, facts)).toEqual({ booted: false, cameUp: true, restarted: false })
   })
 
   test.each(['boot', 'upgradefailed', 'crashlog', 'recovery'])('%s is one', (reason) => {
-    expect(decideConnect(known, { ...facts, reason }, at)).toMatchObject({ booted: true, restarted: true })
+    expect(decideConnect(known, { ...facts, reason })).toMatchObject({ booted: true, restarted: true })
   })
 
   test('so is another version, whatever the reason', () => {
-    expect(decideConnect(known, { ...facts, firmware: '2.0.0' }, at)).toMatchObject({ booted: true, restarted: true })
+    expect(decideConnect(known, { ...facts, firmware: '2.0.0' })).toMatchObject({ booted: true, restarted: true })
   })
 
   test('the first connection ever is a boot at most, never a restart', () => {
     const fresh = { ...known, connectedAt: null, firmware: null }
-    expect(decideConnect(fresh, { ...facts, reason: 'boot' }, at)).toMatchObject({
+    expect(decideConnect(fresh, { ...facts, reason: 'boot' })).toMatchObject({
       booted: true,
       restarted: false,
       cameUp: true,
     })
-    expect(decideConnect(fresh, { ...facts, reason: null }, at)).toMatchObject({ booted: false, cameUp: true })
+    expect(decideConnect(fresh, { ...facts, reason: null })).toMatchObject({ booted: false, cameUp: true })
   })
 
   test('one that was never told to be down has not come up', () => {
-    expect(decideConnect({ ...known, connected: true }, facts, at).cameUp).toBe(false)
-  })
-
-  test('ends a firmware update by its evidence alone', () => {
-    const busy = { ...known, fwupdate: updating }
-    expect(decideConnect(busy, facts, at).fwupdate).toBe(updating)
-    expect(decideConnect(busy, { ...facts, firmware: '2.0.0' }, at).fwupdate).toMatchObject({
-      status: 'success',
-      progress: 100,
-    })
-    expect(decideConnect(busy, { ...facts, reason: 'upgradefailed' }, at).fwupdate).toMatchObject({
-      status: 'failed',
-      progress: 50,
-    })
+    expect(decideConnect({ ...known, connected: true }, facts).cameUp).toBe(false)
   })
 })

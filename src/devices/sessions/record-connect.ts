@@ -64,7 +64,7 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
   const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
   const changes = known.flatMap((status) => {
     const connection = byDevice.get(status.deviceId)
-    return connection === undefined ? [] : [changeOf(status, connection, at)]
+    return connection === undefined ? [] : [changeOf(status, connection)]
   })
   await saveConnectedStatuses(
     tx,
@@ -88,8 +88,8 @@ interface Change {
   readonly happenings: readonly DeviceHappening[]
 }
 
-function changeOf(known: ClaimedStatus, { epoch, connectedAt, facts }: Connection, at: Date): Change {
-  const { booted, cameUp, restarted, fwupdate } = decideConnect(known, facts, at)
+function changeOf(known: ClaimedStatus, { epoch, connectedAt, facts }: Connection): Change {
+  const { booted, cameUp, restarted } = decideConnect(known, facts)
   const device = eventDevice(known)
   const reason = facts.reason === null ? {} : { reason: facts.reason }
   return {
@@ -102,7 +102,6 @@ function changeOf(known: ClaimedStatus, { epoch, connectedAt, facts }: Connectio
       facts,
       bootCount: known.bootCount + (booted ? 1 : 0),
       bootedAt: booted ? connectedAt : known.bootedAt,
-      fwupdate,
       booted,
     },
     happenings: [

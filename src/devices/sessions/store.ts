@@ -122,7 +122,6 @@ export interface ConnectedStatus {
   readonly facts: DeviceFacts
   readonly bootCount: number
   readonly bootedAt: Date | null
-  readonly fwupdate: FwUpdate | null
   /** Its load was that of another boot: forget it, so that uptimes of two boots are never compared. */
   readonly booted: boolean
 }
@@ -135,7 +134,6 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
     connected_at: status.connectedAt,
     boot_count: status.bootCount,
     booted_at: status.bootedAt,
-    fwupdate: status.fwupdate,
     booted: status.booted,
     firmware: facts.firmware,
     ext_ip: facts.ext_ip,
@@ -146,9 +144,9 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
     update device_status status set connected = true, epoch = new.epoch, connected_at = new.connected_at,
       last_seen_at = greatest(status.last_seen_at, new.connected_at), firmware = new.firmware, ext_ip = new.ext_ip,
       capabilities = new.capabilities, members = new.members, boot_count = new.boot_count, booted_at = new.booted_at,
-      fwupdate = new.fwupdate, load = case when new.booted then null else status.load end
+      load = case when new.booted then null else status.load end
     from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, epoch bigint,
-      connected_at timestamptz, boot_count integer, booted_at timestamptz, fwupdate jsonb, booted boolean,
+      connected_at timestamptz, boot_count integer, booted_at timestamptz, booted boolean,
       firmware text, ext_ip text, capabilities jsonb, members jsonb)
     where status.org_id = new.org_id and status.device_id = new.device_id and status.epoch < new.epoch
   `.execute(tx)

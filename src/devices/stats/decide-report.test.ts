@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Report, type ReportedStatus, decideReport } from './decide-report.ts'
+import { type FirmwareProgress, type Report, type ReportedStatus, decideReport } from './decide-report.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
 const none: Report = { load: {}, uptimeS: null, firmware: null }
@@ -43,18 +43,38 @@ describe('decideReport', () => {
     expect(decideReport(known, none, at)).toMatchObject({ booted: false, bootCount: 7, bootedAt: null })
   })
 
+  const running = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: true } as const
+  const after = (fwupdate: ReportedStatus['fwupdate'], ...said: FirmwareProgress[]) =>
+    said.reduce<ReportedStatus>((status, firmware) => decideReport(status, { ...none, firmware }, at), {
+      ...known,
+      fwupdate,
+    }).fwupdate
+
   test.each([
-    ['download', 50, { status: 'inprogress', progress: 25 }],
-    ['install', 50, { status: 'inprogress', progress: 75 }],
-    ['install', null, { status: 'inprogress', progress: 50 }],
-    ['success', null, { status: 'success', progress: 100 }],
-    ['fail', null, { status: 'failed', progress: 0 }],
-  ] as const)('%s at %s percent', (operation, percent, expected) => {
-    const { fwupdate } = decideReport(known, { ...none, firmware: { operation, percent } }, at)
-    expect(fwupdate).toMatchObject({ ...expected, timestamp: at.getTime() / 1000 })
+    ['download', 0, 5],
+    ['download', 40, 31],
+    ['download', 100, 70],
+    ['install', null, 70],
+    ['install', 50, 80],
+    ['success', null, 90],
+  ] as const)('%s at %s percent moves a running update to %i', (operation, percent, progress) => {
+    const moved = progress > 5 ? { progress, status_id: 8, timestamp: at.getTime() / 1000 } : {}
+    expect(after(running, { operation, percent })).toEqual({ ...running, ...moved })
   })
 
-  test('idle changes nothing', () => {
-    expect(decideReport(known, { ...none, firmware: { operation: 'idle', percent: 0 } }, at).fwupdate).toBeNull()
+  test('words that are late or tell nothing new do not move it back', () => {
+    const installing = { ...running, progress: 80 }
+    for (const operation of ['idle', 'download', 'fail'] as const)
+      expect(after(installing, { operation, percent: 100 })).toBe(installing)
+    expect(after(installing, { operation: 'install', percent: 10 })).toBe(installing)
+  })
+
+  test('no word of a device begins or ends an update', () => {
+    const ended = { ...running, status: 'failed' } as const
+    for (const operation of ['idle', 'download', 'install', 'success', 'fail'] as const) {
+      expect(after(null, { operation, percent: 50 })).toBeNull()
+      expect(after(ended, { operation, percent: 50 })).toBe(ended)
+      expect(after(running, { operation, percent: 50 })?.status).toBe('inprogress')
+    }
   })
 })

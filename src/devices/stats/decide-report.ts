@@ -1,4 +1,5 @@
 import type { FwUpdate } from '../../platform/schema/devices.ts'
+import { progressAt } from './fwupdate.ts'
 
 /** Where a device is with installing firmware, in its own words; `percent` is of the operation. */
 export interface FirmwareProgress {
@@ -39,21 +40,26 @@ export function decideReport(known: ReportedStatus, report: Report, at: Date): R
     load: { ...(booted ? {} : known.load), ...report.load, ...uptime },
     bootCount: known.bootCount + (booted ? 1 : 0),
     bootedAt: uptimeS === null ? known.bootedAt : new Date(at.getTime() - uptimeS * 1000),
-    fwupdate: report.firmware === null ? known.fwupdate : presentProgress(report.firmware, known.fwupdate, at),
+    fwupdate: report.firmware === null ? known.fwupdate : moveOn(known.fwupdate, report.firmware, at),
   }
 }
 
-const statuses = {
-  download: { status: 'inprogress', status_id: 1 },
-  install: { status: 'inprogress', status_id: 2 },
-  success: { status: 'success', status_id: 3 },
-  fail: { status: 'failed', status_id: 4 },
-} as const
-
-/** Download is the first half of the work, install the second. */
-function presentProgress({ operation, percent }: FirmwareProgress, before: FwUpdate | null, at: Date): FwUpdate | null {
-  if (operation === 'idle') return before
-  const half = Math.round((percent ?? 0) / 2)
-  const progress = { download: half, install: 50 + half, success: 100, fail: before?.progress ?? 0 }[operation]
-  return { ...statuses[operation], progress, timestamp: at.getTime() / 1000, will_retry: false }
+/**
+ * Upgrades begin and end an update, by evidence; what the device says only moves a running one on. And
+ * never back: it may be late.
+ */
+function moveOn(update: FwUpdate | null, { operation, percent }: FirmwareProgress, at: Date): FwUpdate | null {
+  if (update?.status !== 'inprogress') return update
+  const { requested, downloaded, installed } = progressAt
+  const part = (percent ?? 0) / 100
+  const said = {
+    idle: 0,
+    download: requested + part * (downloaded - requested),
+    install: downloaded + part * (installed - downloaded),
+    success: installed,
+    fail: 0,
+  }[operation]
+  const progress = Math.round(said)
+  if (progress <= update.progress) return update
+  return { ...update, progress, status_id: update.status_id + 1, timestamp: at.getTime() / 1000 }
 }
