@@ -23,7 +23,6 @@ const PROGRAMS = {
   simulate: 'src/bin/simulator.ts',
   migrate: 'src/bin/migrate.ts',
   bench: 'bench/run.ts',
-  soak: 'test/soak/run.ts',
 }
 
 const CHECKS = [
@@ -34,7 +33,6 @@ const CHECKS = [
     name: 'depcruise',
     args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
   },
-  { name: 'check-tree', args: () => ['scripts/check-tree.mjs'], file: 'scripts/check-tree.mjs' },
 ]
 
 const [command = '', ...args] = process.argv.slice(2)
@@ -62,8 +60,7 @@ async function runCommand() {
 /** All of them, whatever the first ones say. */
 async function runChecks() {
   const failed = []
-  for (const { name, args: checkArgs, file } of CHECKS) {
-    if (file !== undefined && !existsSync(join(ROOT, file))) continue
+  for (const { name, args: checkArgs } of CHECKS) {
     const { code, signal } = await runNode(checkArgs(), { ipc: false, cwd: ROOT })
     if (signal !== null) return { code, signal }
     if (code !== 0) failed.push(name)
