@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { AccountSettings, CaptchaSettings, OauthProvider } from '../accounts/parts.ts'
 import { AppError } from '../platform/errors.ts'
+import { isLoopbackUrl } from '../platform/loopback.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -96,7 +97,7 @@ function parseProviders(all: Readonly<Record<string, string | undefined>>): Oaut
     }
     const name = upper.toLowerCase()
     const issuer = setting('ISSUER') ?? knownIssuers[name] ?? required('ISSUER')
-    if (!URL.canParse(issuer)) throw invalid(`SIGNALBOX_OAUTH_${upper}_ISSUER`, 'must be a URL')
+    assertIssuer(`SIGNALBOX_OAUTH_${upper}_ISSUER`, issuer)
     const rawCodes = setting('RAW_CODES') ?? 'false'
     if (rawCodes !== 'true' && rawCodes !== 'false')
       throw invalid(`SIGNALBOX_OAUTH_${upper}_RAW_CODES`, 'must be true or false')
@@ -108,6 +109,13 @@ function parseProviders(all: Readonly<Record<string, string | undefined>>): Oaut
       acceptRawCodes: rawCodes === 'true',
     }
   })
+}
+
+/** Who somebody is must not be learnt over a wire that others can write to. */
+function assertIssuer(name: string, issuer: string): void {
+  const url = URL.parse(issuer)
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackUrl(url))) return
+  throw invalid(name, 'must be a URL that starts with https://')
 }
 
 function list(value: string | undefined): string[] {
