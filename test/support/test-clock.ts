@@ -1,0 +1,16 @@
+import type { Clock } from '../../src/platform/clock.ts'
+
+/** A clock that only moves when told. */
+export interface TestClock extends Clock {
+  advance(ms: number): void
+}
+
+export function createTestClock(start = new Date('2026-03-01T12:00:00Z')): TestClock {
+  let now = start.getTime()
+  return {
+    now: () => new Date(now),
+    advance(ms) {
+      now += ms
+    },
+  }
+}
