@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isLoopbackUrl } from '../platform/loopback.ts'
 import type { AccountSettings } from './parts.ts'
 
 /**
@@ -13,13 +13,9 @@ export function isTrustedUrl(
 ): boolean {
   // Programs disagree on what else a URL may hold: blanks, controls, backslashes, other alphabets.
   if (!/^https?:\/\/[\x21-\x5b\x5d-\x7e]+$/i.test(url) || !URL.canParse(url)) return false
-  const { origin, hostname, username, password } = new URL(url)
-  if (username !== '' || password !== '') return false
+  const parsed = new URL(url)
+  if (parsed.username !== '' || parsed.password !== '') return false
+  const { origin } = parsed
   if (origin === new URL(baseUrl).origin || trustedOrigins.includes(origin)) return true
-  return trustLoopback && namesLoopback(hostname.replace(/^\[|\]$/g, ''))
-}
-
-/** `127.example.com` is a name like any other. */
-function namesLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  return trustLoopback && isLoopbackUrl(parsed)
 }
