@@ -4,7 +4,7 @@ import { type OpenApi, type Operation, fetchOpenApi, operationsOf } from '../sup
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 /** Nobody can have credentials before these. */
-const PUBLIC = ['login']
+const PUBLIC = ['login', 'getAdminRegistrationInfo', 'registerNewAdmin', 'verifyRegistration']
 
 let server: TestServer
 let document: OpenApi
@@ -48,7 +48,7 @@ it('asks for credentials, except where there can be none', async () => {
   const schemes = Object.keys(document.components.securitySchemes)
   expect(document.security.flatMap((way) => Object.keys(way)).filter((name) => !schemes.includes(name))).toEqual([])
   const open = operations.filter(({ spec }) => (spec.security ?? document.security).length === 0)
-  expect(open.map(({ id }) => id)).toEqual(PUBLIC)
+  expect(new Set(open.map(({ id }) => id))).toEqual(new Set(PUBLIC))
   for (const { id, method, path } of operations.filter((operation) => !PUBLIC.includes(operation.id))) {
     const answer = await server.call(method, path.replace('/api/v1', '').replaceAll(/\{\w+\}/g, server.org.orgId), {
       as: null,
