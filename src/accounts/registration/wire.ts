@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import type { CaptchaSettings } from '../parts.ts'
-import type { CaptchaFlavor, Registration } from './registration.ts'
+import type { CaptchaAnswer, Registration } from './registration.ts'
 import type { Verified } from './verify-registration.ts'
 
 /** The specification's names of the CAPTCHA providers, and the ones that its published form uses. */
@@ -44,6 +44,15 @@ const Line = Type.Optional(Type.String({ maxLength: 200 }))
 const Captcha = Type.Optional(Type.String({ maxLength: 16_384, description: 'needed where the information says so' }))
 const CaptchaName = Type.Optional(Type.Enum(Flavor.enum, { default: 'vendor_a' }))
 
+/** The answer to a CAPTCHA in a body, by both of its names. */
+export const captchaFields = {
+  captcha: Captcha,
+  recaptcha: Captcha,
+  captcha_flavor: CaptchaName,
+  recaptcha_flavor: CaptchaName,
+}
+const CaptchaBody = Type.Object(captchaFields)
+
 /** Source: spec, "Registration request"; the `recaptcha` names are the published form's. */
 export const RegisterBody = Type.Object(
   {
@@ -52,10 +61,7 @@ export const RegisterBody = Type.Object(
     last_name: Name,
     org_name: Name,
     password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
-    captcha: Captcha,
-    recaptcha: Captcha,
-    captcha_flavor: CaptchaName,
-    recaptcha_flavor: CaptchaName,
+    ...captchaFields,
     account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
     allow_mist: Type.Optional(Type.Boolean({ default: false })),
     city: Line,
@@ -80,13 +86,11 @@ const emailAddress =
 
 /** Picks the fields of the table; nothing else of the body goes any further. */
 export function parseRegistration(body: Static<typeof RegisterBody>): Registration {
-  const email = body.email.trim().toLowerCase()
-  if (!emailAddress.test(email)) throw invalidField('email', 'is no e-mail address')
   const { allow_mist, no_tracking, return_to } = body
   return {
-    email,
+    email: parseEmail(body.email),
     password: body.password,
-    captcha: { response: body.captcha ?? body.recaptcha ?? null, flavor: parseFlavor(body) },
+    captcha: parseCaptcha(body),
     inviteCode: body.invite_code ?? null,
     inviteToken: body.referer_invite_token ?? null,
     document: {
@@ -104,8 +108,18 @@ export function parseRegistration(body: Static<typeof RegisterBody>): Registrati
   }
 }
 
-function parseFlavor(body: Static<typeof RegisterBody>): CaptchaFlavor {
-  return flavors[body.captcha_flavor ?? body.recaptcha_flavor ?? 'vendor_a']
+/** @returns In lower case. @throws AppError invalid. */
+export function parseEmail(text: string): string {
+  const email = text.trim().toLowerCase()
+  if (!emailAddress.test(email)) throw invalidField('email', 'is no e-mail address')
+  return email
+}
+
+export function parseCaptcha(body: Static<typeof CaptchaBody>): CaptchaAnswer {
+  return {
+    response: body.captcha ?? body.recaptcha ?? null,
+    flavor: flavors[body.captcha_flavor ?? body.recaptcha_flavor ?? 'vendor_a'],
+  }
 }
 
 export const VerifyParams = Type.Object({ token: Type.String({ maxLength: 200 }) })
