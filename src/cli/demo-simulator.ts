@@ -53,7 +53,10 @@ export async function runSimulator({ fleet, firmware, ucentralPort, dataDir }: S
     })
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      reject(new AppError('unavailable', `the simulator ended (${signal ?? code})`))
+      const why = `the simulator ended (${signal ?? code})`
+      reject(new AppError('unavailable', why))
+      // Later on the service goes on without its fleet; that it ends with us is nothing to tell.
+      if (code !== 0) process.stderr.write(`signalbox: ${why}\n`)
     })
   })
 }

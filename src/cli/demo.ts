@@ -29,8 +29,8 @@ const Versions = Type.Array(Type.Object({ version: Type.String() }))
 
 /**
  * Fills a running service with the demo through its own API, prints how to get in, and starts the
- * simulated fleet. Every step looks at what is there first, so a second run, or one after a crash in
- * the middle, completes it and changes nothing else.
+ * simulated fleet. Until it is complete, which `demo.json` says by its site ids, every step looks at what is
+ * there first, so a run after a crash in the middle completes it. A complete one is left as its user has changed it.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const path = join(options.dataDir, 'demo.json')
@@ -38,10 +38,13 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   const account = known ?? (await createAccount(options))
   if (known === null) await writeDemo(path, account)
   const client = createClient({ ...options, authorization: `Token ${account.api_token}` })
-  const demo = { ...account, base_url: options.url, site_ids: await ensureSites(client, account.org_id) }
-  await ensureFirmware(client, account.org_id)
   const fleet = demoDevices()
-  await ensureDevices(client, { demo, fleet, options })
+  const demo = { ...account, base_url: options.url }
+  if (demo.site_ids.length === 0) {
+    demo.site_ids = await ensureSites(client, demo.org_id)
+    await ensureFirmware(client, demo.org_id)
+    await ensureDevices(client, { demo, fleet, options })
+  }
   await writeDemo(path, demo)
   await runSimulator({ fleet: fleet.flat(), firmware: demoVersions[0].version, ...options })
   for (const [name, value] of Object.entries(demo))
@@ -102,12 +105,6 @@ interface DeviceStep {
 
 async function ensureDevices(client: Client, { demo, fleet, options }: DeviceStep): Promise<void> {
   const path = `/api/v1/orgs/${demo.org_id}/inventory`
-  const Macs = Type.Array(
-    Type.Object({ mac: Type.String(), site_id: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
-  )
-  const there = Value.Parse(Macs, await client.call('GET', `${path}?limit=1000`))
-  // Whoever has moved or released a device in the meantime wanted it so.
-  if (there.length > 0 && there.every(({ site_id }) => Boolean(site_id))) return
   const operator = createClient({ ...options, authorization: `Operator ${options.operatorKey}` })
   const devices = fleet
     .flat()

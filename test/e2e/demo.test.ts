@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createClient } from '../../src/cli/client.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+interface Listed {
+  readonly mac: string
+  readonly site_id?: string | null
+}
+
+const moved = '02516e000001'
+const unassigned = '02516e000002'
+
+it('a second demo reuses the first as its user left it', { timeout: 120_000 }, async () => {
+  const dataDir = join(await temporaryDir(), 'data')
+  const first = await startServerProcess({ dataDir, demo: true })
+  const { demo } = first
+  if (demo === null) throw new Error('no demo')
+  const inventory = `/api/v1/orgs/${demo.org_id}/inventory`
+  const connect = ({ url }: ServerProcess) => createClient({ url, authorization: `Token ${demo.api_token}`, dataDir })
+  const before = connect(first)
+  await before.call('PUT', inventory, { op: 'assign', site_id: demo.site_ids[1], macs: [moved] })
+  await before.call('PUT', inventory, { op: 'unassign', macs: [unassigned] })
+  await before.call('PUT', `/api/v1/sites/${demo.site_ids[2]}`, { name: 'Kyoto' })
+  await first.kill('SIGTERM')
+
+  const second = await startServerProcess({ dataDir, demo: true })
+  expect(second.demo).toEqual({ ...demo, base_url: second.url })
+  expect(JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))).toEqual(second.demo)
+  const after = connect(second)
+  const devices = (await after.call('GET', `${inventory}?limit=1000`)) as Listed[] // as the specification has it
+  const siteOf = new Map(devices.map(({ mac, site_id }) => [mac, site_id ?? null]))
+  expect(siteOf.size).toBe(60)
+  expect([siteOf.get(moved), siteOf.get(unassigned)]).toEqual([demo.site_ids[1], null])
+  const sites = (await after.call('GET', `/api/v1/orgs/${demo.org_id}/sites`)) as { name: string }[]
+  expect(sites.map(({ name }) => name)).toEqual(['Berlin', 'Kyoto', 'New York'])
+})
