@@ -56,7 +56,8 @@ export const State = Type.Object({
   state: Type.Object({
     unit: Type.Optional(
       Type.Object({
-        uptime: Type.Optional(Type.Number({ minimum: 0 })),
+        /** Seconds; at most a century, so that the time of the boot is a date that can be stored. */
+        uptime: Type.Optional(Type.Number({ minimum: 0, maximum: 3.2e9 })),
         /** Percent: of all processors, then of each. */
         cpu_load: Type.Optional(Type.Array(Type.Number(), { maxItems: 257 })),
         memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),

@@ -1,5 +1,5 @@
 import type { DeviceFacts } from '../../../devices/device.ts'
-import type { Connect } from '../messages.ts'
+import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
@@ -12,7 +12,8 @@ export async function onConnect(host: HandlerHost, session: Session, params: Con
 }
 
 function factsOf({ firmware, capabilities, reason }: Connect, address: string | null): DeviceFacts {
-  const { compatible, model, platform, serial_number: serial, 'x-signalbox': extension } = capabilities
+  const { compatible, model, platform, serial_number: serial } = capabilities
+  const extension = extensionOf(capabilities)
   return {
     firmware,
     model: compatible,
@@ -29,4 +30,18 @@ function factsOf({ firmware, capabilities, reason }: Connect, address: string | 
     reason: reason ?? null,
     ext_ip: address,
   }
+}
+
+/** What we know of it and no more: the rest has no bound, and would be stored. */
+function extensionOf({ 'x-signalbox': extension }: Capabilities): Capabilities['x-signalbox'] {
+  if (extension === undefined) return undefined
+  const { protocol, methods } = extension
+  const members = extension.members?.map(({ member, mac, serial, model, firmware }) => ({
+    member,
+    mac,
+    serial,
+    model,
+    firmware,
+  }))
+  return { protocol, methods, ...(members !== undefined && { members }) }
 }
