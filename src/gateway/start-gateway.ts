@@ -1,7 +1,6 @@
 import { recordConnects } from '../devices/sessions/record-connect.ts'
 import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
 import { recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
-import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { OpenedSession, SessionKey, SessionOpening } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import { createAdmission } from './admission.ts'
@@ -13,6 +12,7 @@ import { createDispatcher } from './dispatcher.ts'
 import { drivers } from './drivers/index.ts'
 import { createJournal } from './journal.ts'
 import { type Limits, defaultLimits } from './limits.ts'
+import { createReports } from './reports.ts'
 import { createSessionRegistry } from './session-registry.ts'
 import { sweepDatabase, watchSessions } from './sweep.ts'
 import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
@@ -53,7 +53,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     now,
     onSession(socket, peer) {
       counters.add('sessions')
-      open.add(new Session(socket, peer, hub.sessionHost))
+      hub.begin(new Session(socket, peer, hub.sessionHost))
     },
     onRefused(why, address) {
       counters.add(`refused_${why}`)
@@ -94,29 +94,19 @@ function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
   const sessions = createSessionRegistry()
   /** Every socket that has become a session, connected or not. */
   const open = new Set<Session>()
+  /** By MAC. */
+  const newest = new Map<string, Session>()
   let isStopping = false
   const connects = createBatcher<SessionOpening, OpenedSession>({
     maxItems: limits.batchSize,
     keyOf: ({ mac }) => mac,
     run: (openings) => recordConnects(ctx, nodeId, openings),
   })
-  const reports = createBatcher<SessionReport, true>({
-    maxItems: limits.batchSize,
-    keyOf: (report) => report,
-    async run(items) {
-      await recordReports(ctx, items)
-      return items.map(() => true)
-    },
-  })
+  const reports = createReports(ctx, limits.batchSize)
   const disconnects = createJournal<SessionKey>((keys) => recordDisconnects(ctx, keys), ctx.log)
   /** Devices that go because the service stops come right back: the next start sees to those that do not. */
   const recordEnd = ({ deviceId, epoch, isConnected }: Session): void => {
     if (isConnected && !isStopping) disconnects.add({ deviceId, epoch })
-  }
-  const report = (item: SessionReport): void => {
-    reports.add(item).catch((error: unknown) => {
-      ctx.log.warn({ err: error, deviceId: item.deviceId }, 'a report of a device was lost')
-    })
   }
   const dispatcher = createDispatcher(ctx, {
     nodeId,
@@ -129,7 +119,7 @@ function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
     ctx,
     counters,
     dispatcher,
-    report,
+    report: (report) => reports.add(report),
     connect: (opening) => connects.add(opening),
     attach(session) {
       // It may have gone while its connection was being written.
@@ -147,6 +137,7 @@ function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
     onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
     onClosed(session) {
       open.delete(session)
+      if (newest.get(session.mac) === session) newest.delete(session.mac)
       sessions.detach(session)
       dispatcher.onClosed(session)
       recordEnd(session)
@@ -158,6 +149,13 @@ function createHub(ctx: Context, { nodeId, limits, now }: HubOptions) {
     open,
     dispatcher,
     sessionHost,
+    begin(session: Session) {
+      const last = newest.get(session.mac)
+      // One hello is waited for a device: its certificate could open thousands of sockets that say nothing.
+      if (last?.isConnected === false) last.terminate()
+      newest.set(session.mac, session)
+      open.add(session)
+    },
     flush: () => disconnects.flush(),
     closeSessions() {
       isStopping = true

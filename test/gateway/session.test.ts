@@ -212,6 +212,48 @@ describe('connections of one device', () => {
   })
 })
 
+test('a device has one socket at most that has not said hello', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  const first = await openDevice(gateway.port, harness.ca, { mac })
+  const other = await openDevice(gateway.port, harness.ca)
+  const second = await openDevice(gateway.port, harness.ca, { mac })
+  expect(await first.closed).toBe(1006)
+  expect([other, second].map(({ socket }) => socket.readyState)).toEqual([1, 1])
+})
+
+test('what is no part of the protocol is not kept', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  const member = { member: 0, mac: '0a0000000001', serial: 's', model: 'm', firmware: '1' }
+  const extension = { protocol: 1, methods: ['reboot'], junk: 'a', members: [{ ...member, junk: 'b' }] }
+  device.hello({ capabilities: { compatible: 'test_model', junk: 'c', 'x-signalbox': extension } })
+  await untilConnected(mac)
+  const status = harness.ctx.db
+    .selectFrom('deviceStatus')
+    .select(['capabilities', 'members'])
+    .where('deviceId', '=', deviceIdOf(mac))
+  const members = [member]
+  expect(await status.executeTakeFirstOrThrow()).toEqual({
+    capabilities: { compatible: 'test_model', 'x-signalbox': { protocol: 1, methods: ['reboot'], members } },
+    members,
+  })
+})
+
+test('a device that talks faster than its words are written is heard to the end', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  device.hello()
+  await untilConnected(mac)
+  for (let sanity = 0; sanity <= 1000; sanity += 1) device.say('healthcheck', { sanity: sanity / 10 })
+  const last = { sanity_percent: 100 }
+  await waitUntil('the last word', async () => isDeepStrictEqual((await harness.status(mac)).load, last))
+})
+
 test('a compressed state is understood', async () => {
   const gateway = await harness.start()
   const mac = newMac()

@@ -11,8 +11,8 @@ export interface HandlerHost {
   readonly dispatcher: Dispatcher
   /** Commits the connection, together with others that came at the same time. */
   readonly connect: (opening: SessionOpening) => Promise<OpenedSession>
-  /** Commits what a device reports; the session may go on meanwhile. */
-  readonly report: (report: SessionReport) => void
+  /** Commits what a device reports. Unless a promise is answered, the session may go on meanwhile. */
+  readonly report: (report: SessionReport) => Promise<void> | undefined
   /** The session is in the database: make it the one of its device. */
   readonly attach: (session: Session) => void
 }

@@ -2,8 +2,8 @@ import type { Healthcheck } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-export function onHealthcheck(host: HandlerHost, session: Session, { sanity }: Healthcheck): void {
-  host.report({
+export function onHealthcheck(host: HandlerHost, session: Session, { sanity }: Healthcheck): Promise<void> | undefined {
+  return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,
     load: { sanity_percent: sanity },

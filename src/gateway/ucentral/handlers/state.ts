@@ -2,11 +2,11 @@ import type { State } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-export function onState(host: HandlerHost, session: Session, { state }: State): void {
+export function onState(host: HandlerHost, session: Session, { state }: State): Promise<void> | undefined {
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
   const ip = addressOf(state)
-  host.report({
+  return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,
     uptimeS: uptime ?? null,
