@@ -14,14 +14,14 @@ import {
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { Identity, OauthClient, ProviderAnswer, Visit } from './client.ts'
-import { TIMEOUT_S, assertSecure, fetchBounded } from './fetch-bounded.ts'
+import { TIMEOUT_S, assertSecure, fetchBounded, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
 /**
  * Any provider that speaks OpenID Connect, by discovery. ID tokens are checked with their signature,
  * issuer, audience, nonce and times; the library compares those with the system's clock.
  *
- * @throws AppError unavailable or invalid, where its metadata can't be had or is not right.
+ * @throws AppError unavailable, where its metadata can't be had or is not right.
  */
 export async function discoverOpenId(provider: OauthProvider): Promise<OauthClient> {
   const issuer = new URL(provider.issuer)
@@ -31,14 +31,16 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
     // fetchBounded allows plain http on loopback only, whatever the metadata names.
     execute: [enableNonRepudiationChecks, ...(isLoopbackUrl(issuer) ? [allowInsecureRequests] : [])],
   }).catch((error: unknown) => {
-    throw explainProviderError(error)
+    throw unavailable(error)
   })
   const metadata = config.serverMetadata()
+  for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
+    assertSecure(metadata[endpoint] ?? `no ${endpoint}`)
   return {
     issuer: metadata.issuer,
     sendsIss: metadata.authorization_response_iss_parameter_supported === true,
     async authorizationUrl(redirectUri, { state, nonce, verifier }) {
-      const url = buildAuthorizationUrl(config, {
+      return buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
         // Azure tells the object id only with the profile.
         scope: provider.name === 'azure' ? 'openid profile' : 'openid',
@@ -47,8 +49,6 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
         code_challenge: await calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       }).href
-      assertSecure(url)
-      return url
     },
     async identify(redirectUri, answer, visit) {
       const checks = visit === null ? {} : checksOf(visit)

@@ -5,7 +5,7 @@ import type { AccountParts, LoginGuard } from '../parts.ts'
 import { SelfReply, presentHalfSelf, presentSelf } from './wire.ts'
 
 /** The caller's own account. Source: spec, "OAuth", 6. */
-export function selfRoutes(_ctx: Context, _parts: AccountParts, _guard: LoginGuard): FastifyPluginAsyncTypebox {
+export function selfRoutes(ctx: Context, { settings }: AccountParts, _guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '/self',
@@ -13,8 +13,12 @@ export function selfRoutes(_ctx: Context, _parts: AccountParts, _guard: LoginGua
         config: { beforeSecondFactor: true },
         schema: { operationId: 'getSelf', tags: ['Accounts'], response: { 200: SelfReply } },
       },
-      async ({ caller: { principal } }, reply) =>
-        reply.send(principal.secondFactor === 'missing' ? presentHalfSelf(principal) : presentSelf(principal)),
+      async ({ caller: { principal } }, reply) => {
+        if (principal.secondFactor === 'missing') return reply.send(presentHalfSelf(principal))
+        if (principal.adminId === null) return reply.send(presentSelf(principal))
+        const oauth = await listOauthFlags(ctx.db, principal.adminId, settings.oauthProviders)
+        return reply.send({ ...presentSelf(principal), ...oauth })
+      },
     )
   }
 }

@@ -1,0 +1,70 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
+import type { OauthProvider } from '../../src/accounts/parts.ts'
+import type { Browser, BrowserPage } from './browser.ts'
+
+export interface RealProvider {
+  /** As the server's operator configures it. */
+  readonly settings: OauthProvider
+  /** Begins to answer, for a server at `baseUrl`. */
+  serve(baseUrl: string): void
+  close(): Promise<void>
+}
+
+/** An OpenID provider from the registry, on a free port; anybody signs in there under any name. */
+export async function startRealProvider(name: string): Promise<RealProvider> {
+  const http = createServer()
+  const issuer = await listen(http)
+  const settings = { name, clientId: 'signalbox', clientSecret: 'of-the-tests', issuer, acceptRawCodes: false }
+  return {
+    settings,
+    serve(baseUrl) {
+      const provider = new Provider(issuer, {
+        clients: [
+          {
+            client_id: settings.clientId,
+            client_secret: settings.clientSecret,
+            redirect_uris: [`${baseUrl}/oauth/${name}/callback`],
+          },
+        ],
+        cookies: { keys: ['of the tests'] },
+        pkce: { required: () => true },
+        findAccount: (_request: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
+      })
+      http.on('request', provider.callback())
+    },
+    close: () => closeServer(http),
+  }
+}
+
+/** @returns Its address. */
+export async function listen(http: Server): Promise<string> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port } = http.address() as AddressInfo
+  return `http://127.0.0.1:${port}`
+}
+
+export async function closeServer(http: Server): Promise<void> {
+  http.closeAllConnections()
+  await new Promise((resolve) => http.close(resolve))
+}
+
+/** Signs in as `login` and agrees, as far as the provider asks. @param stop As of Browser.follow. */
+export async function agree(
+  browser: Browser,
+  url: string,
+  login: string,
+  stop?: (next: URL) => boolean,
+): Promise<BrowserPage> {
+  let page = await browser.follow(url, stop)
+  while (page.text.includes('<form')) page = await browser.submit(page, { login, password: 'any' }, stop)
+  return page
+}
+
+/** Signs in nowhere: cancels. */
+export async function cancel(browser: Browser, url: string): Promise<BrowserPage> {
+  const page = await browser.follow(url)
+  const [, abort = ''] = /href="([^"]+\/abort)"/.exec(page.text) ?? []
+  return browser.follow(new URL(abort, page.url))
+}
