@@ -74,6 +74,8 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     listSiteAvailableDeviceVersions: {},
     listOrgDeviceUpgrades: {},
     getOrgDeviceUpgrade: {},
+    pauseOrgDeviceUpgrade: {},
+    resumeOrgDeviceUpgrade: {},
     cancelOrgDeviceUpgrade: {},
     upgradeOrgDevices: { body: upgradeBody },
     listOrgWebhooks: {},

@@ -9,7 +9,7 @@ import type { Tx } from '../platform/db.ts'
 import type { JobDecision, Now, Step } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
-import { isTerminal } from './rollout.ts'
+import { type UpgradeHold, isTerminal } from './rollout.ts'
 import {
   type TargetChange,
   addOrgFailures,
@@ -117,6 +117,8 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, now: Da
   if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
   if (stopReason !== null) await stopJobs(tx, scope, orgUpgradeId, { becomes: 'failed', reason: stopReason, at: now })
   for (const { job, decision } of decisions) {
+    if (job.hold === null && decision.job.hold !== null)
+      await tellOfHold(tx, scope, { job, hold: decision.job.hold, now })
     if (job.stopping !== null || decision.job.stopping !== 'failed') continue
     await appendAudit(tx, scope, {
       message: `Upgrade ${orgUpgradeId} stopped at site "${job.siteName ?? job.siteId}": ${decision.job.stopReason ?? ''}`,
@@ -124,4 +126,13 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, now: Da
       at: now,
     })
   }
+}
+
+async function tellOfHold(
+  tx: Tx,
+  scope: OrgScope,
+  { job, hold, now }: { readonly job: Job; readonly hold: UpgradeHold; readonly now: Date },
+): Promise<void> {
+  const message = `Upgrade ${job.orgUpgradeId} held at site "${job.siteName ?? job.siteId}": ${hold.reason}`
+  await appendAudit(tx, scope, { message, siteId: job.siteId, at: now })
 }

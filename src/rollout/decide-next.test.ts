@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type JobNow, decideNext } from './decide-next.ts'
 import { exceedsPercentage } from './decide-stop.ts'
 import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from './decide-target.ts'
-import { type TargetState, defaultRolloutOptions, isTerminal, noCounts } from './rollout.ts'
+import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from './rollout.ts'
 
 /** What a device does with an upgrade. */
 const fates = [
@@ -72,6 +72,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     strategy: 'canary' as const,
     phases: fatesByPhase.length,
     canary_phases: null,
+    phase_sizes: fatesByPhase.map((phase) => phase.length),
     max_failures: null,
     max_failure_percentage: maxFailurePercentage,
     planned: fleet.length,
@@ -81,6 +82,8 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     status: 'queued',
     stopping: null,
     stopReason: null,
+    hold: null,
+    gatePassed: 0,
     startAt: start,
     rebootAt: start,
     plan,
@@ -190,11 +193,33 @@ function isOver({ job }: World): boolean {
   return job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled'
 }
 
-/** Runs to the end and checks what must hold in every round. */
-function run(world: World, cancelAtRound = Infinity): void {
+/** What resuming does to a held upgrade. */
+function resume(world: World): void {
+  const { hold, currentPhase, gatePassed } = world.job
+  world.job = { ...world.job, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
+}
+
+/** Nothing is under way that would end without a command. */
+function isQuiet({ fleet }: World): boolean {
+  return fleet.every(({ target: { state } }) => !isInFlight(state))
+}
+
+interface Interventions {
+  readonly cancelAtRound?: number
+  /** At each of them somebody pauses the upgrade. */
+  readonly pauseAtRounds?: readonly number[]
+}
+
+/** Runs to the end, resuming whenever it is held, and checks what must hold in every round. */
+function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [] }: Interventions = {}): void {
   for (let rounds = 0; !isOver(world); rounds += 1) {
     if (rounds > 2000) throw new Error('does not end')
     if (rounds === cancelAtRound && world.job.stopping === null) world.job = { ...world.job, stopping: 'cancelled' }
+    const { hold } = world.job
+    if (hold === null && world.job.stopping === null && pauseAtRounds.includes(rounds))
+      world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: world.now.getTime() / 1000 } }
+    else if (hold !== null && isQuiet(world)) resume(world)
+    const held = world.job.hold !== null
     const phase = world.job.currentPhase
     const stopping = world.job.stopping !== null
     const settled = world.fleet.every(
@@ -204,7 +229,7 @@ function run(world: World, cancelAtRound = Infinity): void {
     const { commanded } = round(world)
     expect(world.job.counts).toEqual(countStates(world.fleet))
     if (commanded.length > 0) {
-      expect(stopping || world.job.stopping !== null).toBe(false)
+      expect(held || stopping || world.job.stopping !== null).toBe(false)
       expect(settled && commanded.every((target) => target.phase <= phase)).toBe(true)
     }
     for (const one of world.fleet) {
@@ -246,12 +271,55 @@ describe('an upgrade of any fleet', () => {
     fc.assert(
       fc.property(phases, fc.nat(40), (fatesByPhase, cancelAtRound) => {
         const world = createWorld(fatesByPhase, 100)
-        run(world, cancelAtRound)
+        run(world, { cancelAtRound })
         expect(['completed', 'cancelled']).toContain(world.job.status)
         expect(world.fleet.every(({ target }) => isTerminal(target.state))).toBe(true)
       }),
     )
   })
+})
+
+test('an upgrade that is paused at any times ends as one that is not', () => {
+  fc.assert(
+    fc.property(phases, fc.array(fc.nat(60), { maxLength: 5 }), (fatesByPhase, pauseAtRounds) => {
+      const [plain, paused] = [createWorld(fatesByPhase, 100), createWorld(fatesByPhase, 100)]
+      run(plain)
+      run(paused, { pauseAtRounds })
+      expect(paused.job.status).toBe('completed')
+      expect(countStates(paused.fleet)).toEqual(countStates(plain.fleet))
+    }),
+  )
+})
+
+test('a gate holds where too many of a phase failed, until it is told to go on', () => {
+  const good = Array.from({ length: 98 }, (): Fate => 'good')
+  const world = createWorld([['refuses', 'good'], good], 5)
+  for (let rounds = 0; world.job.hold === null && rounds < 100; rounds += 1) {
+    round(world)
+    for (const one of world.fleet) live(one, world.now)
+    world.now = new Date(world.now.getTime() + 1000)
+  }
+  expect(world.job).toMatchObject({
+    currentPhase: 1,
+    dueAt: null,
+    status: 'upgrading',
+    hold: { by: 'gate', reason: '1 of 2 devices of phase 1 failed, more than 5 %' },
+  })
+  world.now = new Date(world.now.getTime() + 3600e3)
+  expect(round(world).commanded).toEqual([])
+  resume(world)
+  run(world)
+  expect(world.job).toMatchObject({ status: 'completed', counts: { upgraded: 99, failed: 1 } })
+})
+
+test('a held upgrade that is cancelled ends', () => {
+  const world = createWorld([['good'], ['good']], 5)
+  world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0 } }
+  expect(round(world).commanded).toEqual([])
+  expect(world.job).toMatchObject({ dueAt: null, phaseOpenedAt: null })
+  world.job = { ...world.job, stopping: 'cancelled', hold: null }
+  run(world)
+  expect(world.job).toMatchObject({ status: 'cancelled', counts: { cancelled: 2 } })
 })
 
 test('nothing happens before the later of start and reboot', () => {

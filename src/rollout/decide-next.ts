@@ -1,3 +1,4 @@
+import { findHoldReason } from './decide-hold.ts'
 import { type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { type TargetDecision, type TargetNow, type TargetRules, decideTarget } from './decide-target.ts'
 import {
@@ -5,6 +6,7 @@ import {
   type RolloutOptions,
   type TargetCounts,
   type TargetState,
+  type UpgradeHold,
   type UpgradePlan,
   type UpgradeStatus,
   isInFlight,
@@ -16,6 +18,9 @@ export interface JobNow {
   readonly status: UpgradeStatus
   readonly stopping: 'failed' | 'cancelled' | null
   readonly stopReason: string | null
+  readonly hold: UpgradeHold | null
+  /** The gate after this phase is not asked again; 0 = none. */
+  readonly gatePassed: number
   readonly startAt: Date
   readonly rebootAt: Date
   readonly plan: UpgradePlan
@@ -42,7 +47,7 @@ export interface Step {
 /** The members of JobNow that change, and when to look again at the latest (null: never). */
 export interface JobChange extends Pick<
   JobNow,
-  'status' | 'stopping' | 'stopReason' | 'currentPhase' | 'phaseOpenedAt' | 'counts' | 'hardFailures'
+  'status' | 'stopping' | 'stopReason' | 'hold' | 'currentPhase' | 'phaseOpenedAt' | 'counts' | 'hardFailures'
 > {
   readonly finishedAt: Date | null
   readonly dueAt: Date | null
@@ -76,6 +81,7 @@ export function decideNext(job: JobNow, { now, options }: Now): JobDecision {
     now,
     options,
     stopping: job.stopping !== null,
+    held: job.hold !== null,
     offlineDeadline: deadline(job, options),
   })
   const tripped = job.stopping === null ? findStopReason(free.hardFailures, job.plan) : null
@@ -99,8 +105,8 @@ function stopWith(
   stopping: 'failed',
   { reason, now, options }: Now & { readonly reason: string },
 ): JobDecision {
-  const stopped = { ...job, stopping, stopReason: reason }
-  const round = decideTargets(stopped, { now, options, stopping: true, offlineDeadline: null })
+  const stopped = { ...job, stopping, stopReason: reason, hold: null }
+  const round = decideTargets(stopped, { now, options, stopping: true, held: false, offlineDeadline: null })
   return advance(stopped, round, { now, options })
 }
 
@@ -162,7 +168,7 @@ function addFailures(failures: FailuresByPhase, steps: readonly Step[]): Failure
 /** Opens the next phase, ends the upgrade, or says when to look again. */
 function advance(job: JobNow, round: Round, { now, options }: Now): JobDecision {
   const { steps, takeBack, fences, counts, hardFailures } = round
-  const opened = job.phaseOpenedAt ?? now
+  const opened = job.phaseOpenedAt ?? (job.hold === null ? now : null)
   const base = { counts, hardFailures, phaseOpenedAt: opened, status: statusOf(job.status, counts) }
   const decide = (more: Partial<JobChange>): JobDecision => ({
     steps,
@@ -170,17 +176,26 @@ function advance(job: JobNow, round: Round, { now, options }: Now): JobDecision 
     fences,
     job: change(job, { ...base, ...more }),
   })
-  if (openCount(counts) === 0) return decide({ status: job.stopping ?? 'completed', finishedAt: now, dueAt: null })
+  if (openCount(counts) === 0)
+    return decide({ status: job.stopping ?? 'completed', hold: null, finishedAt: now, dueAt: null })
   if (takeBack.length > 0 || fences.length > 0) return decide({ dueAt: now })
   // What a stop leaves waiting in phases that were not read is read, and cancelled, in the next round.
   if (job.stopping !== null)
     return decide({ dueAt: steps.length === 0 || inFlight(counts) ? laterBy(now, IN_FLIGHT_POLL_MS) : now })
+  if (job.hold !== null) return decide({ dueAt: inFlight(counts) ? laterBy(now, IN_FLIGHT_POLL_MS) : null })
   // None of the open phases' targets is planned any more: a round leaves none so. Absent ones don't block.
-  if (!inFlight(counts) && job.currentPhase < job.plan.phases)
-    return decide({ currentPhase: job.currentPhase + 1, phaseOpenedAt: now, dueAt: now })
+  if (!inFlight(counts) && job.currentPhase < job.plan.phases) return decide(passGate(job, hardFailures, now))
   const poll = laterBy(now, inFlight(counts) ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
   const end = deadline({ ...job, phaseOpenedAt: opened }, options)
   return decide({ dueAt: earliest([poll, ...round.until, ...(end !== null && end > now ? [end] : [])]) })
+}
+
+/** Opens the next phase, or holds the upgrade. */
+function passGate(job: JobNow, failures: FailuresByPhase, now: Date): Partial<JobChange> {
+  const { currentPhase, gatePassed, plan } = job
+  const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, failures, plan)
+  if (reason !== null) return { hold: { by: 'gate', reason, since_s: now.getTime() / 1000 }, dueAt: null }
+  return { currentPhase: currentPhase + 1, phaseOpenedAt: now, dueAt: now }
 }
 
 function inFlight(counts: TargetCounts): boolean {
@@ -202,11 +217,12 @@ function deadline(job: Pick<JobNow, 'currentPhase' | 'phaseOpenedAt' | 'plan'>, 
 const nothing = { steps: [], takeBack: [], fences: [] } satisfies Omit<JobDecision, 'job'>
 
 function change(job: JobNow, changed: Partial<JobChange>): JobChange {
-  const { status, stopping, stopReason, currentPhase, phaseOpenedAt, counts, hardFailures } = job
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedAt, counts, hardFailures } = job
   return {
     status,
     stopping,
     stopReason,
+    hold,
     currentPhase,
     phaseOpenedAt,
     counts,

@@ -7,6 +7,7 @@ const plan: UpgradePlan = {
   strategy: 'canary',
   phases: 4,
   canary_phases: [1, 10, 50, 100],
+  phase_sizes: [1, 9, 40, 50],
   max_failures: null,
   max_failure_percentage: 5,
   planned: 100,

@@ -60,6 +60,7 @@ function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRules> = {
     now: at(seconds),
     options: defaultRolloutOptions,
     stopping: false,
+    held: false,
     offlineDeadline: null,
     ...rules,
   })
@@ -92,6 +93,12 @@ describe('a planned or deferred target', () => {
   test('is given up at the deadline, softly', () => {
     expect(decide(deferred, 61, { offlineDeadline: at(61) })).toEqual(move('failed', 'offline'))
     expect(decide(deferred, 60, { offlineDeadline: at(61) })).toEqual({ kind: 'wait' })
+  })
+
+  test('waits while the upgrade is held, at its deadline too', () => {
+    expect(decide(planned, 61, { held: true })).toEqual({ kind: 'wait' })
+    expect(decide(deferred, 61, { held: true, offlineDeadline: at(61) })).toEqual({ kind: 'wait' })
+    expect(decide({ ...planned, device: null }, 61, { held: true })).toEqual(move('cancelled', 'removed'))
   })
 
   test('is cancelled by a stop', () => {
@@ -169,6 +176,15 @@ describe('a commanded target', () => {
 
   test('is not waited for without end', () => {
     expect(decide(commanded('sent'), 1 + 120 * MINUTE)).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
+  })
+
+  test('a hold takes back what is queued, and lets no attempt follow', () => {
+    const held = { held: true }
+    expect(decide(commanded('queued'), 61, held)).toEqual({ kind: 'take_back', commandId: 'c' })
+    expect(decide(commanded('cancelled'), 61, held)).toEqual(move('deferred'))
+    expect(decide(commanded('rejected'), 90, held)).toEqual({ ...move('deferred', 'refused'), failedAttempts: 1 })
+    expect(decide(commanded('sent'), 61, held)).toEqual({ kind: 'wait' })
+    expect(decide(commanded('done'), 61, held)).toEqual(move('rebooting'))
   })
 
   test('a stop takes back what is queued and lets the rest end', () => {

@@ -69,6 +69,8 @@ export interface TargetRules {
   readonly options: RolloutOptions
   /** No new command; what is under way may end. */
   readonly stopping: boolean
+  /** The same, until somebody lets it go on. */
+  readonly held: boolean
   /** After it, absent devices are given up. Null: not set yet. */
   readonly offlineDeadline: Date | null
 }
@@ -96,10 +98,11 @@ export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecis
   }
 }
 
-function decideWaiting(target: TargetNow, { now, stopping, offlineDeadline }: TargetRules): TargetDecision {
+function decideWaiting(target: TargetNow, { now, stopping, held, offlineDeadline }: TargetRules): TargetDecision {
   const { device } = target
   if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
+  if (held) return wait
   if (isOnTarget(target, device) && !target.force)
     return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
   if (device.connected) return { kind: 'command', failedAttempts: target.failedAttempts }
@@ -114,7 +117,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
   if (device === null || command === null) return gone
   const arrived = hasArrived(target, device)
   if (command.state === 'queued') {
-    const unwanted = rules.stopping || !device.connected || arrived
+    const unwanted = rules.stopping || rules.held || !device.connected || arrived
     return unwanted ? { kind: 'take_back', commandId: command.id } : wait
   }
   if (arrived) return verify(device, rules)
@@ -167,7 +170,7 @@ function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): 
 
 /** The attempt came to nothing, and not by the device's doing. */
 function repeat(target: TargetNow, rules: TargetRules): TargetDecision {
-  if (rules.stopping || target.device?.connected !== true) return putOff(rules)
+  if (rules.stopping || rules.held || target.device?.connected !== true) return putOff(rules)
   return { kind: 'command', failedAttempts: target.failedAttempts }
 }
 
@@ -185,11 +188,11 @@ interface FailedAttempt {
 
 /** The attempt failed and left the device as it was. */
 function retry(target: TargetNow, { rules, reason, notBefore }: FailedAttempt): TargetDecision {
-  const { now, options, stopping } = rules
+  const { now, options, stopping, held } = rules
   const failedAttempts = target.failedAttempts + 1
   if (failedAttempts >= options.maxAttempts) return { ...fail(reason), failedAttempts }
   if (stopping) return { kind: 'move', to: 'cancelled', reason, failedAttempts }
-  if (target.device?.connected !== true) return { kind: 'move', to: 'deferred', reason, failedAttempts }
+  if (held || target.device?.connected !== true) return { kind: 'move', to: 'deferred', reason, failedAttempts }
   return now < notBefore ? { kind: 'wait', until: notBefore } : { kind: 'command', failedAttempts }
 }
 

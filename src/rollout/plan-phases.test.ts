@@ -49,7 +49,8 @@ describe('a plan', () => {
         expect(new Set(plan.targets.map(({ target }) => target.mac))).toEqual(new Set(targets.map(({ mac }) => mac)))
         const phases = plan.targets.map(({ phase }) => phase)
         expect(phases).toEqual(phases.toSorted((a, b) => a - b))
-        expect(phases.every((phase) => phase >= 1 && phase <= plan.phases)).toBe(true)
+        expect(phases.every((phase) => phase >= 1 && phase <= plan.sizes.length)).toBe(true)
+        expect(plan.sizes).toEqual(plan.sizes.map((_, index) => phases.filter((phase) => phase === index + 1).length))
       }),
     )
   })

@@ -4,8 +4,8 @@ import { strategies } from './strategies/index.ts'
 import type { StrategyOptions } from './strategies/strategy.ts'
 
 export interface PhasePlan<T> {
-  /** How many phases there are, empty ones included. */
-  readonly phases: number
+  /** How many targets each phase has; empty ones are there too. */
+  readonly sizes: readonly number[]
   /** In order of upgrade. */
   readonly targets: readonly PlacedTarget<T>[]
 }
@@ -27,7 +27,7 @@ export function planPhases<T extends Orderable>(targets: readonly T[], options: 
   const sizes = strategies[options.strategy](targets.length, options)
   const phaseOf = sizes.flatMap((size, index) => Array.from({ length: size }, () => index + 1))
   return {
-    phases: sizes.length,
+    sizes,
     targets: planOrder(options.upgradeId, targets).map((target, index) => ({
       target,
       phase: phaseOf[index] ?? sizes.length,

@@ -5,6 +5,7 @@ export type {
   RolloutStrategy,
   TargetCounts,
   TargetState,
+  UpgradeHold,
   UpgradeNote,
   UpgradePlan,
   UpgradeStatus,

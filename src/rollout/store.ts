@@ -95,6 +95,8 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
       'job.status',
       'job.stopping',
       'job.stopReason',
+      'job.hold',
+      'job.gatePassed',
       'job.startAt',
       'job.rebootAt',
       'job.plan',
@@ -166,9 +168,10 @@ async function listTargets(
 ): Promise<JobTarget[]> {
   const unanswered = sql`c.state = 'queued' or c.state = 'sent' and c.sent_at > ${stalledBefore}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const asked = jobs.map(({ id, stopping, currentPhase, phaseOpenedAt, plan }) => ({
+  const asked = jobs.map(({ id, stopping, hold, currentPhase, phaseOpenedAt, plan }) => ({
     id,
     stopping: stopping !== null,
+    held: hold !== null,
     up_to: stopping === null ? currentPhase : plan.phases,
     give_up: currentPhase >= plan.phases && phaseOpenedAt !== null && phaseOpenedAt <= absentSince,
   }))
@@ -178,7 +181,8 @@ async function listTargets(
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
       c.outcome->>'text' as refusal, c.outcome->>'why' as loss, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, up_to integer, give_up boolean)
+    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, held boolean,
+      up_to integer, give_up boolean)
     join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
     left join device d on d.org_id = t.org_id and d.id = t.device_id
     left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
@@ -186,7 +190,7 @@ async function listTargets(
     left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
     where t.state <> ${allOf(terminalStates)}
       and (t.state <> 'deferred' or s.connected or job.stopping or d.id is null or job.give_up)
-      and (job.stopping or d.id is null or s.connected is not true
+      and (job.stopping or job.held or d.id is null or s.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `.execute(tx)

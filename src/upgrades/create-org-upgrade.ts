@@ -93,7 +93,7 @@ function planSite(request: OrgUpgradeRequest, { upgradeId, site, times, plans, t
   )
   const skipped = plans.flatMap((plan) => (plan.kind === 'skip' ? [newTarget(upgradeId, plan, 'skipped')] : []))
   const { strategy, canaryPercents, maxFailures, maxFailurePercentage } = request
-  const { phases, targets } = planPhases(mine, { upgradeId, strategy, canaryPercents })
+  const { sizes, targets } = planPhases(mine, { upgradeId, strategy, canaryPercents })
   const notes: UpgradeNote[] = [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
@@ -107,8 +107,9 @@ function planSite(request: OrgUpgradeRequest, { upgradeId, site, times, plans, t
     rebootAt: times.rebootAt,
     plan: {
       strategy,
-      phases,
+      phases: sizes.length,
       canary_phases: strategy === 'canary' ? canaryPercents : null,
+      phase_sizes: strategy === 'canary' ? sizes : null,
       max_failures: maxFailures,
       max_failure_percentage: maxFailures === null ? maxFailurePercentage : null,
       planned: targets.length,

@@ -1,7 +1,7 @@
 import type { Selection } from '../rollout/plan-selection.ts'
 import type { StartTime } from '../rollout/plan-start.ts'
 import type { VersionChoice } from '../rollout/plan-versions.ts'
-import type { RolloutStrategy, TargetState, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
+import type { RolloutStrategy, TargetState, UpgradeHold, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
 
 /** With the field that named it, for messages about it. */
 export interface RequestedTime {
@@ -44,6 +44,7 @@ export interface SiteUpgrade {
   readonly id: string
   readonly siteId: string
   readonly status: UpgradeStatus
+  readonly hold: UpgradeHold | null
   readonly startAt: Date
   readonly total: number
   readonly notes: readonly UpgradeNote[]

@@ -6,6 +6,8 @@ import { Empty, OrgParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
 import { createOrgUpgrade } from './create-org-upgrade.ts'
+import { pauseOrgUpgrade } from './pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from './resume-org-upgrade.ts'
 import { getOrgUpgrade, listOrgUpgrades } from './store.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import {
@@ -18,6 +20,7 @@ import {
 } from './wire.ts'
 
 const tags = ['Upgrades']
+const changes = { cancel: cancelOrgUpgrade, pause: pauseOrgUpgrade, resume: resumeOrgUpgrade }
 
 /** Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade. */
 export function upgradeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
@@ -75,21 +78,24 @@ export function upgradeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
     )
 
-    http.post(
-      '/orgs/:org_id/devices/upgrade/:upgrade_id/cancel',
-      {
-        schema: {
-          operationId: 'cancelOrgDeviceUpgrade',
-          tags,
-          params: OrgUpgradeParams,
-          response: { 200: Empty },
+    // Pause and resume are ours: the interface has no way to let a held upgrade go on.
+    for (const [name, change] of Object.entries(changes)) {
+      http.post(
+        `/orgs/:org_id/devices/upgrade/:upgrade_id/${name}`,
+        {
+          schema: {
+            operationId: `${name}OrgDeviceUpgrade`,
+            tags,
+            params: OrgUpgradeParams,
+            response: { 200: Empty },
+          },
         },
-      },
-      async ({ caller, params }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        await cancelOrgUpgrade(ctx, scope, params.upgrade_id)
-        return reply.send({})
-      },
-    )
+        async ({ caller, params }, reply) => {
+          const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+          await change(ctx, scope, params.upgrade_id)
+          return reply.send({})
+        },
+      )
+    }
   }
 }

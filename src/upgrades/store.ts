@@ -31,7 +31,7 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   if (upgrade === undefined) throw notFound(id)
   const siteUpgrades = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'status', 'startAt', 'total', 'notes'])
+    .select(['id', 'siteId', 'status', 'hold', 'startAt', 'total', 'notes'])
     .select(
       sql<SiteUpgrade['targets']>`(
         select coalesce(json_object_agg(state, macs), '{}') from (

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
@@ -102,6 +102,14 @@ const SiteUpgradeReply = Type.Object({
     cancelled: Macs,
     total: Type.Integer(),
   }),
+  /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
+  held: Type.Optional(
+    Type.Object({
+      by: Type.Enum(['gate', 'user']),
+      reason: Type.String(),
+      timestamp: Timestamp,
+    }),
+  ),
   /** Devices that were left out, and warnings. */
   notes: Type.Array(Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
 })
@@ -134,6 +142,7 @@ function presentSiteUpgrade({
   id,
   startAt,
   status,
+  hold,
   targets,
   total,
   notes,
@@ -156,6 +165,7 @@ function presentSiteUpgrade({
       cancelled: macs('cancelled'),
       total,
     },
+    ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
     notes: [...notes],
   }
 }

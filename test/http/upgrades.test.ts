@@ -288,6 +288,8 @@ describe('ids', () => {
     for (const [method, suffix] of [
       ['GET', ''],
       ['POST', '/cancel'],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
     ] as const) {
       expect((await server.call(method, `${path}/${uuidv7()}${suffix}`, { as: admin })).status).toBe(404)
       expect((await server.call(method, `${path}/nonsense${suffix}`, { as: admin })).status).toBe(400)
@@ -296,6 +298,20 @@ describe('ids', () => {
       expect((await server.call(method, own, { as: other })).status).toBe(404)
     }
   })
+})
+
+it('pause and resume show in the upgrade', async () => {
+  const { body } = await post({ all_sites: true })
+  const held = async () => {
+    const { body: upgrade } = await server.call('GET', `${path}/${body.id}`, { as: admin })
+    return upgrade.upgrades.map((site: { upgrade: { held?: unknown } }) => site.upgrade.held)
+  }
+  expect(await held()).toEqual([undefined, undefined])
+  expect(await server.call('POST', `${path}/${body.id}/pause`, { as: admin })).toMatchObject({ status: 200, body: {} })
+  const paused = { by: 'user', reason: expect.stringContaining('paused by '), timestamp: expect.any(Number) }
+  expect(await held()).toEqual([paused, paused])
+  expect(await server.call('POST', `${path}/${body.id}/resume`, { as: admin })).toMatchObject({ status: 200, body: {} })
+  expect(await held()).toEqual([undefined, undefined])
 })
 
 it('cancel answers an empty object, again and again', async () => {

@@ -25,6 +25,8 @@ export interface UpgradePlan {
   readonly phases: number
   /** Cumulative percent; canary only. */
   readonly canary_phases: readonly number[] | null
+  /** Targets by phase; canary only. */
+  readonly phase_sizes: readonly number[] | null
   /** Tolerated hard failures by phase; replaces the percentage. */
   readonly max_failures: readonly number[] | null
   /** Null: no such limit. */
@@ -38,6 +40,13 @@ export interface UpgradePlan {
 export interface UpgradeNote {
   readonly mac?: string
   readonly reason: string
+}
+
+/** Why no new command goes out: too many failed in the phase that has ended, or somebody paused it. */
+export interface UpgradeHold {
+  readonly by: 'gate' | 'user'
+  readonly reason: string
+  readonly since_s: number
 }
 
 /** `scheduled`, `rebooted` and the like are names of the wire; see upgrades/wire.ts. */
@@ -81,6 +90,8 @@ export interface SiteUpgradeTable {
   /** By phase number. */
   hardFailures: Json<Readonly<Record<string, number>>>
   counts: Json<TargetCounts>
+  hold: Json<UpgradeHold> | null
+  gatePassed: Generated<number>
   total: number
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date

@@ -1,0 +1,26 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { holdJobs } from '../rollout/store-hold.ts'
+import { lockOrgUpgrade } from './store.ts'
+
+/**
+ * Holds an upgrade until it is resumed or cancelled: no device is commanded any more; those that are
+ * under way finish. Site upgrades that are held already, or over, stay as they are.
+ *
+ * @throws AppError not_found
+ */
+export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    await lockOrgUpgrade(tx, scope, id)
+    const hold = { by: 'user', reason: `paused by ${scope.actor.name}`, since_s: epochS(at) } as const
+    if ((await holdJobs(tx, scope, id, { hold, at })) === 0) return
+    await appendAudit(tx, scope, { message: `Pause upgrade ${id}`, at })
+    // Commands that have not left are taken back at once.
+    wakeAfterCommit(tx, 'rollouts')
+  })
+}
