@@ -8,7 +8,22 @@ import { type Operation, fetchOpenApi, operationsOf } from './support/openapi.ts
 import { type Answer, type TestOrg, type TestServer, startTestServer } from './support/server.ts'
 
 /** Operations on nothing that belongs to an organization. */
-const OF_NOBODY = ['getSelf', 'login', 'logout', 'createOrg', 'listWebhookTopics']
+const OF_NOBODY = [
+  'getSelf',
+  'login',
+  'logout',
+  'createOrg',
+  'listWebhookTopics',
+  'getAdminRegistrationInfo',
+  'registerNewAdmin',
+  'verifyRegistration',
+  'listApiTokens',
+  'createApiToken',
+  'getApiToken',
+  'updateApiToken',
+  'deleteApiToken',
+  'verifyAdminInvite',
+]
 
 /** Ids of one organization's objects, by the name of the path parameter. */
 type Ids = Readonly<Record<string, string>>
@@ -33,6 +48,8 @@ interface Sample {
 }
 
 const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
+const orgToken = { name: 'script', privileges: [{ scope: 'org', role: 'read' }] }
+const invitation = { email: 'invited@example.test', privileges: [{ scope: 'org', role: 'read' }] }
 const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'] }
 
 /**
@@ -49,6 +66,15 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     getSite: {},
     updateSite: { body: { notes: 'changed' } },
     listOrgAuditLogs: {},
+    listOrgAdmins: {},
+    updateOrgAdmin: { body: { privileges: [{ scope: 'org', role: 'read' }] } },
+    listOrgAdminInvites: {},
+    inviteOrgAdmin: { body: invitation },
+    updateOrgAdminInvite: { body: { hours: 48 } },
+    listOrgApiTokens: {},
+    createOrgApiToken: { body: orgToken },
+    getOrgApiToken: {},
+    updateOrgApiToken: { body: { name: 'changed' } },
     getOrgSettings: {},
     updateOrgSettings: { body: { ui_idle_timeout: 30 } },
     searchOrgAuditLogs: {},
@@ -94,6 +120,9 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     countSiteWebhooksDeliveries: ofSite,
     deleteSiteWebhook: ofSite,
     deleteOrgWebhook: {},
+    deleteOrgApiToken: {},
+    uninviteOrgAdmin: {},
+    revokeOrgAdmin: {},
     deleteOrgFirmware: { ids: { image_id: spareImageId } },
   }
 }
@@ -130,13 +159,27 @@ async function makeObjects(): Promise<Objects> {
   const orgHook = await create(`/orgs/${orgId}/webhooks`, hook)
   const siteHook = await create(`/sites/${siteId}/webhooks`, hook)
   const ids = { org_id: orgId, site_id: siteId, device_id: device.id, image_id: image, upgrade_id: upgrade }
+  const token = await create(`/orgs/${orgId}/apitokens`, orgToken)
+  const invite = await create(`/orgs/${orgId}/invites`, invitation)
+  const accounts = { apitoken_id: token, invite_id: invite, admin_id: await addColleague() }
   return {
-    ids: { ...ids, webhook_id: orgHook },
+    ids: { ...ids, ...accounts, webhook_id: orgHook },
     spareImageId: spare,
     siteWebhookId: siteHook,
     mac: device.mac,
     claimCode: unclaimed.claim_code,
   }
+}
+
+/** A further admin of the first organization. */
+async function addColleague(): Promise<string> {
+  const { adminId } = await server.addOrg('Of a colleague')
+  const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId }
+  await server.ctx.db
+    .insertInto('privilege')
+    .values({ ...privilege, scope: 'org', role: 'write', siteId: null })
+    .execute()
+  return adminId
 }
 
 /** @returns The id of what was made. */

@@ -1,26 +1,42 @@
 import type { Context } from '../platform/context.ts'
-import { coalesceReads } from '../platform/coalesce.ts'
+import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { sha256, sha256Hex } from '../platform/secrets.ts'
-import type { Passwords } from './password.ts'
+import { sha256 } from '../platform/secrets.ts'
+import { createAuthenticateToken } from './authenticate-token.ts'
+import type { CheckPassword } from './check-password.ts'
+import { decideSession, isPasswordExpired } from './decide-session.ts'
 import type { Principal } from './principal.ts'
-import {
-  type AdminAccess,
-  type TokenAccess,
-  findAccessByEmail,
-  findAccessBySession,
-  findAccessByTokenHashes,
-} from './store.ts'
+import type { RequestLimits } from './request-limits.ts'
+import { type AdminAccess, type SessionAccess, findAccessByEmail, findAccessBySession } from './store.ts'
+import type { TokenUses } from './token-uses.ts'
+import { deleteSession, touchSession } from './store-sessions.ts'
 
 /** What a request brings to prove who sends it. */
 export interface Credentials {
   readonly authorization: string | undefined
   readonly sessionId: string | undefined
   readonly csrfToken: string | undefined
+  /** Address that the request came from. */
+  readonly srcIp: string
   /** Whether the method may change something (not GET, HEAD, OPTIONS). */
   readonly unsafe: boolean
 }
 
+/** What the organizations of an admin ask of signing in, the strictest of them. */
+export interface SignInRules {
+  policyOf(adminId: string): Promise<{ readonly requiresTwoFactor: boolean; readonly expiryDays: number | null }>
+  /** After how long without a request a session ends; null: never. */
+  idleMinutesOf(adminId: string): Promise<number | null>
+}
+
+export interface AuthenticateParts {
+  readonly checkPassword: CheckPassword
+  readonly rules: SignInRules
+  readonly tokenUses: TokenUses
+  readonly requestLimits: RequestLimits
+}
+
+/** @throws AppError unauthenticated, forbidden (a token from elsewhere, a missing CSRF token) or rate_limited. */
 export type Authenticate = (credentials: Credentials) => Promise<Principal>
 
 const noCredentials = () => new AppError('unauthenticated', 'Authentication credentials were not provided.')
@@ -30,26 +46,23 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
  * Token, Basic or session cookie; the Authorization header beats cookies.
  * Source: spec, "Authentication", 1, 2 and 5.
  */
-export function createAuthenticate(ctx: Context, passwords: Passwords): Authenticate {
-  const principalByToken = coalesceReads(async (hashes) => {
-    const found = await findAccessByTokenHashes(ctx.db, hashes)
-    return new Map([...found].map(([hash, access]) => [hash, tokenPrincipal(access)]))
-  })
-
-  async function byToken(key: string): Promise<Principal> {
-    const found = await principalByToken(sha256Hex(key))
-    if (found === undefined) throw new AppError('unauthenticated', 'Invalid token.')
-    return found
-  }
+export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
+  const { checkPassword, rules, requestLimits } = parts
+  const byToken = createAuthenticateToken(ctx, parts.tokenUses)
 
   async function byPassword(encoded: string): Promise<Principal> {
     const plain = Buffer.from(encoded, 'base64').toString('utf8')
     const colon = plain.indexOf(':')
     if (colon < 0 || plain.includes('\0')) throw wrongCredentials()
-    const access = await findAccessByEmail(ctx.db, plain.slice(0, colon).trim().toLowerCase())
-    const ok = await passwords.matches(access?.passwordHash ?? null, plain.slice(colon + 1))
+    const email = plain.slice(0, colon).trim().toLowerCase()
+    const access = await findAccessByEmail(ctx.db, email)
+    const passwordHash = access?.passwordHash ?? null
+    const ok = await checkPassword({ email, passwordHash, password: plain.slice(colon + 1) })
     // A second factor can't be given here, so a password alone must not do.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
+    const { requiresTwoFactor, expiryDays } = await rules.policyOf(access.adminId)
+    if (requiresTwoFactor || isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
+      throw wrongCredentials()
     return personPrincipal('basic', access, { sessionHash: null, secondFactor: 'none' })
   }
 
@@ -59,21 +72,37 @@ export function createAuthenticate(ctx: Context, passwords: Passwords): Authenti
     if (access === undefined) throw noCredentials()
     if (credentials.unsafe && !ctx.secrets.verify('csrf', sessionId, credentials.csrfToken ?? ''))
       throw new AppError('forbidden', 'CSRF Failed: CSRF token missing or incorrect.')
+    await useSession(sessionHash, access)
     const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, ...rest } = access
     const secondFactor = secondFactorMissing ? 'missing' : secondFactorPassed ? 'passed' : 'none'
     return personPrincipal('session', rest, { sessionHash, secondFactor })
   }
 
-  return async (credentials) => {
+  async function useSession(sessionHash: Buffer, { adminId, lastSeenAt }: SessionAccess): Promise<void> {
+    const now = ctx.clock.now()
+    const outcome = decideSession(lastSeenAt, await rules.idleMinutesOf(adminId), now)
+    if (outcome === 'touch') await inTx(ctx, (tx) => touchSession(tx, sessionHash, now))
+    if (outcome !== 'ended') return
+    await inTx(ctx, (tx) => deleteSession(tx, sessionHash))
+    throw noCredentials()
+  }
+
+  async function identify(credentials: Credentials): Promise<Principal> {
     const { authorization, sessionId } = credentials
     if (authorization !== undefined) {
       const [scheme = '', value = ''] = authorization.trim().split(/\s+/, 2)
-      if (/^token$/i.test(scheme) && value !== '') return byToken(value)
+      if (/^token$/i.test(scheme) && value !== '') return byToken(value, credentials.srcIp)
       if (/^basic$/i.test(scheme) && value !== '') return byPassword(value)
       throw noCredentials()
     }
     if (sessionId !== undefined) return bySession(sessionId, credentials)
     throw noCredentials()
+  }
+
+  return async (credentials) => {
+    const principal = await identify(credentials)
+    await requestLimits.take(principal)
+    return principal
   }
 }
 
@@ -83,9 +112,4 @@ function personPrincipal(
   session: Pick<Principal, 'sessionHash' | 'secondFactor'>,
 ): Principal {
   return { via, tokenId: null, tokenName: '', ...access, ...session }
-}
-
-function tokenPrincipal({ srcIps: _, createdAt: __, lastUsedAt: ___, ...access }: TokenAccess): Principal {
-  const via = access.adminId === null ? 'org_token' : 'token'
-  return { via, ...access, sessionHash: null, secondFactor: 'none' }
 }

@@ -26,7 +26,7 @@ export interface SiteScope extends OrgScope {
 export type SystemScope = OrgScope & { readonly siteIds: 'all' }
 
 export function systemScope(
-  worker: 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'operator',
+  worker: 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'accounts' | 'operator',
   orgId: string,
 ): SystemScope {
   const actor: Actor = { adminId: null, name: worker, srcIp: null, userAgent: null }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import type { Passwords } from '../access/password.ts'
 import { systemScope } from '../access/scope.ts'
@@ -6,10 +5,11 @@ import { insertPrivilege } from '../access/store.ts'
 import { appendAudit } from '../events/append.ts'
 import { insertOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/db.ts'
+import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { sha256 } from '../platform/secrets.ts'
-import { insertAdmin, insertApiToken } from './store.ts'
+import { insertAdmin } from './store.ts'
+import { insertToken } from './tokens/store.ts'
+import { newTokenKey } from './tokens/token.ts'
 
 export interface BootstrapRequest {
   readonly email: string
@@ -43,7 +43,17 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     const scope = systemScope('operator', orgId)
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
     await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
-    const apiToken = await createApiToken(tx, { adminId, name: 'bootstrap', at })
+    const { key: apiToken, ...hashed } = newTokenKey()
+    const ofOrg = { orgId: null, privileges: null, srcIps: [] }
+    await insertToken(tx, {
+      id: uuidv7(),
+      adminId,
+      ...ofOrg,
+      ...hashed,
+      createdBy: adminId,
+      name: 'bootstrap',
+      createdAt: at,
+    })
     await appendAudit(tx, scope, {
       message: `Add Org "${request.orgName}"`,
       after: { name: request.orgName, admin: email },
@@ -51,15 +61,4 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     })
     return { adminId, orgId, apiToken }
   })
-}
-
-/** 256 bits; the first and last four characters are the hint that lists show. */
-async function createApiToken(
-  tx: Tx,
-  { adminId, name, at }: { readonly adminId: string; readonly name: string; readonly at: Date },
-): Promise<string> {
-  const key = randomBytes(32).toString('base64url')
-  const keyHint = `${key.slice(0, 4)}...${key.slice(-4)}`
-  await insertApiToken(tx, { id: uuidv7(), adminId, name, keyHash: sha256(key), keyHint, createdAt: at })
-  return key
 }

@@ -22,19 +22,3 @@ export async function insertAdmin(tx: Tx, { profile = {}, ...admin }: NewAdmin):
     .executeTakeFirst()
   return inserted !== undefined
 }
-
-export interface NewApiToken {
-  readonly id: string
-  readonly adminId: string
-  readonly name: string
-  readonly keyHash: Buffer
-  readonly keyHint: string
-  readonly createdAt: Date
-}
-
-export async function insertApiToken(tx: Tx, token: NewApiToken): Promise<void> {
-  await tx
-    .insertInto('apiToken')
-    .values({ ...token, orgId: null, privileges: null, createdBy: token.adminId, lastUsedAt: null })
-    .execute()
-}

@@ -5,12 +5,17 @@ import { createLoginThrottle } from '../access/login-throttle.ts'
 import type { LoginGuard } from '../accounts/parts.ts'
 import { registrationRoutes } from '../accounts/registration/routes.ts'
 import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
+import { orgAdminRoutes } from '../accounts/admins/routes.ts'
+import { inviteRoutes } from '../accounts/admins/routes-invites.ts'
+import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
 import { openOauth } from '../accounts/oauth/oauth.ts'
 import { oauthRoutes } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
 import { selfRoutes } from '../accounts/self/routes.ts'
 import { sessionRoutes } from '../accounts/sessions/routes.ts'
+import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
+import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
@@ -45,6 +50,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(registrationPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
+  await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   return http
 }
@@ -60,6 +66,10 @@ function apiRoutes(
     selfRoutes(ctx, accounts, guard),
     secondFactorRoutes(ctx, guard),
     registrationRoutes(ctx, accounts),
+    ownTokenRoutes(ctx),
+    orgTokenRoutes(ctx),
+    orgAdminRoutes(ctx),
+    inviteRoutes(ctx, accounts),
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),

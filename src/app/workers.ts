@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
+import { accountTasks } from '../accounts/tasks.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
 import type { Context } from '../platform/context.ts'
@@ -30,7 +31,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   const jobs = await startJobs({
     connection: parts.connection,
     log: ctx.log,
-    tasks: webhookTasks(ctx),
+    tasks: [...webhookTasks(ctx), ...accountTasks(ctx)],
   })
   closing.add('jobs', () => jobs.stop())
   const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound })

@@ -132,6 +132,7 @@ async function identify(request: FastifyRequest, authenticate: Authenticate): Pr
     authorization: request.headers.authorization,
     sessionId: request.cookies['sessionid'],
     csrfToken: typeof csrf === 'string' ? csrf : undefined,
+    srcIp: request.ip,
     unsafe: !SAFE.has(request.method),
   })
   return { principal, srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }

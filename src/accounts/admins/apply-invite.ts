@@ -1,10 +1,9 @@
 import { type Actor, actorScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
-import { insertAccountLog } from '../store-log.ts'
 import { type InviteOutcome, decideInvite } from './decide-invite.ts'
+import { recordPrivileges } from './record-privileges.ts'
 import { deleteInvite, lockInviteByToken } from './store-invites.ts'
 import { insertPrivileges, listPrivilegesOf } from './store-privileges.ts'
 
@@ -13,8 +12,7 @@ export interface InviteClaim {
   readonly inviteTokenHash: Buffer
   /** Who accepts. The address must have been verified: the invitation was made for an address. */
   readonly admin: { readonly id: string; readonly email: string }
-  /** As the audit log names them; without, by the address alone. */
-  readonly actor?: Actor
+  readonly actor: Actor
 }
 
 /** Accepts an invitation in the caller's transaction; one that can't be accepted changes nothing. */
@@ -22,14 +20,13 @@ export async function applyInvite(ctx: Context, tx: Tx, claim: InviteClaim): Pro
   return (await acceptInvite(ctx, tx, claim)) === 'applied' ? 'applied' : 'not_applied'
 }
 
-/** As applyInvite, and says why not. */
+/** As applyInvite, and says why not; `unknown`: no invitation has the token. */
 export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Promise<InviteOutcome | 'unknown'> {
-  const { inviteTokenHash, admin } = claim
+  const { inviteTokenHash, admin, actor } = claim
   const now = ctx.clock.now()
   const invite = await lockInviteByToken(tx, inviteTokenHash)
   if (invite === undefined) return 'unknown'
   const { orgId, invitedBy, doc } = invite
-  const actor = claim.actor ?? { adminId: admin.id, name: admin.email, srcIp: null, userAgent: null }
   const scope = actorScope(actor, orgId)
   // So that the inviter is not demoted, nor the admin let in otherwise, between the check and the change.
   await lockOrg(tx, scope)
@@ -43,9 +40,7 @@ export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Pr
   if (outcome !== 'applied') return outcome
   await insertPrivileges(tx, { orgId, adminId: admin.id }, doc.privileges)
   await deleteInvite(tx, invite)
-  const entry = { message: `Accept Invite of "${admin.email}"`, after: { privileges: doc.privileges }, at: now }
-  // Not in the logs of the admin's other organizations, which are none of this one's business.
-  await insertAccountLog(tx, { adminId: admin.id, srcIp: actor.srcIp, userAgent: actor.userAgent, ...entry })
-  await appendAudit(tx, scope, entry)
+  const message = `Accept Invite of "${admin.email}"`
+  await recordPrivileges(tx, scope, { adminId: admin.id, message, before: [], after: doc.privileges, at: now })
   return 'applied'
 }

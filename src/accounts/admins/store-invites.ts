@@ -65,7 +65,6 @@ export async function deleteInvite(tx: Tx, { orgId, id }: Pick<Invite, 'orgId' |
   await tx.deleteFrom('invite').where('orgId', '=', orgId).where('id', '=', id).execute()
 }
 
-/** Invitations that nobody has accepted are kept for a month after they ended, for their list. */
 export async function deleteInvitesExpiredBefore(tx: Tx, expiredBefore: Date): Promise<void> {
   await tx.deleteFrom('invite').where('expiresAt', '<', expiredBefore).execute()
 }

@@ -1,0 +1,25 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { insertAccountLog } from '../store-log.ts'
+
+export interface PrivilegeChange {
+  readonly adminId: string
+  readonly message: string
+  readonly before: readonly WirePrivilege[]
+  readonly after: readonly WirePrivilege[]
+  readonly at: Date
+}
+
+/**
+ * Records what an admin may do in one organization from now on, in its audit log and the account's own.
+ * Not in the logs of the admin's other organizations, which are none of this one's business.
+ */
+export async function recordPrivileges(tx: Tx, scope: OrgScope, change: PrivilegeChange): Promise<void> {
+  const { adminId, message, before, after, at } = change
+  const entry = { message, before: { privileges: before }, after: { privileges: after }, at }
+  const { srcIp, userAgent } = scope.actor
+  await insertAccountLog(tx, { adminId, srcIp, userAgent, ...entry })
+  await appendAudit(tx, scope, entry)
+}

@@ -1,0 +1,88 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { html } from '../html.ts'
+import { page } from '../pages.ts'
+
+/** Asks for the password only when nobody is signed in; what comes back is only ever shown as text. */
+const script = `
+  const [accept, signIn] = document.querySelectorAll('button')
+  const form = document.querySelector('form')
+  const said = document.querySelector('#said')
+  const token = new URLSearchParams(location.search).get('token') ?? ''
+  const cookie = (name) => document.cookie.split('; ').find((part) => part.startsWith(name + '='))?.slice(name.length + 1)
+  const post = (path, body) => fetch('/api/v1' + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrftoken': decodeURIComponent(cookie('csrftoken') ?? '') },
+    body: JSON.stringify(body ?? {}),
+  })
+  const sentences = {
+    'Not found.': 'This link is not valid, or the invitation was withdrawn or accepted already.',
+    'expired': 'This invitation is too old. Ask for a new one.',
+    'Authentication credentials were not provided.': 'Sign in with the account of the invited address.',
+    'Two factor authentication is required.': 'Sign in with the code of your second factor too.',
+  }
+  const say = async (answer) => {
+    const { detail } = await answer.json()
+    said.textContent = sentences[detail] ?? detail
+  }
+  const attempt = (button, work) => async (event) => {
+    event.preventDefault()
+    button.disabled = true
+    said.textContent = ''
+    try {
+      await work()
+    } catch {
+      said.textContent = 'The server can not be reached. Try again.'
+    }
+    button.disabled = false
+  }
+  const verify = async () => {
+    const answer = await post('/invite/verify/' + encodeURIComponent(token))
+    form.hidden = answer.status !== 401
+    accept.hidden = answer.ok
+    if (answer.ok) said.textContent = 'You have accepted the invitation.'
+    else await say(answer)
+  }
+  accept.addEventListener('click', attempt(accept, verify))
+  form.addEventListener('submit', attempt(signIn, async () => {
+    const { email, password, code } = Object.fromEntries(new FormData(form))
+    const answer = await post('/login', { email, password, ...(code !== '' && { two_factor: code }) })
+    if (!answer.ok) return say(answer)
+    form.reset()
+    await verify()
+  }))`
+
+/**
+ * The page behind the mailed link. Opening it changes nothing: programs open links before people do.
+ * It is the same for every token, so it tells nothing of them either.
+ */
+export const invitePageRoutes: FastifyPluginAsync = async (http) => {
+  http.get('/verify/invite', { schema: { hide: true } }, async (_request, reply) => {
+    const { headers, html: text } = page({
+      title: 'Accept an invitation',
+      body: html`
+        <p>You are invited to help run an organization. Press the button to accept with your account.</p>
+        <p>
+          No account yet? Register the invited address first, with the token of this link as
+          <code>referer_invite_token</code>; verifying it accepts the invitation.
+        </p>
+        <p><button type="button">Accept the invitation</button></p>
+        <form hidden>
+          <p>
+            <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
+          </p>
+          <p>
+            <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+          </p>
+          <p>
+            <label>Code, if you use one <input name="code" autocomplete="one-time-code" /></label>
+          </p>
+          <p><button>Sign in and accept</button></p>
+        </form>
+        <p id="said" role="status"></p>
+        <noscript><p>This page needs JavaScript.</p></noscript>
+      `,
+      script,
+    })
+    return reply.headers(headers).send(text)
+  })
+}

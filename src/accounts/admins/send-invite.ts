@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { uuidv7 } from 'uuidv7'
+import type { Caller } from '../../access/authorize.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import type { Mail } from '../../platform/mail.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import { composeMail } from '../compose-mail.ts'
+import { takeMailQuota } from '../mail-quota.ts'
+import type { AccountParts } from '../parts.ts'
+import { postMail } from '../post-mail.ts'
+import { assertGrantable } from './assert-grantable.ts'
+import type { Invite, InviteDocument } from './invite.ts'
+import { isAdminAddress } from './store-admins.ts'
+import { countInvites, deleteInvite, insertInvite, lockInvite, updateInvite } from './store-invites.ts'
+
+const MAX_OPEN = 1000
+
+export interface InviteRequest {
+  /** In lower case. */
+  readonly email: string
+  readonly document: InviteDocument
+}
+
+/**
+ * Invites an address, whether it has an account or not; that it has none is nowhere told. The
+ * inviter's privileges bound it now and when it is accepted.
+ */
+export async function createInvite(
+  ctx: Context,
+  scope: OrgScope,
+  {
+    parts,
+    caller,
+    request,
+  }: { readonly parts: AccountParts; readonly caller: Caller; readonly request: InviteRequest },
+): Promise<Invite> {
+  const { email, document } = request
+  const at = ctx.clock.now()
+  const { token, ...fresh } = freshToken(at, document)
+  const { invite, mail } = await inTx(ctx, async (tx) => {
+    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges: document.privileges })
+    if (await isAdminAddress(tx, scope, email)) throw invalidField('email', 'is an admin of the organization already')
+    if ((await countInvites(tx, scope)) >= MAX_OPEN)
+      throw new AppError('invalid', `An organization may have ${MAX_OPEN} open invitations.`)
+    const place = { orgId: scope.orgId, id: uuidv7(), invitedBy: inviterOf(caller), createdAt: at }
+    const invite: Invite = { ...place, ...fresh, email, doc: document }
+    await insertInvite(tx, invite)
+    await appendAudit(tx, scope, { message: `Invite Admin "${email}"`, after: auditDocument(invite), at })
+    return { invite, mail: await planMail(ctx, tx, { invite, caller, token }) }
+  })
+  if (mail !== null) postMail(ctx, parts.mailer, mail)
+  return invite
+}
+
+/** Changes an invitation and sends it anew: the link before it works no more. The address stays. */
+export async function updateInvitation(
+  ctx: Context,
+  scope: OrgScope,
+  change: {
+    readonly id: string
+    readonly parts: AccountParts
+    readonly caller: Caller
+    readonly document: Partial<InviteDocument>
+  },
+): Promise<Invite> {
+  const { id, parts, caller, document } = change
+  const at = ctx.clock.now()
+  const { invite, mail } = await inTx(ctx, async (tx) => {
+    const before = await lockInvite(tx, scope, id)
+    const doc: InviteDocument = { ...before.doc, ...document }
+    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges: doc.privileges })
+    const { token, ...fresh } = freshToken(at, doc)
+    const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
+    await updateInvite(tx, invite)
+    await appendAudit(tx, scope, {
+      message: `Update Invite of "${invite.email}"`,
+      before: auditDocument(before),
+      after: auditDocument(invite),
+      at,
+    })
+    return { invite, mail: await planMail(ctx, tx, { invite, caller, token }) }
+  })
+  if (mail !== null) postMail(ctx, parts.mailer, mail)
+  return invite
+}
+
+export async function withdrawInvite(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const invite = await lockInvite(tx, scope, id)
+    await deleteInvite(tx, invite)
+    const message = `Withdraw Invite of "${invite.email}"`
+    await appendAudit(tx, scope, { message, before: auditDocument(invite), at: ctx.clock.now() })
+  })
+}
+
+function freshToken(at: Date, { hours }: InviteDocument) {
+  const token = randomBytes(32).toString('base64url')
+  return { token, tokenHash: sha256(token), expiresAt: addMs(at, hours * 3600e3) }
+}
+
+/** A token of an organization may invite too, within its own privileges. */
+function inviterOf({ principal }: Caller): string | null {
+  return principal.adminId ?? principal.tokenId
+}
+
+/** Null when the address has had its mails for this hour: whoever invites can send again later. */
+async function planMail(
+  ctx: Context,
+  tx: Tx,
+  { invite, caller, token }: { readonly invite: Invite; readonly caller: Caller; readonly token: string },
+): Promise<Mail | null> {
+  if (!(await takeMailQuota(tx, invite.email, ctx.clock.now()))) return null
+  const { email, ssoId } = caller.principal
+  // Only an address that we have verified may name the inviter; everything else could be made up.
+  const who = email === '' || ssoId !== null ? 'Somebody' : email
+  return inviteMail(invite, who, `${ctx.baseUrl}/verify/invite?token=${token}`)
+}
+
+function inviteMail({ email, doc }: Invite, who: string, url: string): Mail {
+  return composeMail({
+    to: email,
+    subject: 'You are invited to Signalbox',
+    paragraphs: [
+      `${who} invites you to help run an organization in Signalbox.`,
+      `To accept, open the page, sign in with your account of this address or register one, and press its button within ${doc.hours} hours.`,
+      'If you do not know what this is about, do nothing.',
+    ],
+    action: { label: 'Accept the invitation', url },
+  })
+}
+
+function auditDocument({ email, doc }: Invite): Record<string, unknown> {
+  return { email, ...doc }
+}

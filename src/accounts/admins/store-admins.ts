@@ -1,0 +1,88 @@
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
+
+/** Somebody with privileges in an organization. */
+export interface OrgAdmin {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly hasSecondFactor: boolean
+  readonly viaSso: boolean
+  /** In this organization. */
+  readonly privileges: readonly WirePrivilege[]
+}
+
+/** By address. */
+export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgAdmin>> {
+  const rows = await selectAdmins(reader, scope)
+    .orderBy('email')
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const privileges = await reader
+    .selectFrom('privilege')
+    .select(['adminId', 'scope', 'role', 'siteId', 'sitegroupId', 'views'])
+    .where('orgId', '=', scope.orgId)
+    .where('adminId', '=', anyOf(rows.map(({ id }) => id)))
+    .orderBy('id')
+    .execute()
+  const ofAdmin = Map.groupBy(privileges, ({ adminId }) => adminId)
+  const { total } = await reader
+    .selectFrom('privilege')
+    .select((eb) => eb.fn.count<string>('adminId').distinct().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return {
+    rows: rows.map((row) => adminOf(row, (ofAdmin.get(row.id) ?? []).map(wirePrivilege))),
+    total: Number(total),
+  }
+}
+
+/** @throws AppError not_found for somebody without a privilege in the organization. */
+export async function getOrgAdmin(reader: Reader, scope: OrgScope, adminId: string): Promise<OrgAdmin> {
+  const row = await selectAdmins(reader, scope).where('id', '=', adminId).executeTakeFirst()
+  if (row === undefined) throw notFound(adminId)
+  return adminOf(row, await listPrivilegesOf(reader, scope.orgId, adminId))
+}
+
+/** How many administer the whole organization with an account that depends on no identity provider. */
+export async function countFullAdmins(tx: Tx, orgId: string): Promise<number> {
+  const { total } = await tx
+    .selectFrom('privilege')
+    .innerJoin('admin', 'admin.id', 'privilege.adminId')
+    .select((eb) => eb.fn.count<string>('privilege.adminId').distinct().as('total'))
+    .where('privilege.orgId', '=', orgId)
+    .where('privilege.scope', '=', 'org')
+    .where('privilege.role', '=', 'admin')
+    .where('admin.ssoId', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+/** Whether an account with a password and this address has a privilege in the organization. */
+export async function isAdminAddress(reader: Reader, scope: OrgScope, email: string): Promise<boolean> {
+  const row = await selectAdmins(reader, scope).where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
+  return row !== undefined
+}
+
+function selectAdmins(reader: Reader, scope: OrgScope) {
+  return reader
+    .selectFrom('admin')
+    .select(['id', 'email', 'firstName', 'lastName', 'totpSince', 'ssoId'])
+    .where('id', 'in', (eb) => eb.selectFrom('privilege').select('adminId').where('orgId', '=', scope.orgId))
+}
+
+interface AdminRow extends Pick<OrgAdmin, 'id' | 'email' | 'firstName' | 'lastName'> {
+  readonly totpSince: Date | null
+  readonly ssoId: string | null
+}
+
+function adminOf({ totpSince, ssoId, ...row }: AdminRow, privileges: readonly WirePrivilege[]): OrgAdmin {
+  return { ...row, hasSecondFactor: totpSince !== null, viaSso: ssoId !== null, privileges }
+}

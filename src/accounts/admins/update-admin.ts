@@ -1,0 +1,49 @@
+import type { Caller } from '../../access/authorize.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { assertGrantable } from './assert-grantable.ts'
+import { keepAnAdmin } from './keep-admin.ts'
+import { recordPrivileges } from './record-privileges.ts'
+import { type OrgAdmin, getOrgAdmin } from './store-admins.ts'
+import { deletePrivileges, insertPrivileges } from './store-privileges.ts'
+
+export interface AdminChange {
+  readonly adminId: string
+  readonly caller: Caller
+  readonly privileges: readonly WirePrivilege[]
+}
+
+/** Replaces what somebody may do in the organization; what else the account says is its owner's. */
+export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminChange): Promise<OrgAdmin> {
+  const { adminId, caller, privileges } = change
+  const at = ctx.clock.now()
+  return inTx(ctx, (tx) =>
+    keepAnAdmin(tx, scope, async () => {
+      const before = await getOrgAdmin(tx, scope, adminId)
+      if (before.viaSso)
+        throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
+      await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+      await deletePrivileges(tx, scope.orgId, adminId)
+      await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
+      const message = `Update Admin "${before.email}"`
+      await recordPrivileges(tx, scope, { adminId, message, before: before.privileges, after: privileges, at })
+      return getOrgAdmin(tx, scope, adminId)
+    }),
+  )
+}
+
+/** Takes away all privileges in the organization, and with them what the admin's own tokens could do in it. */
+export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, (tx) =>
+    keepAnAdmin(tx, scope, async () => {
+      const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
+      await deletePrivileges(tx, scope.orgId, adminId)
+      const message = `Revoke Admin "${email}"`
+      await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
+    }),
+  )
+}

@@ -1,0 +1,74 @@
+import { uuidv7 } from 'uuidv7'
+import type { Caller } from '../../access/authorize.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { assertGrantable } from '../admins/assert-grantable.ts'
+import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+
+export interface OrgTokenRequest {
+  readonly name: string
+  readonly privileges: readonly WirePrivilege[]
+  /** Each an address or a range. */
+  readonly srcIps: readonly string[]
+}
+
+/** A token that is nobody's, with privileges of its own, none beyond its creator's. */
+export async function createOrgToken(
+  ctx: Context,
+  scope: OrgScope,
+  { caller, request }: { readonly caller: Caller; readonly request: OrgTokenRequest },
+): Promise<CreatedToken> {
+  const at = ctx.clock.now()
+  const { name, privileges, srcIps } = request
+  const { key, ...hashed } = newTokenKey()
+  const token = await inTx(ctx, async (tx) => {
+    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+    if ((await countTokens(tx, scope)) >= MAX_TOKENS)
+      throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
+    const id = uuidv7()
+    const owner = { orgId: scope.orgId, adminId: null, createdBy: scope.actor.adminId }
+    await insertToken(tx, { id, ...owner, ...hashed, name, privileges, srcIps: [...srcIps], createdAt: at })
+    const created = await getToken(tx, scope, id)
+    await appendAudit(tx, scope, { message: `Add API Token "${name}"`, after: auditDocument(created), at })
+    return created
+  })
+  return { token, key }
+}
+
+/** @throws AppError invalid for other addresses than before: who knows them must be able to rely on them. */
+export async function updateOrgToken(
+  ctx: Context,
+  scope: OrgScope,
+  { id, caller, change }: { readonly id: string; readonly caller: Caller; readonly change: Partial<OrgTokenRequest> },
+): Promise<Token> {
+  return inTx(ctx, async (tx) => {
+    const before = await lockToken(tx, scope, id)
+    if (change.srcIps !== undefined && change.srcIps.join() !== before.srcIps.join())
+      throw invalidField('src_ips', 'can not be changed')
+    const privileges = change.privileges ?? before.privileges ?? []
+    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+    const after = { ...before, name: change.name ?? before.name, privileges: [...privileges] }
+    await updateToken(tx, id, after)
+    await appendAudit(tx, scope, {
+      message: `Update API Token "${after.name}"`,
+      before: auditDocument(before),
+      after: auditDocument(after),
+      at: ctx.clock.now(),
+    })
+    return after
+  })
+}
+
+export async function deleteOrgToken(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const before = await lockToken(tx, scope, id)
+    await deleteToken(tx, id)
+    const message = `Delete API Token "${before.name}"`
+    await appendAudit(tx, scope, { message, before: auditDocument(before), at: ctx.clock.now() })
+  })
+}

@@ -1,0 +1,74 @@
+import { uuidv7 } from 'uuidv7'
+import { type Caller, actorOf } from '../../access/authorize.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+
+/** The caller as a person. @throws AppError forbidden for a token of an organization, which is nobody's. */
+export function ownerOf({ principal }: Caller): { readonly adminId: string } {
+  if (principal.adminId === null) throw new AppError('forbidden', 'A token of an organization has no tokens.')
+  return { adminId: principal.adminId }
+}
+
+/**
+ * A token with whatever privileges its owner has at each moment.
+ * @throws AppError forbidden for an admin of an identity provider. Source: spec, "Authentication", 2 and 4.
+ */
+export async function createOwnToken(ctx: Context, caller: Caller, name: string): Promise<CreatedToken> {
+  const owner = ownerOf(caller)
+  if (caller.principal.ssoId !== null)
+    throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
+  const at = ctx.clock.now()
+  const { key, ...hashed } = newTokenKey()
+  const token = await inTx(ctx, async (tx) => {
+    if ((await countTokens(tx, owner)) >= MAX_TOKENS)
+      throw new AppError('invalid', `An admin may have ${MAX_TOKENS} API tokens.`)
+    const id = uuidv7()
+    const ofOrg = { orgId: null, privileges: null, srcIps: [] }
+    await insertToken(tx, { id, ...owner, ...ofOrg, ...hashed, createdBy: owner.adminId, name, createdAt: at })
+    const message = `Add API Token "${name}"`
+    await appendAccountChange(tx, { ...owner, actor: actorOf(caller), message, after: { name }, at })
+    return getToken(tx, owner, id)
+  })
+  return { token, key }
+}
+
+export async function renameOwnToken(
+  ctx: Context,
+  caller: Caller,
+  { id, name }: { readonly id: string; readonly name: string | undefined },
+): Promise<Token> {
+  const owner = ownerOf(caller)
+  return inTx(ctx, async (tx) => {
+    const before = await lockToken(tx, owner, id)
+    const after = { ...before, name: name ?? before.name }
+    await updateToken(tx, id, after)
+    await appendAccountChange(tx, {
+      ...owner,
+      actor: actorOf(caller),
+      message: `Update API Token "${after.name}"`,
+      before: auditDocument(before),
+      after: auditDocument(after),
+      at: ctx.clock.now(),
+    })
+    return after
+  })
+}
+
+export async function deleteOwnToken(ctx: Context, caller: Caller, id: string): Promise<void> {
+  const owner = ownerOf(caller)
+  await inTx(ctx, async (tx) => {
+    const before = await lockToken(tx, owner, id)
+    await deleteToken(tx, id)
+    await appendAccountChange(tx, {
+      ...owner,
+      actor: actorOf(caller),
+      message: `Delete API Token "${before.name}"`,
+      before: auditDocument(before),
+      at: ctx.clock.now(),
+    })
+  })
+}

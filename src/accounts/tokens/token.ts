@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import type { ApiTokenTable } from '../../platform/schema/access.ts'
+import { sha256 } from '../../platform/secrets.ts'
+
+/** `creatorEmail`: null for one whose creator is gone, or was a token itself. */
+export type Token = Selectable<ApiTokenTable> & { readonly creatorEmail: string | null }
+
+/** A token with its key, which is shown this one time. */
+export interface CreatedToken {
+  readonly token: Token
+  readonly key: string
+}
+
+export interface TokenKey {
+  /** 256 random bits. */
+  readonly key: string
+  readonly keyHash: Buffer
+  /** First and last four characters, by which lists show which key it was. */
+  readonly keyHint: string
+}
+
+export function newTokenKey(): TokenKey {
+  const key = randomBytes(32).toString('base64url')
+  return { key, keyHash: sha256(key), keyHint: `${key.slice(0, 4)}...${key.slice(-4)}` }
+}
+
+/** How many an admin, or an organization, may have: each has a limit of calls of its own. */
+export const MAX_TOKENS = 100
+
+/** A token as the audit log shows it. */
+export function auditDocument(token: Pick<Token, 'name' | 'privileges' | 'srcIps'>): Record<string, unknown> {
+  const { name, privileges, srcIps } = token
+  return {
+    name,
+    ...(privileges !== null && { privileges }),
+    ...(srcIps.length > 0 && { src_ips: srcIps }),
+  }
+}

@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import { isAddressRange } from '../../access/src-ips.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
+import type { OrgTokenRequest } from './org-tokens.ts'
+import type { Token } from './token.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 10 })
+const srcIps = {
+  src_ips: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 10,
+      description: 'addresses or ranges; can not be changed',
+    }),
+  ),
+}
+
+export const OwnTokenParams = Type.Object({ apitoken_id: Uuid })
+export const OrgTokenParams = Type.Object({ org_id: Uuid, apitoken_id: Uuid })
+
+export const OwnTokenBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
+export const CreateOrgTokenBody = Type.Object(
+  { name: Name, privileges: Privileges, ...srcIps },
+  { additionalProperties: true },
+)
+export const UpdateOrgTokenBody = Type.Object(
+  { name: Type.Optional(Name), privileges: Type.Optional(Privileges), ...srcIps },
+  { additionalProperties: true },
+)
+
+const shared = {
+  id: Uuid,
+  name: Type.String(),
+  key: Type.String({ description: 'whole in the answer that creates it, later its first and last four characters' }),
+  created_time: Timestamp,
+  last_used: Type.Union([Type.Integer(), Type.Null()], { description: 'epoch seconds, some minutes late' }),
+}
+
+export const OwnTokenReply = Type.Object(shared)
+export const OrgTokenReply = Type.Object({
+  ...shared,
+  org_id: Uuid,
+  privileges: Type.Array(OrgPrivilegeReply),
+  ...srcIps,
+  created_by: Type.Union([Type.String(), Type.Null()]),
+})
+
+/** Without a name it is called by what it is. */
+export function parseOwnToken(body: Static<typeof OwnTokenBody>): { readonly name: string } {
+  return { name: body.name ?? 'API token' }
+}
+
+export function parseOrgToken(orgId: string, body: Static<typeof CreateOrgTokenBody>): OrgTokenRequest {
+  const { name, privileges, src_ips = [] } = body
+  return { name, privileges: parsePrivileges(orgId, privileges), srcIps: parseSrcIps(src_ips) }
+}
+
+export function parseOrgTokenChange(orgId: string, body: Static<typeof UpdateOrgTokenBody>): Partial<OrgTokenRequest> {
+  const { name, privileges, src_ips } = body
+  return {
+    ...(name !== undefined && { name }),
+    ...(privileges !== undefined && { privileges: parsePrivileges(orgId, privileges) }),
+    ...(src_ips !== undefined && { srcIps: parseSrcIps(src_ips) }),
+  }
+}
+
+function parseSrcIps(texts: readonly string[]): readonly string[] {
+  const wrong = texts.findIndex((text) => !isAddressRange(text))
+  if (wrong >= 0) throw invalidField(`src_ips.${wrong}`, 'must be an address or a range like 10.0.0.0/8')
+  return texts
+}
+
+/** @param key The whole key, in the one answer that shows it. */
+export function presentOwnToken(token: Token, key = token.keyHint): Static<typeof OwnTokenReply> {
+  return {
+    id: token.id,
+    name: token.name,
+    key,
+    created_time: epochS(token.createdAt),
+    last_used: token.lastUsedAt && Math.floor(epochS(token.lastUsedAt)),
+  }
+}
+
+export function presentOrgToken(orgId: string, token: Token, key?: string): Static<typeof OrgTokenReply> {
+  return {
+    ...presentOwnToken(token, key),
+    org_id: orgId,
+    privileges: (token.privileges ?? []).map((privilege) => presentPrivilegeOf(orgId, privilege)),
+    ...(token.srcIps.length > 0 && { src_ips: token.srcIps }),
+    created_by: token.creatorEmail,
+  }
+}

@@ -1,0 +1,69 @@
+import { type Static, Type } from 'typebox'
+import { Uuid } from '../http/schemas.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { WirePrivilege } from '../platform/schema/accounts.ts'
+
+const scopes = ['org', 'site', 'sitegroup'] as const
+const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const
+
+const views = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 }))
+
+export const PrivilegeBody = Type.Object(
+  {
+    scope: Type.Enum([...scopes]),
+    role: Type.Enum([...roles]),
+    org_id: Type.Optional(Uuid),
+    site_id: Type.Optional(Uuid),
+    sitegroup_id: Type.Optional(Uuid),
+    sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
+    views,
+  },
+  { additionalProperties: true, description: 'views restrict what a user interface shows' },
+)
+
+export const OrgPrivilegeReply = Type.Object({
+  scope: Type.Enum([...scopes]),
+  role: Type.Enum([...roles]),
+  org_id: Uuid,
+  site_id: Type.Optional(Uuid),
+  sitegroup_id: Type.Optional(Uuid),
+  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+  views,
+})
+
+/**
+ * Privileges in one organization, each once; several site groups in one become one privilege each.
+ *
+ * @throws AppError invalid for one of another organization, or without the site or group that its scope names.
+ */
+export function parsePrivileges(orgId: string, wire: readonly Static<typeof PrivilegeBody>[]): WirePrivilege[] {
+  const privileges = wire.flatMap((privilege, index) => parsePrivilege(orgId, privilege, `privileges.${index}`))
+  return [...new Map(privileges.map((privilege) => [JSON.stringify(privilege), privilege])).values()]
+}
+
+function parsePrivilege(orgId: string, wire: Static<typeof PrivilegeBody>, field: string): WirePrivilege[] {
+  const { scope, role, org_id, site_id, sitegroup_id, sitegroup_ids = [], views = [] } = wire
+  if (org_id !== undefined && org_id !== orgId) throw invalidField(`${field}.org_id`, 'is another organization')
+  const granted = { scope, role, ...(views.length > 0 && { views }) }
+  if (scope === 'org') return [granted]
+  if (scope === 'site') {
+    if (site_id === undefined) throw invalidField(`${field}.site_id`, 'is required')
+    return [{ ...granted, site_id }]
+  }
+  const groups = sitegroup_id === undefined ? sitegroup_ids : [sitegroup_id]
+  if (groups.length === 0) throw invalidField(`${field}.sitegroup_id`, 'is required')
+  return groups.map((group) => Object.assign({ sitegroup_id: group }, granted))
+}
+
+/** Both spellings of a site group: tokens have the singular, admins the plural. */
+export function presentPrivilegeOf(orgId: string, privilege: WirePrivilege): Static<typeof OrgPrivilegeReply> {
+  const { scope, role, site_id, sitegroup_id, views } = privilege
+  return {
+    scope,
+    role,
+    org_id: orgId,
+    ...(site_id !== undefined && { site_id }),
+    ...(sitegroup_id !== undefined && { sitegroup_id, sitegroup_ids: [sitegroup_id] }),
+    ...(views !== undefined && { views: [...views] }),
+  }
+}
