@@ -18,7 +18,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves once the mail server has taken it. @throws Error when it does not, within half a minute. */
+  /** Resolves once the mail server has taken it. @throws Error when it does not, in time. */
   send(mail: Mail): Promise<void>
   /** Gives mails that are under way a few seconds; later ones fail. */
   close(): Promise<void>
@@ -35,11 +35,12 @@ export interface MailerOptions {
   /** Folder for the files: `<dataDir>/mail/*.eml`. */
   readonly dataDir: string
   readonly log: Logger
+  /** For a mail as a whole, whatever trickles in between, and for waiting behind others; half a minute by default. */
+  readonly sendWithinMs?: number
 }
 
 /** For each step of the conversation with the mail server. */
 const STEP_TIMEOUT_MS = 10_000
-/** For the whole, whatever trickles in between, and for waiting behind other mails. */
 const SEND_WITHIN_MS = 30_000
 const CLOSE_WITHIN_MS = 3000
 /** A mail server that hangs must not fill the memory. */
@@ -53,6 +54,7 @@ interface Outlet {
 
 export function createMailer(options: MailerOptions): Mailer {
   const outlet = options.smtpUrl === null ? fileOutlet(options) : smtpOutlet(options.smtpUrl, options.from)
+  const sendWithinMs = options.sendWithinMs ?? SEND_WITHIN_MS
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const underWay = new Set<Promise<void>>()
@@ -60,7 +62,7 @@ export function createMailer(options: MailerOptions): Mailer {
     async send(mail) {
       if (closing.signal.aborted) throw new Error('the mailer is closed')
       if (underWay.size >= MAX_UNDER_WAY) throw new Error(`${MAX_UNDER_WAY} mails are under way already`)
-      const sending = outlet.send(mail, AbortSignal.any([closing.signal, AbortSignal.timeout(SEND_WITHIN_MS)]))
+      const sending = outlet.send(mail, AbortSignal.any([closing.signal, AbortSignal.timeout(sendWithinMs)]))
       underWay.add(sending)
       try {
         await sending
