@@ -12,6 +12,11 @@ import { openOauth } from '../accounts/oauth/oauth.ts'
 import { oauthRoutes } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
+import { recoveryRoutes } from '../accounts/recovery/routes.ts'
+import { recoveryPageRoutes } from '../accounts/recovery/routes-page.ts'
+import { selfEmailRoutes } from '../accounts/self/routes-email.ts'
+import { selfHistoryRoutes } from '../accounts/self/routes-history.ts'
+import { emailPageRoutes } from '../accounts/self/routes-page.ts'
 import { selfRoutes } from '../accounts/self/routes.ts'
 import { sessionRoutes } from '../accounts/sessions/routes.ts'
 import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
@@ -46,9 +51,11 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   }
   const authenticate = createAuthenticate(ctx, { ...parts.accounts, checkPassword: guard.checkPassword, rules })
   const oauth = openOauth(ctx, parts.accounts.settings)
-  await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth)])
+  await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth, guard)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(registrationPageRoutes)
+  await http.register(recoveryPageRoutes)
+  await http.register(emailPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
@@ -64,7 +71,10 @@ function apiRoutes(
   return [
     sessionRoutes(ctx, accounts, guard),
     selfRoutes(ctx, accounts, guard),
+    selfEmailRoutes(ctx, accounts, guard),
+    selfHistoryRoutes(ctx, accounts),
     secondFactorRoutes(ctx, guard),
+    recoveryRoutes(ctx, accounts, guard),
     registrationRoutes(ctx, accounts),
     ownTokenRoutes(ctx),
     orgTokenRoutes(ctx),

@@ -1,23 +1,60 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Principal } from '../../access/principal.ts'
+import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { listOauthFlags } from '../oauth/list-flags.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
-import { SelfReply, presentHalfSelf, presentSelf } from './wire.ts'
+import { clearSessionCookies } from '../sessions/cookies.ts'
+import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
+import { findSessionMinutes } from '../sessions/store.ts'
+import { deleteSelf } from './delete-self.ts'
+import { requirePerson } from './person.ts'
+import { updateSelf } from './update-self.ts'
+import { DeleteBody, SelfReply, UpdateBody, parseSelfChange, presentHalfSelf, presentSelf, withAdmin } from './wire.ts'
 
-/** The caller's own account. Source: spec, "OAuth", 6. */
-export function selfRoutes(ctx: Context, { settings }: AccountParts, _guard: LoginGuard): FastifyPluginAsyncTypebox {
+const tags = ['Accounts']
+
+/** The caller's own account. Source: spec, "OAuth", 6; contract, Self Account. */
+export function selfRoutes(ctx: Context, parts: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
+  /** What the account record says besides the principal. */
+  async function extrasOf({ adminId }: Principal): Promise<Record<string, unknown>> {
+    if (adminId === null) return {}
+    const minutes = await findSessionMinutes(ctx.db, adminId)
+    const oauth = await listOauthFlags(ctx.db, adminId, parts.settings.oauthProviders)
+    return { session_expiry: minutes ?? DEFAULT_SESSION_MINUTES, ...oauth }
+  }
+
   return async (http) => {
     http.get(
       '/self',
       {
         config: { beforeSecondFactor: true },
-        schema: { operationId: 'getSelf', tags: ['Accounts'], response: { 200: SelfReply } },
+        schema: { operationId: 'getSelf', tags, response: { 200: SelfReply } },
       },
       async ({ caller: { principal } }, reply) => {
         if (principal.secondFactor === 'missing') return reply.send(presentHalfSelf(principal))
-        if (principal.adminId === null) return reply.send(presentSelf(principal))
-        const oauth = await listOauthFlags(ctx.db, principal.adminId, settings.oauthProviders)
-        return reply.send({ ...presentSelf(principal), ...oauth })
+        return reply.send({ ...presentSelf(principal), ...(await extrasOf(principal)) })
+      },
+    )
+
+    http.put(
+      '/self',
+      { schema: { operationId: 'updateSelf', tags, body: UpdateBody, response: { 200: SelfReply } } },
+      async ({ caller, body }, reply) => {
+        const person = requirePerson(caller)
+        const request = { caller: person, change: parseSelfChange(body) }
+        const principal = withAdmin(person.principal, await updateSelf(ctx, { ...parts, ...guard }, request))
+        return reply.send({ ...presentSelf(principal), ...(await extrasOf(principal)) })
+      },
+    )
+
+    http.delete(
+      '/self',
+      { schema: { operationId: 'deleteSelf', tags, body: DeleteBody, response: { 200: Empty } } },
+      async ({ caller, body }, reply) => {
+        await deleteSelf(ctx, guard, { caller: requirePerson(caller), password: body.password })
+        clearSessionCookies(reply)
+        return {}
       },
     )
   }

@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import type { Admin } from './store.ts'
+import type { SelfChange } from './update-self.ts'
 
 export const PrivilegeReply = Type.Object({
   scope: Type.String(),
@@ -60,3 +62,52 @@ export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeR
     ...(privilege.views.length > 0 && { views: [...privilege.views] }),
   }
 }
+
+const Line = Type.Optional(Type.String({ maxLength: 200 }))
+const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
+
+/** What an account's owner may set of it; the rest of the record is the service's. */
+const ownFields = {
+  first_name: Line,
+  last_name: Line,
+  phone: Line,
+  phone2: Line,
+  city: Line,
+  country: Line,
+  state: Line,
+  street_address: Line,
+  'street_address 2': Line,
+  zipcode: Line,
+  no_tracking: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+}
+
+export const UpdateBody = Type.Object({
+  ...ownFields,
+  password: Password,
+  old_password: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      format: 'password',
+      description: 'needed with `password`, unless it was given to log in within the last five minutes',
+    }),
+  ),
+})
+
+/** Picks; clients send whole records back. */
+export function parseSelfChange(body: Static<typeof UpdateBody>): SelfChange {
+  const known = new Set(Object.keys(ownFields))
+  const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
+  return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }
+}
+
+/** The caller after a change of their account. */
+export function withAdmin(principal: Principal, admin: Admin): Principal {
+  const { firstName, lastName, profile, noTracking, passwordModifiedAt } = admin
+  return { ...principal, firstName, lastName, profile, noTracking, passwordModifiedAt }
+}
+
+export const DeleteBody = Type.Object({ password: Password })
+
+export const EmailBody = Type.Object({ email: Type.String({ maxLength: 320 }), password: Password })
+
+export const EmailParams = Type.Object({ token: Type.String({ maxLength: 200 }) })

@@ -8,7 +8,7 @@ import { appendAccountChange } from '../account-log.ts'
 import { deleteExpiredSessions, findSessionMinutes, getActorName, insertSession } from './store.ts'
 
 /** The interface's default for an organization's `session_expiry`. */
-const DEFAULT_SESSION_MINUTES = 1440
+export const DEFAULT_SESSION_MINUTES = 1440
 /** Time for the second factor. */
 const HALF_SESSION_MINUTES = 15
 

@@ -1,0 +1,61 @@
+import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import type { Mail } from '../../platform/mail.ts'
+import { composeMail } from '../compose-mail.ts'
+import { takeMailQuota } from '../mail-quota.ts'
+import { makeMailedToken } from '../mailed-token.ts'
+import type { AccountParts } from '../parts.ts'
+import { postMail } from '../post-mail.ts'
+import type { CaptchaAnswer } from '../registration/registration.ts'
+import { verifyCaptcha } from '../registration/verify-captcha.ts'
+import { findAdminByEmail } from '../self/store.ts'
+
+const VALID_MS = 30 * 60_000
+
+export interface RecoveryRequest {
+  readonly email: string
+  readonly captcha: CaptchaAnswer
+  readonly srcIp: string
+}
+
+/**
+ * Mails a link to choose a new password, where the address has an account. Looking that up and mailing
+ * go on after the answer, so neither what is answered nor when tells whether there is one.
+ *
+ * @throws AppError rate_limited by address; as verifyCaptcha().
+ */
+export async function recover(
+  ctx: Context,
+  parts: AccountParts & { readonly throttle: LoginThrottle },
+  { email, captcha, srcIp }: RecoveryRequest,
+): Promise<void> {
+  parts.throttle.takeFrom(srcIp)
+  await verifyCaptcha(ctx, parts, { answer: captcha, srcIp })
+  prepareMail(ctx, email)
+    .then((mail) => mail !== null && postMail(ctx, parts.mailer, mail))
+    .catch((error: unknown) => ctx.log.error({ err: error }, 'could not start a recovery'))
+}
+
+async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
+  const now = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const admin = await findAdminByEmail(tx, email)
+    if (admin === undefined || !(await takeMailQuota(tx, email, now))) return null
+    const token = await makeMailedToken(tx, { adminId: admin.id, purpose: 'recover', doc: {}, now, validMs: VALID_MS })
+    return recoveryMail(email, `${ctx.baseUrl}/verify/recover?token=${token}`)
+  })
+}
+
+function recoveryMail(to: string, url: string): Mail {
+  return composeMail({
+    to,
+    subject: 'Choose a new password',
+    paragraphs: [
+      'Somebody, hopefully you, asked for a new password of your Signalbox account.',
+      'Open the page within 30 minutes to choose one. You are signed out everywhere else then.',
+      'If it was not you, do nothing: your password stays as it is.',
+    ],
+    action: { label: 'Choose a new password', url },
+  })
+}

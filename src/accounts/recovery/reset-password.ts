@@ -1,0 +1,68 @@
+import type { Passwords } from '../../access/password.ts'
+import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { Actor } from '../../access/scope.ts'
+import { passwordPolicyOf } from '../../orgs/store-setting.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Mailer } from '../../platform/mail.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { decidePassword } from '../decide-password.ts'
+import { mailedTokenKey, requireValid } from '../mailed-token.ts'
+import { passwordChangedMail } from '../self/password-changed-mail.ts'
+import { getAdmin, lockAdmin, updatePassword } from '../self/store.ts'
+import { postMail } from '../post-mail.ts'
+import type { LoggedIn } from '../sessions/login.ts'
+import { openSession } from '../sessions/open-session.ts'
+import { deleteSessionsOfAdmin, getActorName } from '../sessions/store.ts'
+import { deleteMailedTokens, findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+
+export interface ResetParts {
+  readonly passwords: Passwords
+  readonly mailer: Mailer
+  readonly throttle: LoginThrottle
+}
+
+export interface ResetRequest {
+  readonly token: string
+  /** Undefined as older clients send it: the old one is void then, and the session can set another. */
+  readonly password: string | undefined
+  readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+/**
+ * Sets a new password by a mailed link and opens a session; the second factor is still asked for. All
+ * other sessions of the account end. The link is used up by success only: a password that is not good
+ * enough can be chosen again.
+ *
+ * @throws AppError not_found, invalid (`expired`, or the password).
+ */
+export async function resetPassword(ctx: Context, parts: ResetParts, request: ResetRequest): Promise<LoggedIn> {
+  const { password, actor } = request
+  const key = mailedTokenKey('recover', request.token)
+  const now = ctx.clock.now()
+  const { adminId } = requireValid(await findMailedToken(ctx.db, key), now)
+  const policy = await passwordPolicyOf(ctx.db, adminId)
+  const { email } = await getAdmin(ctx.db, adminId)
+  const unfit = password === undefined ? null : decidePassword(password, email, policy)
+  if (unfit !== null) throw invalidField('password', unfit)
+  const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
+
+  const loggedIn = await inTx(ctx, async (tx): Promise<LoggedIn> => {
+    requireValid(await takeMailedToken(tx, key), now)
+    const admin = await lockAdmin(tx, adminId)
+    await updatePassword(tx, adminId, { passwordHash, at: now })
+    await deleteMailedTokens(tx, adminId, 'recover')
+    // Whoever got in with the old password may have asked for another address.
+    await deleteMailedTokens(tx, adminId, 'change_email')
+    await deleteSessionsOfAdmin(tx, adminId, null)
+    const by = { adminId, name: await getActorName(tx, adminId), ...actor }
+    await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', at: now })
+    const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
+    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: passwordHash !== null })
+    return { opened, email: admin.email, secondFactor }
+  })
+  parts.throttle.succeed(email)
+  postMail(ctx, parts.mailer, passwordChangedMail(email))
+  return loggedIn
+}

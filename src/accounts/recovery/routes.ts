@@ -1,0 +1,47 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Empty } from '../../http/schemas.ts'
+import type { Context } from '../../platform/context.ts'
+import type { AccountParts, LoginGuard } from '../parts.ts'
+import { setSessionCookies } from '../sessions/cookies.ts'
+import { LoginReply, presentLogin } from '../sessions/wire.ts'
+import { recover } from './recover.ts'
+import { resetPassword } from './reset-password.ts'
+import { RecoverBody, ResetBody, ResetParams, parseRecovery } from './wire.ts'
+
+const open = { config: { public: true } }
+const shared = { tags: ['Accounts'], security: [] }
+
+/** A forgotten password. Source: contract, POST /recover. */
+export function recoveryRoutes(ctx: Context, parts: AccountParts, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.post(
+      '/recover',
+      { ...open, schema: { ...shared, operationId: 'recoverPassword', body: RecoverBody, response: { 200: Empty } } },
+      async ({ body, ip }) => {
+        await recover(ctx, { ...parts, throttle }, parseRecovery(body, ip))
+        return {}
+      },
+    )
+
+    http.post(
+      '/recover/verify/:token',
+      {
+        ...open,
+        schema: {
+          ...shared,
+          operationId: 'verifyRecoverPassword',
+          params: ResetParams,
+          body: ResetBody,
+          response: { 200: LoginReply },
+        },
+      },
+      async ({ params, body, ip, headers }, reply) => {
+        const actor = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
+        const request = { token: params.token, password: body.password, actor }
+        const loggedIn = await resetPassword(ctx, { ...parts, throttle }, request)
+        setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
+        return presentLogin(loggedIn)
+      },
+    )
+  }
+}

@@ -1,0 +1,21 @@
+import { type Static, Type } from 'typebox'
+import { captchaFields, parseCaptcha } from '../registration/wire.ts'
+import type { RecoveryRequest } from './recover.ts'
+
+export const RecoverBody = Type.Object({ email: Type.String({ maxLength: 320 }), ...captchaFields })
+
+export const ResetParams = Type.Object({ token: Type.String({ maxLength: 200 }) })
+
+export const ResetBody = Type.Object({
+  password: Type.Optional(
+    Type.String({
+      maxLength: 512,
+      format: 'password',
+      description: 'without, the old one is void and PUT /self sets another',
+    }),
+  ),
+})
+
+export function parseRecovery(body: Static<typeof RecoverBody>, srcIp: string): RecoveryRequest {
+  return { email: body.email.trim().toLowerCase(), captcha: parseCaptcha(body), srcIp }
+}

@@ -1,0 +1,120 @@
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Mail } from '../../platform/mail.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { composeMail } from '../compose-mail.ts'
+import { takeMailQuota } from '../mail-quota.ts'
+import { mailedTokenKey, makeMailedToken, requireValid } from '../mailed-token.ts'
+import { postMail } from '../post-mail.ts'
+import { getActorName } from '../sessions/store.ts'
+import { deleteMailedTokens, takeMailedToken } from '../store-mailed-token.ts'
+import { type Person, personActor } from './person.ts'
+import { provePassword } from './prove-password.ts'
+import { findAdminByEmail, lockAdmin, updateEmail } from './store.ts'
+import type { SelfParts } from './update-self.ts'
+
+const VALID_MS = 24 * 3600e3
+
+export interface EmailChange {
+  readonly caller: Person
+  /** In lower case. */
+  readonly email: string
+  readonly password: string | undefined
+}
+
+/**
+ * Mails a link to the new address; the account keeps the old one until that has been used. Answers the
+ * same where the new address has an account already: only its owner is told, by the mail.
+ *
+ * @throws AppError as provePassword().
+ */
+export async function requestEmailChange(ctx: Context, parts: SelfParts, change: EmailChange): Promise<void> {
+  const { caller, email, password } = change
+  const { adminId } = caller.principal
+  await provePassword(ctx, parts, { caller, password, field: 'password' })
+  const now = ctx.clock.now()
+  const mail = await inTx(ctx, async (tx) => {
+    if (!(await takeMailQuota(tx, email, now))) return null
+    await deleteMailedTokens(tx, adminId, 'change_email')
+    const purpose = 'change_email'
+    const token = await makeMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
+    const taken = await findAdminByEmail(tx, email)
+    return taken === undefined ? changeMail(email, `${ctx.baseUrl}/verify/email?token=${token}`) : takenMail(email)
+  })
+  if (mail !== null) postMail(ctx, parts.mailer, mail)
+}
+
+export interface EmailConfirmation {
+  readonly token: string
+  /** Null for the page behind the link, where nobody needs to be logged in: the token is enough. */
+  readonly caller: Person | null
+  readonly srcIp: string
+  readonly userAgent: string | null
+}
+
+/**
+ * Gives the account the address that the link was mailed to, and tells the old one.
+ *
+ * @throws AppError not_found, also for a link of somebody else's account; invalid: `expired`, or
+ *   somebody has the address by now.
+ */
+export async function confirmEmail(
+  ctx: Context,
+  { mailer }: Pick<SelfParts, 'mailer'>,
+  { token, caller, srcIp, userAgent }: EmailConfirmation,
+): Promise<void> {
+  const at = ctx.clock.now()
+  const changed = await inTx(ctx, async (tx) => {
+    const { adminId, doc } = requireValid(await takeMailedToken(tx, mailedTokenKey('change_email', token)), at)
+    // The error undoes the taking: the link stays good for its owner.
+    if (caller !== null && caller.principal.adminId !== adminId) throw new AppError('not_found', 'Not found.')
+    const { email: from } = await lockAdmin(tx, adminId)
+    const to = String(doc['email'])
+    if ((await findAdminByEmail(tx, to)) !== undefined)
+      throw new AppError('invalid', 'The address has an account already.')
+    await updateEmail(tx, adminId, to)
+    await deleteMailedTokens(tx, adminId, 'recover')
+    const actor =
+      caller === null ? { adminId, name: await getActorName(tx, adminId), srcIp, userAgent } : personActor(caller)
+    const message = 'Change e-mail'
+    await appendAccountChange(tx, { adminId, actor, message, before: { email: from }, after: { email: to }, at })
+    return from
+  })
+  postMail(ctx, mailer, changedMail(changed))
+}
+
+function changeMail(to: string, url: string): Mail {
+  return composeMail({
+    to,
+    subject: 'Confirm your new address',
+    paragraphs: [
+      'Somebody, hopefully you, wants to use this address for their Signalbox account.',
+      'Open the page and press its button within 24 hours to do so.',
+      'If it was not you, do nothing.',
+    ],
+    action: { label: 'Confirm the address', url },
+  })
+}
+
+function takenMail(to: string): Mail {
+  return composeMail({
+    to,
+    subject: 'You already have an account',
+    paragraphs: [
+      'Somebody, hopefully you, wants to use this address for another Signalbox account, but it has one already.',
+      'Nothing has changed. If it was not you, you can ignore this mail.',
+    ],
+  })
+}
+
+function changedMail(to: string): Mail {
+  return composeMail({
+    to,
+    subject: 'The address of your account was changed',
+    paragraphs: [
+      'Your Signalbox account has another e-mail address now, and this one is not used any more.',
+      'If it was not you, ask the administrators of your organization for help at once.',
+    ],
+  })
+}

@@ -1,0 +1,31 @@
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import type { LoginGuard } from '../parts.ts'
+import { type Person, personActor } from './person.ts'
+import { provePassword } from './prove-password.ts'
+import { deleteAdmin, hasOtherAdmin, lockOrgsOfAdmin } from './store.ts'
+
+/**
+ * Deletes the account with its tokens and sessions. No organization is left without an administrator.
+ *
+ * @throws AppError invalid naming the organization; as provePassword(), but for an identity provider's
+ *   accounts, which have none.
+ */
+export async function deleteSelf(
+  ctx: Context,
+  guard: LoginGuard,
+  { caller, password }: { readonly caller: Person; readonly password: string | undefined },
+): Promise<void> {
+  const { adminId, ssoId } = caller.principal
+  if (ssoId === null) await provePassword(ctx, guard, { caller, password, field: 'password' })
+  await inTx(ctx, async (tx) => {
+    for (const { id, name } of await lockOrgsOfAdmin(tx, adminId))
+      if (!(await hasOtherAdmin(tx, id, adminId)))
+        throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
+    const message = 'Delete account'
+    await appendAccountChange(tx, { adminId, actor: personActor(caller), message, at: ctx.clock.now() })
+    await deleteAdmin(tx, adminId)
+  })
+}

@@ -1,0 +1,89 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db } from '../../platform/db.ts'
+import type { LoginFailureTable } from '../../platform/schema/accounts.ts'
+
+/** Newest first; a hundred at most. */
+export async function listLoginFailures(
+  db: Db,
+  adminId: string,
+  since: Date,
+): Promise<Selectable<LoginFailureTable>[]> {
+  return db
+    .selectFrom('loginFailure')
+    .selectAll()
+    .where('adminId', '=', adminId)
+    .where('createdAt', '>=', since)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(100)
+    .execute()
+}
+
+export interface SelfLog {
+  readonly id: string
+  /** Null for what happened to the account itself. */
+  readonly orgId: string | null
+  readonly siteId: string | null
+  readonly message: string
+  readonly srcIp: string | null
+  readonly userAgent: string | null
+  readonly before: Record<string, unknown> | null
+  readonly after: Record<string, unknown> | null
+  readonly createdAt: Date
+}
+
+export interface SelfLogFilter {
+  readonly start: Date
+  readonly end: Date
+  readonly limit: number
+  readonly offset: number
+}
+
+/**
+ * What happened to the account, and what the admin did in the organizations that they are in; newest
+ * first, with the number on all pages. A change of the account is in the audit log of each of its
+ * organizations as well, at the same instant with the same words: it counts once.
+ */
+export async function listSelfLogs(
+  db: Db,
+  adminId: string,
+  filter: SelfLogFilter,
+): Promise<{ readonly rows: SelfLog[]; readonly total: number }> {
+  const ofAccount = db
+    .selectFrom('accountLog')
+    .select(['id', sql<string | null>`null::uuid`.as('orgId'), sql<string | null>`null::uuid`.as('siteId')])
+    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt'])
+    .where('adminId', '=', adminId)
+    .where('createdAt', '>=', filter.start)
+    .where('createdAt', '<=', filter.end)
+  const inOrgs = db
+    .selectFrom('auditLog')
+    .select(['id', sql<string | null>`org_id`.as('orgId'), 'siteId'])
+    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt'])
+    .where('orgId', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
+    .where('adminId', '=', adminId)
+    .where('createdAt', '>=', filter.start)
+    .where('createdAt', '<=', filter.end)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('accountLog')
+            .select('accountLog.id')
+            .where('accountLog.adminId', '=', adminId)
+            .whereRef('accountLog.createdAt', '=', 'auditLog.createdAt')
+            .whereRef('accountLog.message', '=', 'auditLog.message'),
+        ),
+      ),
+    )
+  const both = db.selectFrom(ofAccount.unionAll(inOrgs).as('entry'))
+  const rows = await both
+    .selectAll()
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(filter.limit)
+    .offset(filter.offset)
+    .execute()
+  const { total } = await both.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
+  return { rows, total: Number(total) }
+}

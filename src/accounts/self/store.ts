@@ -1,0 +1,74 @@
+import type { Selectable } from 'kysely'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import type { AdminTable } from '../../platform/schema/access.ts'
+
+export type Admin = Selectable<AdminTable>
+
+export async function lockAdmin(tx: Tx, adminId: string): Promise<Admin> {
+  return tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirstOrThrow()
+}
+
+export async function getAdmin(reader: Reader, adminId: string): Promise<Admin> {
+  return reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirstOrThrow()
+}
+
+/** The account with a password of its own. @param email In lower case. */
+export async function findAdminByEmail(reader: Reader, email: string): Promise<Admin | undefined> {
+  return reader.selectFrom('admin').selectAll().where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
+}
+
+export async function updateProfile(
+  tx: Tx,
+  adminId: string,
+  { profile, ...names }: Pick<Admin, 'firstName' | 'lastName' | 'noTracking' | 'profile'>,
+): Promise<void> {
+  await tx
+    .updateTable('admin')
+    .set({ ...names, profile: json(profile) })
+    .where('id', '=', adminId)
+    .execute()
+}
+
+/** @param passwordHash Null: nobody gets in by password until another is set. */
+export async function updatePassword(
+  tx: Tx,
+  adminId: string,
+  { passwordHash, at }: { readonly passwordHash: string | null; readonly at: Date },
+): Promise<void> {
+  await tx.updateTable('admin').set({ passwordHash, passwordModifiedAt: at }).where('id', '=', adminId).execute()
+}
+
+export async function updateEmail(tx: Tx, adminId: string, email: string): Promise<void> {
+  await tx.updateTable('admin').set({ email }).where('id', '=', adminId).execute()
+}
+
+export async function deleteAdmin(tx: Tx, adminId: string): Promise<void> {
+  await tx.deleteFrom('admin').where('id', '=', adminId).execute()
+}
+
+/** Locks the organizations of the admin, so that two of their administrators can't leave at once. */
+export async function lockOrgsOfAdmin(
+  tx: Tx,
+  adminId: string,
+): Promise<{ readonly id: string; readonly name: string }[]> {
+  return tx
+    .selectFrom('org')
+    .select(['id', 'name'])
+    .where('id', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** Whether somebody else administers the whole organization. */
+export async function hasOtherAdmin(tx: Tx, orgId: string, adminId: string): Promise<boolean> {
+  const other = await tx
+    .selectFrom('privilege')
+    .select('adminId')
+    .where('orgId', '=', orgId)
+    .where('scope', '=', 'org')
+    .where('role', '=', 'admin')
+    .where('adminId', '!=', adminId)
+    .executeTakeFirst()
+  return other !== undefined
+}

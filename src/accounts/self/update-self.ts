@@ -1,0 +1,103 @@
+import type { Passwords } from '../../access/password.ts'
+import { mergeDocument } from '../../http/documents.ts'
+import { passwordPolicyOf } from '../../orgs/store-setting.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Mailer } from '../../platform/mail.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { decidePassword } from '../decide-password.ts'
+import type { LoginGuard } from '../parts.ts'
+import { postMail } from '../post-mail.ts'
+import { deleteSessionsOfAdmin } from '../sessions/store.ts'
+import { deleteMailedTokens } from '../store-mailed-token.ts'
+import { passwordChangedMail } from './password-changed-mail.ts'
+import { type Person, personActor } from './person.ts'
+import { provePassword } from './prove-password.ts'
+import { type Admin, getAdmin, lockAdmin, updatePassword, updateProfile } from './store.ts'
+
+export interface SelfParts extends LoginGuard {
+  readonly passwords: Passwords
+  readonly mailer: Mailer
+}
+
+export interface SelfChange {
+  /** Of the request's body, those that the account's owner may set; wire names, `-name` unsets. */
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly password: string | undefined
+  readonly oldPassword: string | undefined
+}
+
+/**
+ * Changes the fields that are given, and the password where one is given. A new password ends all
+ * other sessions of the account.
+ *
+ * @throws AppError invalid for a poor password; as provePassword().
+ */
+export async function updateSelf(
+  ctx: Context,
+  parts: SelfParts,
+  { caller, change }: { readonly caller: Person; readonly change: SelfChange },
+): Promise<Admin> {
+  const { adminId, email, sessionHash } = caller.principal
+  const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
+  const at = ctx.clock.now()
+  const updated = await inTx(ctx, async (tx) => {
+    await changeProfile(tx, { caller, fields: change.fields, at })
+    if (passwordHash !== null) {
+      await updatePassword(tx, adminId, { passwordHash, at })
+      await deleteSessionsOfAdmin(tx, adminId, sessionHash)
+      await deleteMailedTokens(tx, adminId, 'recover')
+      await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Change password', at })
+    }
+    return getAdmin(tx, adminId)
+  })
+  if (passwordHash !== null) postMail(ctx, parts.mailer, passwordChangedMail(email))
+  return updated
+}
+
+async function hashNew(
+  ctx: Context,
+  parts: SelfParts,
+  { caller, change }: { readonly caller: Person; readonly change: SelfChange },
+): Promise<string> {
+  const { adminId, email, via } = caller.principal
+  const password = change.password ?? ''
+  const { passwordHash, ssoId } = await getAdmin(ctx.db, adminId)
+  // After a recovery that has only voided the old one there is nothing to prove; the mail has proved it.
+  const isRecovering = passwordHash === null && ssoId === null && via === 'session'
+  if (!isRecovering) await provePassword(ctx, parts, { caller, password: change.oldPassword, field: 'old_password' })
+  const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, adminId))
+  if (unfit !== null) throw invalidField('password', unfit)
+  return parts.passwords.hash(password)
+}
+
+async function changeProfile(
+  tx: Tx,
+  { caller, fields, at }: { readonly caller: Person; readonly fields: SelfChange['fields']; readonly at: Date },
+): Promise<void> {
+  const { adminId } = caller.principal
+  if (Object.keys(fields).length === 0) return
+  const known = await lockAdmin(tx, adminId)
+  const before = documentOf(known)
+  const after = mergeDocument(before, fields)
+  if (JSON.stringify(after) === JSON.stringify(before)) return
+  const { first_name, last_name, no_tracking, ...profile } = after
+  await updateProfile(tx, adminId, {
+    firstName: typeof first_name === 'string' ? first_name : '',
+    lastName: typeof last_name === 'string' ? last_name : '',
+    noTracking: typeof no_tracking === 'boolean' ? no_tracking : null,
+    profile,
+  })
+  await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Update account', before, after, at })
+}
+
+/** What the owner may set, in wire shape. */
+function documentOf({ firstName, lastName, noTracking, profile }: Admin): Record<string, unknown> {
+  return {
+    ...profile,
+    first_name: firstName,
+    last_name: lastName,
+    ...(noTracking !== null && { no_tracking: noTracking }),
+  }
+}

@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import type { Selectable } from 'kysely'
+import { actorName } from '../../access/principal.ts'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { searchQuery } from '../../http/search.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { LoginFailureTable } from '../../platform/schema/accounts.ts'
+import type { RequestUsage } from '../../access/request-limits.ts'
+import type { Person } from './person.ts'
+import type { SelfLog } from './store-history.ts'
+
+export const FailuresReply = Type.Object({
+  email: Type.String(),
+  num_attempts: Type.Integer({ description: 'of the last 30 days' }),
+  last_failure_at: Type.Optional(Type.Integer({ description: 'epoch seconds' })),
+  src_ips: Type.Array(Type.String()),
+  scr_ips: Type.Array(Type.String({ description: 'the same, by the name that older clients know' })),
+  user_agents: Type.Array(Type.String()),
+})
+
+/** @param failures Newest first. */
+export function presentFailures(
+  { principal }: Person,
+  failures: readonly Selectable<LoginFailureTable>[],
+): Static<typeof FailuresReply> {
+  const srcIps = distinct(failures.map(({ srcIp }) => srcIp))
+  const [last] = failures
+  return {
+    email: principal.email,
+    num_attempts: failures.length,
+    ...(last !== undefined && { last_failure_at: Math.floor(epochS(last.createdAt)) }),
+    src_ips: srcIps,
+    scr_ips: srcIps,
+    user_agents: distinct(failures.map(({ userAgent }) => userAgent)),
+  }
+}
+
+function distinct(values: readonly (string | null)[]): string[] {
+  return [...new Set(values.filter((value) => value !== null))]
+}
+
+export const UsageReply = Type.Object({
+  requests: Type.Integer(),
+  request_limit: Type.Integer(),
+  seconds: Type.Number({ description: 'until the count begins anew' }),
+})
+
+export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsage): Static<typeof UsageReply> {
+  return { requests, request_limit: requestLimit, seconds: secondsLeft }
+}
+
+export const SelfLogsQuery = Type.Object({ ...searchQuery, ...pageQuery })
+
+const NullableUuid = Type.Union([Uuid, Type.Null()])
+const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+
+export const SelfLogReply = Type.Object({
+  id: Uuid,
+  admin_id: Uuid,
+  admin_name: Type.String(),
+  org_id: NullableUuid,
+  site_id: NullableUuid,
+  message: Type.String(),
+  src_ip: Type.Optional(Type.String()),
+  user_agent: Type.Optional(Type.String()),
+  before: Document,
+  after: Document,
+  timestamp: Timestamp,
+})
+
+export const SelfLogsReply = Type.Object({
+  results: Type.Array(SelfLogReply),
+  start: Type.Integer(),
+  end: Type.Integer(),
+  limit: Type.Integer(),
+  page: Type.Integer(),
+  total: Type.Integer(),
+})
+
+export function presentSelfLog({ principal }: Person, entry: SelfLog): Static<typeof SelfLogReply> {
+  return {
+    id: entry.id,
+    admin_id: principal.adminId,
+    admin_name: actorName(principal),
+    org_id: entry.orgId,
+    site_id: entry.siteId,
+    message: entry.message,
+    ...(entry.srcIp !== null && { src_ip: entry.srcIp }),
+    ...(entry.userAgent !== null && { user_agent: entry.userAgent }),
+    ...(entry.before !== null && { before: entry.before }),
+    ...(entry.after !== null && { after: entry.after }),
+    timestamp: epochS(entry.createdAt),
+  }
+}
