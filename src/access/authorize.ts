@@ -42,8 +42,16 @@ export function authorize(caller: Caller, { orgId, needs, sites }: OrgRequest): 
   throw tooLittle()
 }
 
-/** The scope of an organization that the caller is about to make: nobody can have a privilege in it yet. */
+/**
+ * The scope of an organization that the caller is about to make: nobody can have a privilege in it yet.
+ *
+ * @throws AppError forbidden for who could not become its administrator: a token that is nobody's, somebody
+ *   for whom the identity provider of another organization speaks, and installers, who only install.
+ */
 export function authorizeNewOrg(caller: Caller, orgId: string): OrgScope {
+  const { adminId, ssoId, privileges } = caller.principal
+  const onlyInstalls = privileges.length > 0 && privileges.every(({ role }) => role === 'installer')
+  if (adminId === null || ssoId !== null || onlyInstalls) throw tooLittle()
   return grant({ orgId, siteIds: 'all', actor: actorOf(caller) })
 }
 
