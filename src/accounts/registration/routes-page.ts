@@ -11,7 +11,7 @@ const script = `
     button.disabled = true
     said.textContent = ''
     try {
-      const answer = await fetch('/api/v1/register/verify/' + encodeURIComponent(token), { method: 'POST' })
+      const answer = await fetch('../api/v1/register/verify/' + encodeURIComponent(token), { method: 'POST' })
       const result = await answer.json()
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
       else if (answer.ok) said.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ?? '')

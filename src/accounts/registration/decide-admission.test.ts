@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { decideAdmission } from './decide-admission.ts'
+
+const asked = fc.record({ inviteCode: fc.option(fc.string()), isInvited: fc.boolean() })
+
+it('lets everybody in where registration is open, and nobody where it is closed', () => {
+  fc.assert(
+    fc.property(asked, fc.array(fc.string()), (request, inviteCodes) => {
+      expect(decideAdmission({ registration: 'open', inviteCodes }, request)).toBe('admitted')
+      expect(decideAdmission({ registration: 'closed', inviteCodes }, request)).toBe('closed')
+    }),
+  )
+})
+
+it('lets in who has a code or an invitation where one is needed', () => {
+  fc.assert(
+    fc.property(asked, fc.array(fc.string()), ({ inviteCode, isInvited }, inviteCodes) => {
+      const knows = inviteCode !== null && inviteCodes.includes(inviteCode)
+      expect(decideAdmission({ registration: 'invite', inviteCodes }, { inviteCode, isInvited })).toBe(
+        isInvited || knows ? 'admitted' : 'not_invited',
+      )
+    }),
+  )
+})
