@@ -69,7 +69,10 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
     await file.close()
     throw error
   }
-  return Readable.from(partOf(ctx, part, file), { objectMode: false, highWaterMark: CHUNK_BYTES })
+  const body = Readable.from(partOf(ctx, part, file), { objectMode: false, highWaterMark: CHUNK_BYTES })
+  // Not in the generator: one that was never asked for a chunk does not run its `finally`.
+  body.once('close', () => void file.close())
+  return body
 }
 
 /** Reads no further than the socket takes: the stream asks for a chunk when it has room. */
@@ -81,22 +84,18 @@ async function* partOf(
   const scope = systemScope('firmware', ticket.orgId)
   let touchedAt = ctx.clock.now()
   let untouchedBytes = 0
-  try {
-    for (let position = range.start; position <= range.end;) {
-      const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
-      position += chunk.length
-      untouchedBytes += chunk.length
-      const at = ctx.clock.now()
-      if (position > range.end || at.getTime() - touchedAt.getTime() >= TOUCH_MS) {
-        const progress = { commandId: ticket.commandId, at, bytes: untouchedBytes, last: position === sizeBytes }
-        if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, progress)))) throw fenced()
-        touchedAt = at
-        untouchedBytes = 0
-      }
-      yield chunk
+  for (let position = range.start; position <= range.end;) {
+    const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
+    position += chunk.length
+    untouchedBytes += chunk.length
+    const at = ctx.clock.now()
+    if (position > range.end || at.getTime() - touchedAt.getTime() >= TOUCH_MS) {
+      const progress = { commandId: ticket.commandId, at, bytes: untouchedBytes, last: position === sizeBytes }
+      if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, progress)))) throw fenced()
+      touchedAt = at
+      untouchedBytes = 0
     }
-  } finally {
-    await file.close()
+    yield chunk
   }
 }
 

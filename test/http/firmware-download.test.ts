@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir, readlink, rename, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, get } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -252,6 +255,24 @@ describe('a client', () => {
     response.destroy()
     expect((await row())?.deliveredAt).toBeNull()
     expect(await fence(largeId)).toBe('fenced')
+  })
+
+  it.runIf(existsSync('/proc/self/fd'))('that goes away at any moment leaves no file open', async () => {
+    const [host, port] = [new URL(server.url).hostname, Number(new URL(server.url).port)]
+    const path = new URL(url(largeId)).pathname
+    for (let round = 0; round < 50; round += 1) {
+      const socket = connect(port, host, () => {
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
+        if (round % 2 === 0) socket.destroy()
+        else socket.once('data', () => socket.destroy())
+      })
+      await once(socket, 'close')
+    }
+    await waitUntil('the files are closed', async () => {
+      const open = await readdir('/proc/self/fd')
+      const paths = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+      return !paths.includes(join(dir, largeId))
+    })
   })
 
   it('is told when the file is missing', async () => {
