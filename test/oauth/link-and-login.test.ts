@@ -129,7 +129,7 @@ describe('login', () => {
     expect(await callAs(browser, server, `POST ${LOGIN}`, code)).toEqual({ status: 200, body: {} })
     expect((await callAs(browser, server, 'GET /self')).body.admin_id).toBe(org.adminId)
     const logs = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
-    expect(logs.body.results).toContainEqual(expect.objectContaining({ message: 'Login with acme' }))
+    expect(logs.body.results).toContainEqual(expect.objectContaining({ admin_id: org.adminId, message: 'Login' }))
   })
 
   it('neither makes an account nor finds one by its address', async () => {
@@ -158,6 +158,16 @@ describe('login', () => {
     })
     expect((await callAs(browser, server, `GET /orgs/${org.orgId}/sites`)).status).toBe(401)
     expect((await callAs(browser, server, `GET ${SELF}`)).status).toBe(401)
+  })
+
+  it('asks for a second factor where an organization requires one', async () => {
+    const org = await server.addOrg()
+    await link(org, 'cora')
+    const policy = { password_policy: { enabled: true, requires_two_factor_auth: true } }
+    expect((await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: policy })).status).toBe(200)
+    const browser = openBrowser()
+    const code = await codeOf(browser, LOGIN, 'cora')
+    expect((await callAs(browser, server, `POST ${LOGIN}`, { code })).body.two_factor_required).toBe(true)
   })
 
   it('gives a script its session, whose person signs in with a browser', async () => {

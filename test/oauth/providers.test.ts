@@ -159,6 +159,19 @@ describe('codes of the provider itself', () => {
   })
 })
 
+describe('codes that somebody makes up', () => {
+  it('are bounded for each address', async () => {
+    const provider = await startOpenId('guessed')
+    const server = await startServer(provider.settings)
+    const guess = () => server.call('POST', '/login/oauth/guessed', { as: null, body: { code: 'made up' } })
+    const answers = await Promise.all(Array.from({ length: 31 }, guess))
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(30)
+    expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/)
+    clock.offsetMs = 60_000
+    expect((await guess()).status).toBe(400)
+  })
+})
+
 describe('a provider that is not well', () => {
   const down = { name: 'down', clientId: 'id', clientSecret: 'secret', acceptRawCodes: false }
   const unavailable = { status: 503, body: { error: 'temporarily_unavailable', detail: expect.any(String) } }

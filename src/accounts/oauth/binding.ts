@@ -13,8 +13,10 @@ export function bindingOfSession(sessionHash: Buffer): Binding {
   return sha256(`session ${sessionHash.toString('hex')}`)
 }
 
+type Proof = Pick<Principal, 'sessionHash' | 'tokenId' | 'adminId'>
+
 /** The credential that a caller used: another session or token of the same account is another binding. */
-export function bindingOfCaller({ sessionHash, tokenId, adminId }: Principal): Binding {
+export function bindingOfCaller({ sessionHash, tokenId, adminId }: Proof): Binding {
   if (sessionHash !== null) return bindingOfSession(sessionHash)
   return tokenId === null ? sha256(`basic ${adminId}`) : sha256(`token ${tokenId}`)
 }

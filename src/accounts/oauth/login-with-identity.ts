@@ -1,11 +1,12 @@
 import type { Actor } from '../../access/scope.ts'
+import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { appendAccountChange } from '../account-log.ts'
-import { type OpenedSession, openSession } from '../sessions/open-session.ts'
+import type { LoggedIn } from '../sessions/login.ts'
+import { openSession } from '../sessions/open-session.ts'
 import type { Identity } from './client.ts'
 import { refusal } from './refusal.ts'
-import { type LinkedAdmin, findAdminByIdentity } from './store.ts'
+import { findAdminByIdentity } from './store.ts'
 
 export interface OauthLogin {
   readonly provider: string
@@ -17,18 +18,14 @@ export interface OauthLogin {
  * Opens a session of the admin who has linked the identity; the second factor is asked for all the same.
  * @throws AppError invalid where nobody has: an account is never made or found by what a provider says.
  */
-export async function loginWithIdentity(
-  ctx: Context,
-  { provider, identity, from }: OauthLogin,
-): Promise<{ readonly opened: OpenedSession; readonly admin: LinkedAdmin }> {
+export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {
     const admin = await findAdminByIdentity(tx, provider, identity)
     if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account.`)
     const { adminId, email, hasSecondFactor } = admin
-    const secondFactor = hasSecondFactor ? 'missing' : 'none'
+    const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
+    const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor })
-    const actor: Actor = { adminId, name: email, ...from }
-    await appendAccountChange(tx, { adminId, actor, message: `Login with ${provider}`, at: ctx.clock.now() })
-    return { opened, admin }
+    return { opened, email, secondFactor }
   })
 }

@@ -4,7 +4,9 @@ import { type Caller, actorOf } from '../../access/authorize.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { LoginGuard } from '../parts.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
+import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { bindingOfCaller, bindingOfCookie } from './binding.ts'
 import { FLOW_MS } from './flow.ts'
 import { linkIdentity } from './link-identity.ts'
@@ -19,7 +21,6 @@ import {
   ForwardQuery,
   LinkUrlReply,
   LinkedReply,
-  LoginReply,
   LoginUrlReply,
   OauthErrorReply,
   ProviderParams,
@@ -28,10 +29,10 @@ import {
 const tags = ['OAuth']
 
 /** Linking, unlinking and signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
-export function oauthRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     await http.register(linkRoutes(ctx, oauth))
-    await http.register(loginRoutes(ctx, oauth))
+    await http.register(loginRoutes(ctx, oauth, guard))
     // The specification and the published interface name different paths.
     for (const [path, operationId] of [
       ['/self/oauth/:provider', 'unlinkSelfOauth2Provider'],
@@ -98,7 +99,7 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   }
 }
 
-function loginRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
   const path = '/login/oauth/:provider'
   const cookie = () =>
     ({ path: '/', httpOnly: true, sameSite: 'lax', secure: ctx.baseUrl.startsWith('https:') }) as const
@@ -147,16 +148,17 @@ function loginRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const { params, body, ip, headers, cookies } = request
+        throttle.takeFrom(ip)
         const value = cookies[FLOW_COOKIE]
         const bound = value === undefined ? null : bindingOfCookie(value)
         const redemption = { ...params, code: body.code, purpose: 'login', bound, script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, redemption)
         const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
-        const { opened, admin } = await loginWithIdentity(ctx, { ...params, identity, from })
-        setSessionCookies(reply, opened, ctx.baseUrl.startsWith('https:'))
+        const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from })
+        throttle.giveBackTo(ip)
+        setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
         void reply.clearCookie(FLOW_COOKIE, cookie())
-        const missing = { email: admin.email, two_factor_required: true, two_factor_passed: false }
-        return reply.send(admin.hasSecondFactor ? missing : {})
+        return reply.send(presentLogin(loggedIn))
       },
     )
   }

@@ -30,11 +30,4 @@ export const LoginUrlReply = Type.Object({ client_id: Type.String(), authorizati
 /** `id`: the user identifier at the provider. */
 export const LinkedReply = Type.Object({ action: Type.String(), id: Type.String() })
 
-/** As a password login's: empty, or that the second factor is still to come. */
-export const LoginReply = Type.Object({
-  email: Type.Optional(Type.String()),
-  two_factor_required: Type.Optional(Type.Boolean()),
-  two_factor_passed: Type.Optional(Type.Boolean()),
-})
-
 export const OauthErrorReply = Type.Object({ error: Type.String(), error_description: Type.String() })
