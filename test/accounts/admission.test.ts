@@ -143,6 +143,26 @@ describe('the token of an invitation', () => {
     expect(await invitesOf(invited)).toHaveLength(1)
   })
 
+  it.each([
+    ['too short', { min_length: 30 }, /at least 30 characters/, 30],
+    ['without a special character', { requires_special_char: true }, /special character/, 8],
+  ])('gives nothing to a password that is %s for the organization', async (_what, policy, detail, minLength) => {
+    const path = `/orgs/${server.org.orgId}/setting`
+    const setPolicy = (enabled: boolean) =>
+      server.call('PUT', path, { body: { password_policy: { enabled, ...policy } } })
+    expect((await setPolicy(true)).status).toBe(200)
+    const email = newEmail()
+    const token = await invite(email)
+    await register({ email, referer_invite_token: token })
+    await setPolicy(false)
+    expect((await verifyFirst(email)).body).toEqual({
+      invite_not_applied: true,
+      detail: expect.stringMatching(detail),
+      min_length: minLength,
+    })
+    expect(await invitesOf(email)).toHaveLength(1)
+  })
+
   it('is not kept', async () => {
     const email = newEmail()
     const token = await invite(email)

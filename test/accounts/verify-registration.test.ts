@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepRegistrations } from '../../src/accounts/registration/sweep.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
@@ -177,6 +178,35 @@ describe('the page behind the link', () => {
     expect(policy).toMatch(/default-src 'none'.*connect-src 'self'.*frame-ancestors 'none'/)
     expect((await open('?token=x')).headers.get('content-security-policy')).not.toBe(policy)
   })
+
+  it('finishes the registration when its button is pressed', async () => {
+    const email = newEmail()
+    const token = await register(email, 'a horse of another colour')
+    expect(await press('?token=nope')).toBe('This link is not valid.')
+    expect(await press(`?token=${token}`)).toMatch(/^Your account is ready/)
+    expect(await press(`?token=${token}`)).toMatch(/^This address has an account already/)
+    expect(await accountsOf(email)).toHaveLength(1)
+  })
+
+  /** Runs the page's script with as much of a browser as it needs. @returns What the page says then. */
+  async function press(query: string): Promise<string> {
+    const page = await open(query)
+    const script = /<script nonce="[^"]+">(.*)<\/script>/s.exec(await page.text())?.[1] ?? ''
+    const said = { textContent: '' }
+    const clicks: (() => Promise<void>)[] = []
+    const button = {
+      disabled: false,
+      addEventListener: (_event: string, click: () => Promise<void>) => clicks.push(click),
+    }
+    runInNewContext(script, {
+      document: { querySelector: (selector: string) => (selector === 'button' ? button : said) },
+      location: new URL(page.url),
+      fetch: (path: string, init: RequestInit) => fetch(new URL(path, page.url), init),
+      URLSearchParams,
+    })
+    for (const click of clicks) await click()
+    return said.textContent
+  }
 
   it('can not be replaced by a form of another site', async () => {
     const email = newEmail()

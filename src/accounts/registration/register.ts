@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
+import { strictestPolicy } from '../../orgs/setting.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -14,7 +15,7 @@ import { postMail } from '../post-mail.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
 import { decideAdmission } from './decide-admission.ts'
 import { type Registration, type RegistrationDocument, VERIFY_WITHIN_MS } from './registration.ts'
-import { hasAccount, insertPending, isInvited } from './store.ts'
+import { findInvitingSetting, hasAccount, insertPending, isInvited } from './store.ts'
 import { verifyCaptcha } from './verify-captcha.ts'
 
 /**
@@ -47,7 +48,7 @@ export async function register(
       tokenHash: sha256(token),
       email,
       passwordHash,
-      doc: documentToKeep(ctx, settings, registration),
+      doc: { ...documentToKeep(ctx, settings, registration), ...(await inviteToKeep(tx, registration)) },
       createdAt: now,
       expiresAt: addMs(now, VERIFY_WITHIN_MS),
     })
@@ -76,13 +77,28 @@ async function requireAdmission(
 function documentToKeep(
   ctx: Context,
   settings: AccountSettings,
-  { inviteToken, document: { return_to, ...document } }: Registration,
+  { document: { return_to, ...document } }: Registration,
 ): RegistrationDocument {
   return {
     no_tracking: settings.gdpr,
     ...document,
     ...(return_to !== undefined && isTrustedUrl(return_to, ctx.baseUrl, settings) && { return_to }),
-    ...(inviteToken !== null && { invite_token_hash: sha256(inviteToken).toString('hex') }),
+  }
+}
+
+/** Judges the password by the rules of the organization now: there is only its hash when the invitation is applied. */
+async function inviteToKeep(
+  tx: Tx,
+  { email, password, inviteToken }: Registration,
+): Promise<Pick<RegistrationDocument, 'invite_token_hash' | 'unfit_for_invite'>> {
+  if (inviteToken === null) return {}
+  const tokenHash = sha256(inviteToken)
+  const setting = await findInvitingSetting(tx, tokenHash)
+  const rules = strictestPolicy(setting === undefined ? [] : [setting])
+  const reason = decidePassword(password, email, rules)
+  return {
+    invite_token_hash: tokenHash.toString('hex'),
+    ...(reason !== null && { unfit_for_invite: { reason, min_length: rules.minLength } }),
   }
 }
 

@@ -32,6 +32,14 @@ export interface RegistrationDocument {
   readonly profile: Readonly<Record<string, string>>
   /** Hex of the SHA-256 of an invitation's token. */
   readonly invite_token_hash?: string
+  /** Why the invitation's organization does not take the password, which only the registration knows. */
+  readonly unfit_for_invite?: UnfitPassword
+}
+
+export interface UnfitPassword {
+  /** As the end of a sentence that starts with the password. */
+  readonly reason: string
+  readonly min_length: number
 }
 
 /** For how long the mailed link works. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
+import type { SettingDocument } from '../../orgs/setting.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import type { PendingRegistrationTable } from '../../platform/schema/accounts.ts'
 import type { RegistrationDocument } from './registration.ts'
@@ -32,6 +33,17 @@ export async function isInvited(
     .where('expiresAt', '>', now)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** Settings of the organization that the token invites to; undefined where there is no such thing. */
+export async function findInvitingSetting(reader: Reader, tokenHash: Buffer): Promise<SettingDocument | undefined> {
+  const row = await reader
+    .selectFrom('invite')
+    .innerJoin('orgSetting', 'orgSetting.orgId', 'invite.orgId')
+    .select('orgSetting.doc')
+    .where('invite.tokenHash', '=', tokenHash)
+    .executeTakeFirst()
+  return row?.doc
 }
 
 export async function insertPending(tx: Tx, pending: Omit<PendingRegistration, 'usedAt'>): Promise<void> {

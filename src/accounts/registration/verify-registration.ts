@@ -14,13 +14,18 @@ import type { AccountSettings } from '../parts.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import { insertAdmin } from '../store.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
+import type { UnfitPassword } from './registration.ts'
 import { type PendingRegistration, lockPending, markPendingUsed } from './store.ts'
 
 export interface Verified {
   readonly opened: OpenedSession
   readonly returnTo: string | null
-  readonly invite: 'none' | 'applied' | 'not_applied'
+  readonly invite: InviteResult
 }
+
+export type InviteResult =
+  | { readonly kind: 'none' | 'applied' | 'not_applied' }
+  | { readonly kind: 'unfit_password'; readonly unfit: UnfitPassword }
 
 export interface VerifyRequest {
   readonly token: string
@@ -102,9 +107,10 @@ async function applyInviteOf(
   ctx: Context,
   tx: Tx,
   { adminId, actor, pending }: Omit<Made, 'at'> & { readonly actor: Actor },
-): Promise<Verified['invite']> {
+): Promise<InviteResult> {
   const { email, doc } = pending
-  if (doc.invite_token_hash === undefined) return 'none'
+  if (doc.invite_token_hash === undefined) return { kind: 'none' }
+  if (doc.unfit_for_invite !== undefined) return { kind: 'unfit_password', unfit: doc.unfit_for_invite }
   const inviteTokenHash = Buffer.from(doc.invite_token_hash, 'hex')
-  return applyInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor })
+  return { kind: await applyInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor }) }
 }

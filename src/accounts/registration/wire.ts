@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import type { CaptchaSettings } from '../parts.ts'
 import type { CaptchaAnswer, Registration } from './registration.ts'
-import type { Verified } from './verify-registration.ts'
+import type { InviteResult, Verified } from './verify-registration.ts'
 
 /** The specification's names of the CAPTCHA providers, and the ones that its published form uses. */
 const flavors = { vendor_a: 'google', vendor_b: 'hcaptcha', google: 'google', hcaptcha: 'hcaptcha' } as const
@@ -132,8 +132,20 @@ export const VerifyReply = Type.Object({
 })
 
 export function presentVerified({ returnTo, invite }: Verified): Static<typeof VerifyReply> {
-  return {
-    ...(returnTo !== null && { return_to: returnTo }),
-    ...(invite === 'not_applied' && { invite_not_applied: true, detail: 'The invitation could not be applied.' }),
+  return { ...(returnTo !== null && { return_to: returnTo }), ...presentInvite(invite) }
+}
+
+function presentInvite(invite: InviteResult): Static<typeof VerifyReply> {
+  switch (invite.kind) {
+    case 'none':
+    case 'applied':
+      return {}
+    case 'not_applied':
+      return { invite_not_applied: true, detail: 'The invitation could not be applied.' }
+    case 'unfit_password': {
+      const { reason, min_length } = invite.unfit
+      const detail = `The invitation could not be applied: the password ${reason}.`
+      return { invite_not_applied: true, detail, min_length }
+    }
   }
 }
