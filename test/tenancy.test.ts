@@ -23,6 +23,12 @@ const OF_NOBODY = [
   'updateApiToken',
   'deleteApiToken',
   'verifyAdminInvite',
+  'getOauth2UrlForLinking',
+  'linkOauth2Account',
+  'getOauth2AuthorizationUrlForLogin',
+  'loginOauth2',
+  'unlinkSelfOauth2Provider',
+  'unlinkOauth2Provider',
 ]
 
 /** Ids of one organization's objects, by the name of the path parameter. */
