@@ -12,7 +12,7 @@ import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { endPool, openDb, openPool } from '../platform/db.ts'
 import { type Logger, createLog } from '../platform/log.ts'
-import { isLoopback } from '../platform/loopback.ts'
+import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
@@ -81,7 +81,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const firmwareFiles = { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes }
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
-    allowLoopback: isLoopback(config.host),
+    allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
   })
   closing.add('outbound http', () => outbound.close())
   // The operator may have services of their own anywhere.

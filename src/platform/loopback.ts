@@ -9,3 +9,13 @@ export function isLoopback(host: string): boolean {
 export function isLoopbackUrl(url: URL): boolean {
   return isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
 }
+
+/**
+ * Whether a server that listens on `host` serves its own machine only. A public base address says that
+ * a proxy on this machine lets others in.
+ *
+ * @param baseUrl Null: none but the address it listens on.
+ */
+export function servesLoopbackOnly(host: string, baseUrl: string | null): boolean {
+  return isLoopback(host) && (baseUrl === null || isLoopbackUrl(new URL(baseUrl)))
+}
