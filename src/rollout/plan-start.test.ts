@@ -32,7 +32,18 @@ test.each([
   expect(resolve(text, 'America/New_York')).toBe('2026-06-13T22:00:00.000Z')
 })
 
-test.each(['', 'soon', '13.06.2026', '2026-13-01T00:00', '2026-06-13T25:00'])('no time: %s', (text) => {
+test.each([
+  '',
+  'soon',
+  '13.06.2026',
+  '2026-13-01T00:00',
+  '2026-06-13T25:00',
+  '24:00',
+  '2027-01-01T10:00:00[Europe/Berlin]',
+  '9999-12-31T23:59:59-12:00',
+  '+275760-09-13T00:00:00Z',
+  '-000001-01-01T00:00:00Z',
+])('no time: %s', (text) => {
   expect(parseStartTime(text)).toBeNull()
 })
 

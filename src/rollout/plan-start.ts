@@ -8,6 +8,9 @@ export type StartTime =
 
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
 
+/** Anywhere on earth it is over before the year 10000, which dates on the wire can't show. */
+const MAX_YEAR = 9998
+
 /**
  * Reads an ISO 8601 date and time; a space may stand for the `T`. Without a zone it is local time.
  * @returns Null for what is no such text.
@@ -17,8 +20,10 @@ export function parseStartTime(text: string): StartTime | null {
     .trim()
     .replace(/ +(?=[Z+-])/i, '')
     .replace(/^(\S+) +/, '$1T')
+  // The parser takes a time of day alone for one of today, and does not heed a zone in brackets.
+  if (!/^\d{4}-?[\dW][^[\]]*$/.test(iso)) return null
   const parsed = DateTime.fromISO(iso, { zone: 'utc' })
-  if (!parsed.isValid) return null
+  if (!parsed.isValid || parsed.year < 1 || parsed.year > MAX_YEAR) return null
   if (WITH_ZONE.test(iso)) return { kind: 'instant', at: parsed.toJSDate() }
   return { kind: 'local', localMs: parsed.toMillis() }
 }

@@ -282,6 +282,16 @@ describe('ids', () => {
     expect(await rowsLeft()).toBe(0)
   })
 
+  it('times that no date can show', async () => {
+    for (const time of ['+275760-09-13T00:00:00Z', '9999-12-31T23:59:59-12:00'])
+      for (const field of ['start_datetime', 'reboot_datetime'])
+        expect(await post({ all_sites: true, [field]: time })).toMatchObject({
+          status: 400,
+          body: { detail: `invalid field: ${field}` },
+        })
+    expect(await rowsLeft()).toBe(0)
+  })
+
   it('of upgrades: unknown, foreign and malformed', async () => {
     const { body } = await post({ all_sites: true })
     const other = await server.addOrg()
