@@ -63,6 +63,13 @@ describe('mergeWebhook', () => {
     )
   })
 
+  it('takes a token only as it can be sent', () => {
+    const splunk = (token: unknown) => () => mergeWebhook(null, { url, type: 'splunk', splunk_token: token }, null)
+    expect(splunk('B5A79AAD-D822-46CC-80D1-819F80D7BFB0')).not.toThrow()
+    for (const token of [undefined, '', 'a\r\nHost: x', 'not€latin', 'x'.repeat(1000)])
+      expect(splunk(token)).toThrow('invalid field: splunk_token')
+  })
+
   it('takes any text as an address or refuses it by name', () => {
     fc.assert(
       fc.property(

@@ -59,8 +59,7 @@ export function mergeWebhook(
   const { enabled = true, topics = [], type = 'http-post', headers, url } = merged
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
   if (!builtTypes.has(String(type))) throw invalidField('type', `${String(type)} is not supported by this release`)
-  if (type === 'splunk' && typeof merged['splunk_token'] !== 'string')
-    throw invalidField('splunk_token', 'is required for type splunk')
+  if (type === 'splunk') checkSplunkToken(merged['splunk_token'])
   checkHeaders(headers)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
   return {
@@ -79,6 +78,13 @@ function checkTopics(topics: unknown, siteId: string | null): string[] {
     if (fault !== null) throw invalidField('topics', fault)
     return topic
   })
+}
+
+/** It is sent in a header. */
+function checkSplunkToken(token: unknown): void {
+  if (typeof token !== 'string' || token === '') throw invalidField('splunk_token', 'is required for type splunk')
+  const fault = headerFault({ Authorization: token })
+  if (fault !== null) throw invalidField('splunk_token', fault)
 }
 
 function checkHeaders(headers: unknown): void {
