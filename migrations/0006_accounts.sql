@@ -208,14 +208,20 @@ create table sso_failure (
 create table saml_request (
   id         text primary key,
   sso_id     uuid not null,
+  -- The cookie of the browser that asked.
+  bound_hash bytea not null,
+  -- Where the browser is led once it is signed in.
+  forward    text,
   expires_at timestamptz not null
 );
+create index saml_request_by_expiry on saml_request (expires_at);
 create table saml_assertion_used (
   sso_id       uuid not null,
   assertion_id text not null,
   expires_at   timestamptz not null,
   primary key (sso_id, assertion_id)
 );
+create index saml_assertion_used_by_expiry on saml_assertion_used (expires_at);
 
 -- Settings of an organization, apart from its own record as the interface has them.
 create table org_setting (

@@ -128,6 +128,8 @@ export interface SsoFailureTable {
 export interface SamlRequestTable {
   id: string
   ssoId: string
+  boundHash: Buffer
+  forward: string | null
   expiresAt: Date
 }
 
