@@ -1,0 +1,224 @@
+import { hash } from '@node-rs/argon2'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Browser, createBrowser } from '../support/browser.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+let clock: TestClock
+let server: TestServer
+let org: TestOrg
+let browser: Browser
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  // Each test has an address window of its own.
+  clock.advance(MINUTE_MS)
+  org = await server.addOrg()
+  browser = createBrowser(server)
+})
+
+const setSetting = (body: unknown) => server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body })
+
+describe('login', () => {
+  it('opens a new session each time, whatever cookie came with it', async () => {
+    browser.cookies.set('sessionid', 'chosen-by-an-attacker').set('csrftoken', 'chosen too')
+    expect(await browser.login(org.email, org.password)).toMatchObject({ status: 200, body: {} })
+    const first = browser.cookies.get('sessionid')
+    const firstCsrf = browser.cookies.get('csrftoken')
+    expect(first).not.toBe('chosen-by-an-attacker')
+    await browser.login(org.email, org.password)
+    expect(browser.cookies.get('sessionid')).not.toBe(first)
+    expect(browser.cookies.get('csrftoken')).not.toBe(firstCsrf)
+    expect((await browser.call('GET', '/self')).status).toBe(200)
+  })
+
+  it('takes JSON only, which a form of another site can not send', async () => {
+    const text = `email=${org.email}&password=${org.password}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const answer = await server.call('POST', '/login', { as: null, body: text, headers })
+    expect(answer.status).toBe(415)
+  })
+
+  it('stores neither the cookie nor the CSRF token', async () => {
+    await browser.login(org.email, org.password)
+    const rows = await server.ctx.db.selectFrom('session').selectAll().where('adminId', '=', org.adminId).execute()
+    const stored = JSON.stringify(rows)
+    for (const value of browser.cookies.values()) expect(stored).not.toContain(value)
+  })
+
+  it('answers an unknown address, a wrong password and a pending registration alike', async () => {
+    const pending = `pending-${org.email}`
+    const names = { first_name: 'A', last_name: 'B', org_name: 'C' }
+    await server.call('POST', '/register', { as: null, body: { email: pending, password: org.password, ...names } })
+    const answers = [
+      await browser.login(org.email, 'wrong'),
+      await browser.login(`unknown-${org.email}`, org.password),
+      await browser.login(pending, org.password),
+      await browser.login(`  ${org.email.toUpperCase()}`, 'wrong'),
+    ]
+    for (const { status, body } of answers) {
+      expect(status).toBe(400)
+      expect(body).toEqual(answers[0]?.body)
+    }
+    expect(browser.cookies.size).toBe(0)
+  })
+
+  it.each(['an account', 'no account'])('bounds guessing at %s without locking it', async (what) => {
+    const email = what === 'an account' ? org.email : `unknown-${org.email}`
+    for (let i = 0; i < 5; i += 1) expect((await browser.login(email, `guess ${i}`)).status).toBe(400)
+    const refused = await browser.login(email, org.password)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(refused.body).toEqual({ detail: 'Too Many Request. Too many failed logins.' })
+    clock.advance(30_000)
+    expect((await browser.login(email, org.password)).status).toBe(what === 'an account' ? 200 : 400)
+  })
+
+  it('lets no burst through where it would let no sequence through', async () => {
+    const guesses = Array.from({ length: 20 }, (_, i) => createBrowser(server).login(org.email, `guess ${i}`))
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 400)).toHaveLength(5)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(15)
+  })
+
+  it('counts Basic among the guesses', async () => {
+    const basic = (password: string) => {
+      const authorization = `Basic ${Buffer.from(`${org.email}:${password}`).toString('base64')}`
+      return server.call('GET', '/self', { as: null, headers: { authorization } })
+    }
+    const many = await Promise.all(Array.from({ length: 20 }, () => basic(org.password)))
+    expect(many.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+    for (let i = 0; i < 5; i += 1) expect((await basic(`guess ${i}`)).status).toBe(401)
+    expect((await basic('guess 6')).status).toBe(429)
+    expect((await browser.login(org.email, 'guess 7')).status).toBe(429)
+  })
+
+  it('bounds guesses from one address over all accounts', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 31; i += 1) statuses.push((await browser.login(`nobody-${i}@example.test`, 'x')).status)
+    expect(statuses.filter((status) => status === 400)).toHaveLength(30)
+    expect(statuses.at(-1)).toBe(429)
+    clock.advance(MINUTE_MS)
+    expect((await browser.login(org.email, org.password)).status).toBe(200)
+  })
+
+  it('shows failed logins to the owner', async () => {
+    expect((await server.call('GET', '/self/login_failures', { as: org })).body).toMatchObject({
+      email: org.email,
+      num_attempts: 0,
+      src_ips: [],
+    })
+    await browser.login(org.email, 'wrong')
+    const failures = await waitUntil('the failure is recorded', async () => {
+      const { body } = await server.call('GET', '/self/login_failures', { as: org })
+      return body.num_attempts === 1 && body
+    })
+    const at = Math.floor(clock.now().getTime() / 1000)
+    expect(failures).toMatchObject({ last_failure_at: at, src_ips: ['127.0.0.1'], scr_ips: ['127.0.0.1'] })
+    const { body } = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
+    expect(body.results).toContainEqual(expect.objectContaining({ message: 'Login failed', admin_id: null }))
+  })
+
+  it('makes an outdated hash anew', async () => {
+    const outdated = await hash(org.password, { memoryCost: 8192, timeCost: 1, parallelism: 1 })
+    const ofAdmin = () => server.ctx.db.selectFrom('admin').selectAll().where('id', '=', org.adminId)
+    await server.ctx.db.updateTable('admin').set({ passwordHash: outdated }).where('id', '=', org.adminId).execute()
+    expect((await browser.login(org.email, org.password)).status).toBe(200)
+    const { passwordHash } = await ofAdmin().executeTakeFirstOrThrow()
+    expect(passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(200)
+  })
+
+  it('refuses a password that is older than the organization allows', async () => {
+    expect((await setSetting({ password_policy: { enabled: true, expiry_in_days: 30 } })).status).toBe(200)
+    expect((await browser.login(org.email, org.password)).status).toBe(200)
+    clock.advance(31 * DAY_MS)
+    const expired = await createBrowser(server).login(org.email, org.password)
+    expect(expired).toMatchObject({ status: 400, body: { detail: expect.stringContaining('expired') } })
+    expect((await createBrowser(server).login(org.email, 'wrong')).body.detail).not.toContain('expired')
+    const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
+    expect((await server.call('GET', '/self', { as: null, headers: { authorization } })).status).toBe(401)
+  })
+})
+
+describe('lookup', () => {
+  it('answers the same for every address', async () => {
+    const lookup = (email: string) => server.call('POST', '/login/lookup', { as: null, body: { email } })
+    expect(await lookup(org.email)).toMatchObject({ status: 200, body: {} })
+    expect((await lookup(org.email)).body).toEqual((await lookup('nobody@example.test')).body)
+  })
+})
+
+describe('sessions', () => {
+  it('ends when the organization says', async () => {
+    await server.call('PUT', `/orgs/${org.orgId}`, { as: org, body: { session_expiry: 10 } })
+    await browser.login(org.email, org.password)
+    expect((await browser.call('GET', '/self')).body.session_expiry).toBe(10)
+    clock.advance(10 * MINUTE_MS)
+    expect((await browser.call('GET', '/self')).status).toBe(401)
+  })
+
+  it('ends when it is idle, and stays while it is used', async () => {
+    await setSetting({ ui_idle_timeout: 5 })
+    await browser.login(org.email, org.password)
+    for (let i = 0; i < 10; i += 1) {
+      clock.advance(4 * MINUTE_MS)
+      expect((await browser.call('GET', '/self')).status).toBe(200)
+    }
+    clock.advance(7 * MINUTE_MS)
+    expect((await browser.call('GET', '/self')).status).toBe(401)
+    await setSetting({ ui_idle_timeout: 0 })
+    // It has ended, it does not only sleep.
+    expect((await browser.call('GET', '/self')).status).toBe(401)
+  })
+
+  it('writes at most once a minute that it is used', async () => {
+    await browser.login(org.email, org.password)
+    const lastSeen = async () => {
+      const rows = server.ctx.db.selectFrom('session').select('lastSeenAt').where('adminId', '=', org.adminId)
+      return (await rows.executeTakeFirstOrThrow()).lastSeenAt?.getTime()
+    }
+    const first = await lastSeen()
+    clock.advance(59_000)
+    await browser.call('GET', '/self')
+    expect(await lastSeen()).toBe(first)
+    clock.advance(1000)
+    await browser.call('GET', '/self')
+    expect(await lastSeen()).toBe(clock.now().getTime())
+  })
+
+  it('takes the CSRF token of no other session', async () => {
+    await browser.login(org.email, org.password)
+    const other = createBrowser(server)
+    await other.login(org.email, org.password)
+    browser.cookies.set('csrftoken', other.cookies.get('csrftoken') ?? '')
+    expect((await browser.call('PUT', '/self', { first_name: 'Eve' })).status).toBe(403)
+  })
+
+  it('lets the Authorization header beat the cookies', async () => {
+    const other = await server.addOrg()
+    await browser.login(org.email, org.password)
+    const cookie = `sessionid=${browser.cookies.get('sessionid')}`
+    const { body } = await server.call('GET', '/self', { as: other, headers: { cookie } })
+    expect(body.email).toBe(other.email)
+  })
+
+  it('logs out: the cookie is worth nothing afterwards, and no address to go on to is given', async () => {
+    await browser.login(org.email, org.password)
+    const kept = new Map(browser.cookies)
+    const answer = await browser.call('POST', '/logout?forward=https://evil.test', '')
+    expect(answer).toMatchObject({ status: 200, body: {} })
+    expect(browser.cookies.size).toBe(0)
+    for (const [name, value] of kept) browser.cookies.set(name, value)
+    expect((await browser.call('GET', '/self')).status).toBe(401)
+    const { body } = await server.call('GET', '/self/logs', { as: org })
+    expect(body.results.map(({ message }: { message: string }) => message)).toEqual(['Logout', 'Login'])
+  })
+})
