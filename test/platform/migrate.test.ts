@@ -47,3 +47,14 @@ test('a database of a newer release is left alone', async () => {
     message: 'the database is of a newer release: it has 9999_later.sql',
   })
 })
+
+test('a migration that ran with another text is noticed', async () => {
+  const { connection } = await openDatabase()
+  await migrate(connection, await withMigration('9999_more.sql', 'create table more (id int)'))
+  await expect(
+    migrate(connection, await withMigration('9999_more.sql', 'create table other (id int)')),
+  ).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'the database is of another release: its 9999_more.sql is not ours',
+  })
+})
