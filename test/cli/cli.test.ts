@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { startServerProcess } from '../support/server-process.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
+
+async function cli(dataDir: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, SIGNALBOX_DATA_DIR: dataDir }
+  return (await run(process.execPath, [program, ...args], { env })).stdout
+}
+
+it('bootstraps, imports a large manifest, lists what is unclaimed and issues certificates', async () => {
+  const dataDir = await temporaryDir()
+  const server = await startServerProcess({ dataDir })
+  const account = ['--email', 'a@b.test', '--password', 'correct horse battery', '--org', 'Mine', '--json']
+  const made = JSON.parse(await cli(dataDir, 'bootstrap', ...account)) as Record<string, string>
+  expect(Object.keys(made).sort()).toEqual(['admin_id', 'api_token', 'org_id'])
+  const headers = { authorization: `Token ${made['api_token']}` }
+  expect((await fetch(`${server.url}/api/v1/orgs/${made['org_id']}`, { headers })).status).toBe(200)
+  await expect(cli(dataDir, 'bootstrap', ...account)).rejects.toMatchObject({
+    stderr: expect.stringMatching(/a@b\.test has an account already\n$/),
+  })
+
+  const rows = Array.from({ length: 4500 }, (_, index) => {
+    const mac = `02${index.toString(16).padStart(10, '0')}`
+    return `${mac},S${index},EAP102,CODE-${String(index).padStart(6, '0')}`
+  })
+  const manifest = join(dataDir, 'manifest.csv')
+  await writeFile(manifest, ['mac,serial,model,claim_code', ...rows, 'nonsense,S,EAP102,CODE-X'].join('\n'))
+  expect(JSON.parse(await cli(dataDir, 'import-manifest', manifest, '--json'))).toEqual({
+    imported: 4500,
+    unchanged: 0,
+    conflicts: [{ row: 4500, mac: 'nonsense', reason: 'invalid mac' }],
+  })
+  expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
+
+  const out = join(dataDir, 'certificate')
+  await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
+  const certificate = new X509Certificate(await readFile(join(out, 'cert.pem')))
+  expect(certificate.subject).toBe('CN=020000000001')
+  expect(certificate.verify(new X509Certificate(await readFile(join(out, 'cas.pem'))).publicKey)).toBe(true)
+})
+
+it('says in one line that no server runs', async () => {
+  const dataDir = await temporaryDir()
+  await expect(cli(dataDir, 'unclaimed')).rejects.toMatchObject({
+    stderr: `signalbox: no Signalbox has run with the data folder ${dataDir}; npm start makes it\n`,
+  })
+})
