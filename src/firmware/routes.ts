@@ -144,7 +144,7 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         const offer = parseOffer(query)
         if (Number(headers['content-length'] ?? 0) > files.maxBytes) throw tooLarge(files.maxBytes)
-        const image = imageIn(body)
+        const image = imageIn(body, headers['content-type'])
         receiving.add(image)
         image.once('close', () => receiving.delete(image))
         raw.setTimeout(IDLE_MS)
@@ -154,7 +154,9 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
   }
 }
 
-function imageIn(body: unknown): Readable {
+function imageIn(body: unknown, contentType = ''): Readable {
+  // Its boundaries would become part of the image.
+  if (/^multipart\//i.test(contentType)) throw new AppError('invalid', 'Send the image as the body itself, not a form.')
   if (body instanceof Readable) return body
   throw new AppError('invalid', 'The body is empty: send the image as it is.')
 }

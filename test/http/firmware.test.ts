@@ -149,6 +149,14 @@ describe('upload', () => {
     expect(await files()).toEqual(before)
   })
 
+  it('refuses a form, whose boundaries would become part of the image', async () => {
+    const before = await files()
+    const form = { 'content-type': 'Multipart/Form-Data; boundary=x' }
+    const answer = await upload('version=9&models=AP45', Buffer.alloc(10), form)
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('not a form') } })
+    expect(await files()).toEqual(before)
+  })
+
   it('refuses an image that grows too large on the way', async () => {
     const before = await files()
     const status = await new Promise((resolve, reject) => {
