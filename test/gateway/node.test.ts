@@ -126,14 +126,19 @@ test('an unknown device is held unclaimed, and a claim takes its session over', 
   await waitUntil('its state', async () => (await harness.status(device.mac)).load !== null)
 })
 
-test('a device in recovery that asks for it is rebooted', async () => {
+test('a device in recovery that asks for it is rebooted, once however often it asks', async () => {
   const { port } = await harness.start()
   const mac = newMac()
   await harness.claim(mac)
   const device = await openDevice(port, harness.ca, { mac })
   device.hello()
-  device.say('recovery', { firmware: '1.0.0', reboot: true })
+  for (let again = 0; again < 5; again += 1) device.say('recovery', { firmware: '1.0.0', reboot: true })
+  device.say('healthcheck', { sanity: 1 })
   expect((await device.nextCall()).method).toBe('reboot')
+  // Comes after all of them.
+  await waitUntil('the report', async () => (await harness.status(mac)).load !== null)
+  const commands = harness.ctx.db.selectFrom('deviceCommand').select('state').where('deviceId', '=', deviceIdOf(mac))
+  expect(await commands.execute()).toEqual([{ state: 'sent' }])
 })
 
 async function sessionOf(mac: string): Promise<{ connected: boolean; epoch: string } | null> {

@@ -28,6 +28,19 @@ export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly
   wakeAfterCommit(tx, 'commands')
 }
 
+/** Whether a command for the device is on its way, or waits for that. */
+export async function hasOpenCommand(tx: Tx, scope: OrgScope, deviceId: string): Promise<boolean> {
+  const open = await tx
+    .selectFrom('deviceCommand')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .where('state', 'in', ['queued', 'sent'])
+    .limit(1)
+    .execute()
+  return open.length > 0
+}
+
 /** A command whose intent to send is committed, with what its driver must know of the device. */
 export type CommandToSend = CommandOrder & {
   readonly orgId: string
