@@ -4,7 +4,14 @@ import { type OpenApi, type Operation, fetchOpenApi, operationsOf } from '../sup
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 /** Nobody can have credentials before these. */
-const PUBLIC = ['login', 'getAdminRegistrationInfo', 'registerNewAdmin', 'verifyRegistration']
+const PUBLIC = [
+  'login',
+  'getAdminRegistrationInfo',
+  'registerNewAdmin',
+  'verifyRegistration',
+  'getOauth2AuthorizationUrlForLogin',
+  'loginOauth2',
+]
 
 let server: TestServer
 let document: OpenApi
