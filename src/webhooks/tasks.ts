@@ -1,7 +1,9 @@
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Task } from '../platform/jobs.ts'
 import { preparePartitions } from './partitions.ts'
+import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
 import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
 /** The chores of webhooks, for startJobs(). */
@@ -13,6 +15,13 @@ export function webhookTasks(ctx: Context): Task[] {
       cron: '* * * * *',
       run: async () => {
         await sweepLanes(ctx)
+      },
+    },
+    {
+      name: 'webhook_expiry',
+      cron: '20 * * * *',
+      run: async () => {
+        await expireMessages(ctx)
       },
     },
   ]
@@ -41,4 +50,29 @@ export async function sweepLanes(ctx: Context): Promise<number> {
     ctx.wakes.wake('deliveries')
   }
   return wrong
+}
+
+/** How long a message waits for a receiver that is down, or for a disabled webhook to be enabled again. */
+const KEPT_MS = 7 * 24 * 3600e3
+
+/**
+ * Drops messages that have waited too long. An open breaker lets through fewer than may come in, so that
+ * the retries alone would not bound what waits for a dead receiver.
+ *
+ * @returns How many.
+ */
+export async function expireMessages(ctx: Context): Promise<number> {
+  const before = addMs(ctx.clock.now(), -KEPT_MS)
+  let dropped = 0
+  for (const lane of await listLanesOlderThan(ctx.db, before)) {
+    const ofLane = await inTx(ctx, async (tx) => {
+      await lockLanes(tx, [lane])
+      const deleted = await deleteMessagesOlderThan(tx, lane, before)
+      await recountLanes(tx, [lane])
+      return deleted
+    })
+    ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages dropped that nobody took for a week')
+    dropped += ofLane
+  }
+  return dropped
 }

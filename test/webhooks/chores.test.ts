@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../src/webhooks/partitions.ts'
-import { sweepLanes } from '../../src/webhooks/tasks.ts'
+import { expireMessages, sweepLanes } from '../../src/webhooks/tasks.ts'
 import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
 
 const DAY_MS = 24 * 3600e3
@@ -56,6 +56,16 @@ async function placesOf(table: string): Promise<string[]> {
   return rows.map(({ place }) => place.replace(`${table}_`, ''))
 }
 
+async function addMessage(webhookId: string): Promise<void> {
+  const at = clock.now()
+  const { orgId } = harness.scope
+  const message = { orgId, id: uuidv7(), webhookId, topic: 'audits', body: Buffer.from('{}'), eventCount: 1 }
+  await harness.ctx.db
+    .insertInto('webhookMessage')
+    .values({ ...message, dueAt: at, createdAt: at })
+    .execute()
+}
+
 describe('preparePartitions', () => {
   it('makes today and the next three days, once', async () => {
     await preparePartitions(harness.ctx)
@@ -100,22 +110,31 @@ describe('sweepLanes', () => {
   it('finds nothing while all is well, and puts right what is not', async () => {
     const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     expect(await sweepLanes(harness.ctx)).toBe(0)
-    await harness.ctx.db
-      .insertInto('webhookMessage')
-      .values({
-        orgId: harness.scope.orgId,
-        id: uuidv7(),
-        webhookId: webhook.id,
-        topic: 'audits',
-        body: Buffer.from('{}'),
-        eventCount: 1,
-        dueAt: clock.now(),
-        createdAt: clock.now(),
-      })
-      .execute()
+    await addMessage(webhook.id)
     expect(await sweepLanes(harness.ctx)).toBe(1)
     const lane = await harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
     expect(lane).toMatchObject({ pending: 1, nextAt: clock.now() })
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+})
+
+describe('expireMessages', () => {
+  it('drops what nobody took for a week, and leaves the lanes in step', async () => {
+    const [dead, alive] = [
+      await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),
+      await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),
+    ]
+    await addMessage(dead.id)
+    await addMessage(dead.id)
+    clock.advance(DAY_MS)
+    await addMessage(dead.id)
+    await addMessage(alive.id)
+    expect(await sweepLanes(harness.ctx)).toBe(2)
+    clock.advance(6 * DAY_MS)
+    expect(await expireMessages(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireMessages(harness.ctx)).toBe(2)
+    expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })
 })
