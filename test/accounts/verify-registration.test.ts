@@ -124,6 +124,9 @@ describe('pre-hijacking', () => {
     const own = await register(victim, 'known to the victim', 2)
     expect((await verify(own)).status).toBe(200)
     expect((await verify(attackers)).body).toEqual({ detail: 'already registered' })
+    const kept = server.ctx.db.selectFrom('pendingRegistration').select(['passwordHash', 'doc'])
+    const forgotten = { passwordHash: '', doc: {} }
+    expect(await kept.where('email', '=', victim).execute()).toEqual([forgotten, forgotten])
     expect((await login(victim, 'known to the attacker')).status).toBe(400)
     expect((await login(victim, 'known to the victim')).status).toBe(200)
   })

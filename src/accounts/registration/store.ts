@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import type { SettingDocument } from '../../orgs/setting.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
@@ -29,7 +28,7 @@ export async function isInvited(
     .selectFrom('invite')
     .select('id')
     .where('tokenHash', '=', tokenHash)
-    .where(sql<string>`lower(email)`, '=', email)
+    .where('email', '=', email)
     .where('expiresAt', '>', now)
     .executeTakeFirst()
   return row !== undefined
@@ -72,11 +71,11 @@ export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingReg
   return row && { ...row, doc: row.doc as unknown as RegistrationDocument }
 }
 
-/** No registration of the address can be verified any more. */
+/** No registration of the address can be verified any more; what it asked for is forgotten. */
 export async function markPendingUsed(tx: Tx, email: string, usedAt: Date): Promise<void> {
   await tx
     .updateTable('pendingRegistration')
-    .set({ usedAt })
+    .set({ usedAt, passwordHash: '', doc: json({}) })
     .where('email', '=', email)
     .where('usedAt', 'is', null)
     .execute()
