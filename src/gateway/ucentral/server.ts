@@ -48,12 +48,14 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
   const strangers = createStrangers(options)
   const https = createTlsServer(options, strangers)
   const listener = createServer((socket) => {
-    if (!options.admission.enter(options.now())) {
-      options.onRefused('busy', addressOf(socket))
+    const address = addressOf(socket)
+    // It has none when it is gone already.
+    if (address === null || !options.admission.enter(address, options.now())) {
+      options.onRefused('busy', address)
       socket.destroy()
       return
     }
-    strangers.add(socket)
+    strangers.add(socket, address)
     https.emit('connection', socket)
   })
   const port = await listen(listener, options)
@@ -73,7 +75,7 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
  * send or leave unsaid, they get a deadline.
  */
 interface Strangers {
-  add(socket: Socket): void
+  add(socket: Socket, address: string): void
   /** TLS is up: another handshake may begin. */
   shakenHands(socket: Socket): void
   /** It is a session now. */
@@ -85,14 +87,18 @@ interface Strangers {
 function createStrangers({ admission, now }: Pick<UcentralServerOptions, 'admission' | 'now'>): Strangers {
   /** By remote address and port, which the raw socket and the TLS socket on top of it share. */
   const sockets = new Map<string, { readonly socket: Socket; readonly sinceMs: number }>()
-  const handshakes = new Set<string>()
+  /** Their addresses. */
+  const handshakes = new Map<string, string>()
   const leave = (endpoint: string): void => {
-    if (handshakes.delete(endpoint)) admission.leave()
+    const address = handshakes.get(endpoint)
+    if (address === undefined) return
+    handshakes.delete(endpoint)
+    admission.leave(address)
   }
   return {
-    add(socket) {
+    add(socket, address) {
       const endpoint = endpointOf(socket)
-      handshakes.add(endpoint)
+      handshakes.set(endpoint, address)
       sockets.set(endpoint, { socket, sinceMs: now() })
       socket.once('close', () => {
         sockets.delete(endpoint)
