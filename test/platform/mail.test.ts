@@ -246,8 +246,14 @@ describe('without a mail server', () => {
     const path = join(dataDir, 'mail', names[0] ?? '')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect((await stat(join(dataDir, 'mail'))).mode & 0o777).toBe(0o700)
-    const mail = await PostalMime.parse(await readFile(path))
+    const file = await readFile(path, 'utf8')
+    // Readable as it is, without a mail program.
+    expect(file).toContain('\nGo:\nhttp://signalbox.test/go?token=abc\n')
+    expect(file).toContain('Drei <b>vier</b>.')
+    const mail = await PostalMime.parse(file)
     expect(mail).toMatchObject({ subject: 'Grüße', to: [{ address: 'ada@example.test' }] })
+    expect(mail.text).toContain('Drei <b>vier</b>.')
+    expect(mail.html).toContain('<a href="http://signalbox.test/go?token=abc">Go</a>')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ path, links: ['http://signalbox.test/go?token=abc'] })
   })
 
