@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../platform/errors.ts'
+import { createCheckPassword } from './check-password.ts'
+import { createLoginThrottle } from './login-throttle.ts'
+import { createPasswords, isOutdatedHash } from './password.ts'
+
+const email = 'ada@example.test'
+
+async function setUp() {
+  const passwords = createPasswords()
+  const throttle = createLoginThrottle({ now: () => new Date('2026-11-20T12:00:00Z') })
+  const check = createCheckPassword(passwords, throttle)
+  return { check, passwordHash: await passwords.hash('right password') }
+}
+
+const isLimited = (error: unknown) => error instanceof AppError && error.code === 'rate_limited'
+
+describe('checkPassword', () => {
+  it('counts one right password once, however many calls bring it at the same time', async () => {
+    const { check, passwordHash } = await setUp()
+    const attempt = { email, passwordHash, password: 'right password' }
+    expect(await Promise.all(Array.from({ length: 20 }, () => check(attempt)))).not.toContain(false)
+  })
+
+  it.each(['an account', 'no account'])('stops guesses at %s after five', async (what) => {
+    const known = await setUp()
+    const passwordHash = what === 'an account' ? known.passwordHash : null
+    const guess = (i: number) => known.check({ email, passwordHash, password: `guess ${i}` })
+    expect(await Promise.all([0, 1, 2, 3, 4].map(guess))).toEqual([false, false, false, false, false])
+    await expect(guess(5)).rejects.toSatisfy(isLimited)
+  })
+
+  it('lets a password through that was right a moment ago, while somebody else guesses', async () => {
+    const { check, passwordHash } = await setUp()
+    const right = { email, passwordHash, password: 'right password' }
+    expect(await check(right)).toBe(true)
+    for (let i = 0; i < 5; i += 1) await check({ email, passwordHash, password: `guess ${i}` })
+    await expect(check({ email, passwordHash, password: 'guess 6' })).rejects.toSatisfy(isLimited)
+    expect(await check(right)).toBe(true)
+  })
+})
+
+describe('isOutdatedHash', () => {
+  it('knows the parameters of today', async () => {
+    const { passwordHash } = await setUp()
+    expect(isOutdatedHash(passwordHash)).toBe(false)
+    expect(isOutdatedHash(passwordHash.replace('t=2', 't=1'))).toBe(true)
+    expect(isOutdatedHash(passwordHash.replace('argon2id', 'argon2i'))).toBe(true)
+  })
+})

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Browser, codeAt, createBrowser } from '../support/browser.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+const MINUTE_MS = 60_000
+const newPassword = 'a horse of another colour'
+
+let clock: TestClock
+let server: TestServer
+let org: TestOrg
+let browser: Browser
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  clock.advance(MINUTE_MS)
+  org = await server.addOrg()
+  browser = createBrowser(server)
+})
+
+const recover = (email: string, headers = {}) => server.call('POST', '/recover', { as: null, body: { email }, headers })
+
+async function mailedToken(count = 1): Promise<string> {
+  expect(await recover(org.email)).toMatchObject({ status: 200, body: {} })
+  return tokenIn(await waitForMail(server.dataDir, org.email, count))
+}
+
+const reset = (token: string, password?: string) =>
+  browser.call('POST', `/recover/verify/${token}`, password === undefined ? '' : { password })
+
+describe('recovery', () => {
+  it('sets a new password by the mailed link, once, and ends all other sessions', async () => {
+    const other = createBrowser(server)
+    await other.login(org.email, org.password)
+    const token = await mailedToken()
+    expect(await reset(token, newPassword)).toMatchObject({ status: 200, body: {} })
+    expect((await browser.call('GET', '/self')).body.email).toBe(org.email)
+    expect((await other.call('GET', '/self')).status).toBe(401)
+    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
+    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await reset(token, 'yet another password')).status).toBe(404)
+    expect((await waitForMail(server.dataDir, org.email, 2)).subject).toBe('Your password was changed')
+    const { body } = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
+    expect(body.results).toContainEqual(expect.objectContaining({ message: 'Recover password' }))
+  })
+
+  it('is good once, also for two at the same time', async () => {
+    const token = await mailedToken()
+    const both = await Promise.all([reset(token, newPassword), reset(token, 'yet another password')])
+    expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404])
+  })
+
+  it('voids older links', async () => {
+    const first = await mailedToken()
+    const second = await mailedToken(2)
+    expect((await reset(second, newPassword)).status).toBe(200)
+    expect((await reset(first, 'yet another password')).status).toBe(404)
+  })
+
+  it('answers the same and mails nothing where there is no account', async () => {
+    const unknown = `unknown-${org.email}`
+    const [forKnown, forUnknown] = [await recover(org.email), await recover(unknown)]
+    expect(forUnknown.status).toBe(forKnown.status)
+    expect(forUnknown.body).toEqual(forKnown.body)
+    await waitForMail(server.dataDir, org.email)
+    expect(await mailsTo(server.dataDir, unknown)).toEqual([])
+  })
+
+  it('mails an address three times an hour', async () => {
+    for (let i = 1; i <= 3; i += 1) await mailedToken(i)
+    expect((await recover(org.email)).status).toBe(200)
+    // Those of another address overtake nothing that was to be sent before.
+    const other = await server.addOrg()
+    await recover(other.email)
+    await waitForMail(server.dataDir, other.email)
+    expect(await mailsTo(server.dataDir, org.email)).toHaveLength(3)
+    clock.advance(61 * MINUTE_MS)
+    await mailedToken(4)
+  })
+
+  it('leads to the address of the configuration, whatever host the request names', async () => {
+    await recover(org.email, { host: 'evil.test', 'x-forwarded-host': 'evil.test' })
+    const { text = '' } = await waitForMail(server.dataDir, org.email)
+    expect(text).toContain(`${server.ctx.baseUrl}/verify/recover?token=`)
+    expect(text).not.toContain('evil.test')
+  })
+
+  it('is too late after half an hour', async () => {
+    const token = await mailedToken()
+    clock.advance(30 * MINUTE_MS)
+    expect(await reset(token, newPassword)).toMatchObject({ status: 400, body: { detail: 'expired' } })
+  })
+
+  it('keeps the link for another try after a password that is not good enough', async () => {
+    const token = await mailedToken()
+    const refused = await reset(token, 'password1')
+    expect(refused).toMatchObject({ status: 400, body: { reason: 'is one of the most common passwords' } })
+    await server.call('PUT', `/orgs/${org.orgId}/setting`, {
+      as: org,
+      body: { password_policy: { enabled: true, min_length: 30 } },
+    })
+    expect((await reset(token, newPassword)).body.reason).toBe('must have at least 30 characters')
+    expect((await reset(token, `${newPassword} and more`)).status).toBe(200)
+  })
+
+  it('asks for the second factor still', async () => {
+    const owner = createBrowser(server)
+    await owner.login(org.email, org.password)
+    const { body } = await owner.call('GET', '/self/two_factor/token')
+    const code = () => codeAt(body.two_factor_secret, clock.now())
+    await owner.call('POST', '/self/two_factor/verify', { two_factor: code() })
+    const answer = await reset(await mailedToken(), newPassword)
+    expect(answer.body).toMatchObject({ two_factor_required: true, two_factor_passed: false })
+    expect((await browser.call('GET', `/orgs/${org.orgId}`)).status).toBe(401)
+    clock.advance(30_000)
+    expect((await browser.call('POST', '/login/two_factor', { two_factor: code() })).status).toBe(200)
+    expect((await browser.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+  })
+
+  it('opens a session without a body, as older clients ask, in which a password can be set', async () => {
+    expect((await reset(await mailedToken())).status).toBe(200)
+    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
+    // Not with a token that somebody may have: only in the session that the mail has opened.
+    expect((await server.call('PUT', '/self', { as: org, body: { password: newPassword } })).status).toBe(403)
+    expect((await browser.call('PUT', '/self', { password: newPassword })).status).toBe(200)
+    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+  })
+
+  it('lets an owner in whose account somebody guesses at', async () => {
+    for (let i = 0; i < 6; i += 1) await createBrowser(server).login(org.email, `guess ${i}`)
+    expect((await reset(await mailedToken(), newPassword)).status).toBe(200)
+    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+  })
+
+  it('knows no token but the mailed one', async () => {
+    await mailedToken()
+    expect(await reset('guess', newPassword)).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
+  })
+})
+
+describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
+  it('changes nothing by being opened, and says the same of every token', async () => {
+    const open = (token: string) => fetch(`${server.url}${path}?token=${token}`)
+    const token = await mailedToken()
+    const [mailed, other] = [await open(token), await open('<script>alert(1)</script>')]
+    const policy = mailed.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(mailed.headers.get('referrer-policy')).toBe('no-referrer')
+    const nonces = /nonce-[^']+/g
+    const withoutNonce = (text: string) => text.replaceAll(/nonce="[^"]+"/g, '')
+    expect(policy.match(nonces)).not.toEqual(other.headers.get('content-security-policy')?.match(nonces))
+    expect(withoutNonce(await mailed.text())).toBe(withoutNonce(await other.text()))
+    expect((await reset(token, newPassword)).status).toBe(200)
+  })
+})

@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Browser, codeAt, createBrowser } from '../support/browser.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+const STEP_MS = 30_000
+const MINUTE_MS = 60_000
+
+let clock: TestClock
+let server: TestServer
+let org: TestOrg
+let browser: Browser
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  clock.advance(MINUTE_MS)
+  org = await server.addOrg()
+  browser = createBrowser(server)
+  await browser.login(org.email, org.password)
+})
+
+interface Enrolled {
+  readonly secret: string
+  readonly recoveryCodes: string[]
+}
+
+/** Enrols a second factor in the browser's session; the code of this step is used up by it. */
+async function enrol(who = browser): Promise<Enrolled> {
+  const { body: offer } = await who.call('GET', '/self/two_factor/token')
+  const secret: string = offer.two_factor_secret
+  const answer = await who.call('POST', '/self/two_factor/verify', { two_factor: codeAt(secret, clock.now()) })
+  expect(answer.status).toBe(200)
+  return { secret, recoveryCodes: answer.body.recovery_codes }
+}
+
+/** The code of the next step, which the account has not seen yet. */
+function nextCode({ secret }: Enrolled): string {
+  clock.advance(STEP_MS)
+  return codeAt(secret, clock.now())
+}
+
+function wrongCode({ secret }: Enrolled): string {
+  const right = new Set([-1, 0, 1].map((step) => codeAt(secret, new Date(clock.now().getTime() + step * STEP_MS))))
+  return ['000000', '111111', '222222', '333333'].find((code) => !right.has(code)) ?? ''
+}
+
+async function halfSession(): Promise<Browser> {
+  const half = createBrowser(server)
+  const answer = await half.login(org.email, org.password)
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { email: org.email, two_factor_required: true, two_factor_passed: false },
+  })
+  return half
+}
+
+const pass = (who: Browser, code: string) => who.call('POST', '/login/two_factor', { two_factor: code })
+
+describe('enrolling', () => {
+  it('offers a secret as text and as a picture, and turns on by a code of it', async () => {
+    const text = await browser.call('GET', '/self/two_factor/token')
+    expect(text.body.two_factor_secret).toMatch(/^[A-Z2-7]{32}$/)
+    expect(text.headers.get('cache-control')).toBe('no-store')
+    const image = await browser.call('GET', '/self/two_factor/token?by=qrcode')
+    expect(image.headers.get('content-type')).toBe('image/png')
+    expect(image.body).toMatch(/PNG/)
+    // The same as before: a page shows both.
+    expect((await browser.call('GET', '/self/two_factor/token')).body).toEqual(text.body)
+    expect((await browser.call('GET', '/self')).body).toMatchObject({
+      enable_two_factor: false,
+      two_factor_verified: false,
+    })
+    const { recoveryCodes } = await enrol()
+    expect(new Set(recoveryCodes).size).toBe(10)
+    expect((await browser.call('GET', '/self')).body).toMatchObject({
+      enable_two_factor: true,
+      two_factor_verified: true,
+    })
+  })
+
+  it('keeps the secret and the recovery codes unreadable', async () => {
+    const { secret, recoveryCodes } = await enrol()
+    const { db } = server.ctx
+    const admin = await db.selectFrom('admin').selectAll().where('id', '=', org.adminId).executeTakeFirstOrThrow()
+    expect(admin.totpSecret?.toString('latin1')).not.toContain(secret)
+    const codes = await db.selectFrom('recoveryCode').selectAll().where('adminId', '=', org.adminId).execute()
+    expect(codes).toHaveLength(10)
+    expect(codes.map(({ codeHash }) => codeHash.toString('latin1'))).not.toContain(recoveryCodes[0])
+  })
+
+  it('needs the password once the login is some minutes ago', async () => {
+    clock.advance(6 * MINUTE_MS)
+    const { body } = await browser.call('GET', '/self/two_factor/token')
+    const two_factor = codeAt(body.two_factor_secret, clock.now())
+    const verify = (more: object) => browser.call('POST', '/self/two_factor/verify', { two_factor, ...more })
+    expect((await verify({})).status).toBe(403)
+    expect((await verify({ password: 'wrong' })).status).toBe(400)
+    expect((await verify({ password: org.password })).status).toBe(200)
+  })
+
+  it('needs the password of a token', async () => {
+    const { body } = await server.call('GET', '/self/two_factor/token', { as: org })
+    const two_factor = codeAt(body.two_factor_secret, clock.now())
+    expect((await server.call('POST', '/self/two_factor/verify', { as: org, body: { two_factor } })).status).toBe(403)
+  })
+
+  it('takes no secret that was shown to somebody else', async () => {
+    const thief = await server.call('GET', '/self/two_factor/token', { as: org })
+    const two_factor = codeAt(thief.body.two_factor_secret, clock.now())
+    expect((await browser.call('POST', '/self/two_factor/verify', { two_factor })).status).toBe(400)
+    const mine = await browser.call('GET', '/self/two_factor/token')
+    expect(mine.body.two_factor_secret).not.toBe(thief.body.two_factor_secret)
+  })
+
+  it('refuses a wrong code, and what was never offered', async () => {
+    expect((await browser.call('POST', '/self/two_factor/verify', { two_factor: '123456' })).status).toBe(400)
+    const { body } = await browser.call('GET', '/self/two_factor/token')
+    const two_factor = wrongCode({ secret: body.two_factor_secret, recoveryCodes: [] })
+    expect((await browser.call('POST', '/self/two_factor/verify', { two_factor })).status).toBe(400)
+    expect((await browser.call('GET', '/self')).body.enable_two_factor).toBe(false)
+  })
+
+  it('replaces no factor that is enrolled', async () => {
+    await enrol()
+    expect((await browser.call('GET', '/self/two_factor/token')).status).toBe(400)
+  })
+
+  it('ends the sessions that were opened without it', async () => {
+    const other = createBrowser(server)
+    await other.login(org.email, org.password)
+    await enrol()
+    expect((await other.call('GET', '/self')).status).toBe(401)
+    expect((await browser.call('GET', '/self')).status).toBe(200)
+  })
+})
+
+describe('logging in with it', () => {
+  it('opens nothing but what it takes to go on, until the code is given', async () => {
+    const enrolled = await enrol()
+    const half = await halfSession()
+    expect((await half.call('GET', '/self')).body).toEqual({
+      email: org.email,
+      two_factor_required: true,
+      two_factor_passed: false,
+      privileges: [],
+    })
+    for (const [method, path] of [
+      ['GET', `/orgs/${org.orgId}`],
+      ['PUT', '/self'],
+      ['DELETE', '/self'],
+      ['GET', '/self/logs'],
+      ['GET', '/self/two_factor/token'],
+      ['POST', '/self/two_factor/verify'],
+      ['POST', '/self/two_factor/disable'],
+      ['POST', '/self/two_factor/recovery_codes'],
+      ['POST', '/self/update'],
+    ] as const) {
+      const body = method === 'GET' ? undefined : { two_factor: '123456', email: 'other@example.test' }
+      expect([path, (await half.call(method, path, body)).status]).toEqual([path, 401])
+    }
+    expect(await pass(half, nextCode(enrolled))).toMatchObject({ status: 200, body: {} })
+    const { body } = await half.call('GET', '/self')
+    expect(body).toMatchObject({ two_factor_verified: true, privileges: [{ org_id: org.orgId }] })
+    expect(body.two_factor_required).toBeUndefined()
+    expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+  })
+
+  it('takes the code with the password', async () => {
+    const enrolled = await enrol()
+    const at = createBrowser(server)
+    expect(await at.login(org.email, org.password, nextCode(enrolled))).toMatchObject({ status: 200, body: {} })
+    expect((await at.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+    const wrong = await createBrowser(server).login(org.email, org.password, wrongCode(enrolled))
+    expect(wrong.body).toMatchObject({ two_factor_required: true, two_factor_passed: false })
+  })
+
+  it('logs out of a half session', async () => {
+    await enrol()
+    const half = await halfSession()
+    expect((await half.call('POST', '/logout', '')).status).toBe(200)
+  })
+
+  it('takes a code once, also when it comes twice at the same time', async () => {
+    const enrolled = await enrol()
+    const [first, second] = [await halfSession(), await halfSession()]
+    const code = nextCode(enrolled)
+    const statuses = (await Promise.all([pass(first, code), pass(second, code)])).map(({ status }) => status)
+    expect(statuses.sort((a, b) => a - b)).toEqual([200, 401])
+  })
+
+  it.each([
+    ['two steps ago', -2, 401],
+    ['a step ago', -1, 200],
+    ['a step ahead', 1, 200],
+    ['two steps ahead', 2, 401],
+  ])('judges a code of %s', async (_what, steps, status) => {
+    const { secret } = await enrol()
+    clock.advance(10 * STEP_MS)
+    const half = await halfSession()
+    expect((await pass(half, codeAt(secret, new Date(clock.now().getTime() + steps * STEP_MS)))).status).toBe(status)
+  })
+
+  it('takes none before one that it has taken', async () => {
+    const { secret } = await enrol()
+    clock.advance(10 * STEP_MS)
+    const at = (steps: number) => codeAt(secret, new Date(clock.now().getTime() + steps * STEP_MS))
+    expect((await pass(await halfSession(), at(1))).status).toBe(200)
+    expect((await pass(await halfSession(), at(0))).status).toBe(401)
+  })
+
+  it('ends the session after five wrong codes, and bounds them over all sessions', async () => {
+    const enrolled = await enrol()
+    const half = await halfSession()
+    for (let i = 0; i < 5; i += 1) expect((await pass(half, wrongCode(enrolled))).status).toBe(401)
+    expect((await half.call('GET', '/self')).status).toBe(401)
+    const next = await halfSession()
+    expect((await pass(next, codeAt(enrolled.secret, clock.now()))).status).toBe(429)
+    // A step of the codes is as long as the first pause.
+    expect((await pass(next, nextCode(enrolled))).status).toBe(200)
+  })
+
+  it('answers 401 without a session and 404 where none is enrolled', async () => {
+    expect((await pass(createBrowser(server), '123456')).status).toBe(401)
+    expect((await pass(browser, '123456')).status).toBe(404)
+  })
+
+  it('ends a half session after a quarter of an hour', async () => {
+    await enrol()
+    const half = await halfSession()
+    clock.advance(15 * MINUTE_MS)
+    expect((await half.call('GET', '/self')).status).toBe(401)
+  })
+
+  it('refuses Basic', async () => {
+    const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
+    const basic = () => server.call('GET', '/self', { as: null, headers: { authorization } })
+    expect((await basic()).status).toBe(200)
+    await enrol()
+    expect((await basic()).status).toBe(401)
+  })
+})
+
+describe('recovery codes', () => {
+  it('are each good once, however they are typed', async () => {
+    const { recoveryCodes } = await enrol()
+    const code = recoveryCodes[3]?.toUpperCase().replaceAll('-', ' ') ?? ''
+    expect((await pass(await halfSession(), code)).status).toBe(200)
+    expect((await pass(await halfSession(), code)).status).toBe(401)
+  })
+
+  it('are replaced by new ones', async () => {
+    const { recoveryCodes } = await enrol()
+    const { status, body } = await browser.call('POST', '/self/two_factor/recovery_codes', {})
+    expect(status).toBe(200)
+    expect((await pass(await halfSession(), recoveryCodes[0] ?? '')).status).toBe(401)
+    expect((await pass(await halfSession(), body.recovery_codes[0])).status).toBe(200)
+  })
+})
+
+describe('turning it off', () => {
+  const disable = (who: Browser, body: object) => who.call('POST', '/self/two_factor/disable', body)
+
+  it('needs the password in an older session', async () => {
+    await enrol()
+    clock.advance(6 * MINUTE_MS)
+    expect((await disable(browser, {})).status).toBe(403)
+    expect((await disable(browser, { password: 'wrong' })).status).toBe(400)
+    expect((await disable(browser, { password: org.password })).status).toBe(200)
+    expect(await createBrowser(server).login(org.email, org.password)).toMatchObject({ status: 200, body: {} })
+  })
+
+  it('needs a code too where the caller has not given one', async () => {
+    const enrolled = await enrol()
+    const byToken = (body: object) => server.call('POST', '/self/two_factor/disable', { as: org, body })
+    const { password } = org
+    expect((await byToken({ password })).status).toBe(403)
+    expect((await byToken({ password, two_factor: wrongCode(enrolled) })).status).toBe(400)
+    expect((await byToken({ password, two_factor: nextCode(enrolled) })).status).toBe(200)
+  })
+
+  it('answers 404 where it is off', async () => {
+    expect((await disable(browser, { password: org.password })).status).toBe(404)
+  })
+})
+
+describe('an organization that requires it', () => {
+  it('lets nobody in without, but to enrol', async () => {
+    const password_policy = { enabled: true, requires_two_factor_auth: true }
+    await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: { password_policy } })
+    const half = await halfSession()
+    expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(401)
+    expect((await pass(half, '123456')).status).toBe(404)
+    await enrol(half)
+    expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+    const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
+    expect((await server.call('GET', '/self', { as: null, headers: { authorization } })).status).toBe(401)
+  })
+})

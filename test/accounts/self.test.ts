@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Browser, createBrowser } from '../support/browser.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+const MINUTE_MS = 60_000
+const newPassword = 'a horse of another colour'
+
+let clock: TestClock
+let server: TestServer
+let org: TestOrg
+let browser: Browser
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock, { requestsPerHour: 500 })
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  clock.advance(MINUTE_MS)
+  org = await server.addOrg()
+  browser = createBrowser(server)
+  await browser.login(org.email, org.password)
+})
+
+const messagesOf = ({ body }: { body: { results: { message: string }[] } }) =>
+  body.results.map(({ message }) => message)
+
+describe('the account record', () => {
+  it('changes the fields that are named, and unsets', async () => {
+    const first = { first_name: 'Dorothea', last_name: 'Brooke', phone: '+44 1', no_tracking: true }
+    expect(await browser.call('PUT', '/self', first)).toMatchObject({ status: 200, body: first })
+    const second = await browser.call('PUT', '/self', { phone2: '+44 2', '-phone': '' })
+    expect(second.body).toMatchObject({ first_name: 'Dorothea', phone2: '+44 2', no_tracking: true })
+    expect(second.body.phone).toBeUndefined()
+    expect((await browser.call('GET', '/self')).body).toEqual(second.body)
+    expect(messagesOf(await browser.call('GET', '/self/logs'))).toEqual(['Update account', 'Update account', 'Login'])
+  })
+
+  it('takes back what it answered, and changes nothing that is not the owner’s', async () => {
+    const { body: before } = await browser.call('GET', '/self')
+    const other = await server.addOrg()
+    const mass = {
+      ...before,
+      email: 'evil@example.test',
+      admin_id: other.adminId,
+      enable_two_factor: true,
+      via_sso: true,
+      password_hash: 'x',
+      sso_id: other.orgId,
+      profile: { x: 1 },
+      is_superuser: true,
+      privileges: [{ scope: 'org', role: 'admin', org_id: other.orgId }],
+    }
+    expect((await browser.call('PUT', '/self', mass)).body).toEqual(before)
+    expect((await browser.call('GET', '/self')).body).toEqual(before)
+    expect((await browser.call('GET', `/orgs/${other.orgId}`)).status).toBe(404)
+  })
+
+  it.each([
+    ['a number', { first_name: 7 }],
+    ['an endless name', { first_name: 'x'.repeat(201) }],
+    ['a text', { no_tracking: 'yes' }],
+  ])('refuses %s', async (_what, body) => {
+    expect((await browser.call('PUT', '/self', body)).status).toBe(400)
+  })
+
+  it('is no organization’s token’s', async () => {
+    const privileges = [{ scope: 'org', role: 'admin' }]
+    const made = await server.call('POST', `/orgs/${org.orgId}/apitokens`, { as: org, body: { name: 't', privileges } })
+    expect(made.status).toBe(200)
+    const as = { ...org, token: made.body.key }
+    for (const [method, path] of [
+      ['PUT', '/self'],
+      ['DELETE', '/self'],
+      ['GET', '/self/logs'],
+      ['GET', '/self/login_failures'],
+      ['GET', '/self/two_factor/token'],
+    ] as const)
+      expect([path, (await server.call(method, path, { as })).status]).toEqual([path, 403])
+  })
+})
+
+describe('a new password', () => {
+  const change = (who: Browser, body: object) => who.call('PUT', '/self', body)
+
+  it('ends the other sessions and tells the owner', async () => {
+    const other = createBrowser(server)
+    await other.login(org.email, org.password)
+    const answer = await change(browser, { password: newPassword, old_password: org.password })
+    expect(answer.status).toBe(200)
+    expect(answer.body.password_modified_time).toBe(clock.now().getTime() / 1000)
+    expect((await other.call('GET', '/self')).status).toBe(401)
+    expect((await browser.call('GET', '/self')).status).toBe(200)
+    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await waitForMail(server.dataDir, org.email)).subject).toBe('Your password was changed')
+    expect(JSON.stringify((await browser.call('GET', '/self/logs')).body)).not.toContain(newPassword)
+  })
+
+  it('needs the old one, given now or to log in a moment ago', async () => {
+    expect((await change(browser, { password: newPassword, old_password: 'wrong' })).status).toBe(400)
+    clock.advance(6 * MINUTE_MS)
+    expect((await change(browser, { password: newPassword })).status).toBe(403)
+    const byToken = await server.call('PUT', '/self', { as: org, body: { password: newPassword } })
+    expect(byToken.status).toBe(403)
+    expect((await change(browser, { password: newPassword, old_password: org.password })).status).toBe(200)
+  })
+
+  it('bounds guesses at the old one', async () => {
+    const guess = (i: number) => change(browser, { password: newPassword, old_password: `guess ${i}` })
+    for (let i = 0; i < 5; i += 1) expect((await guess(i)).status).toBe(400)
+    expect((await guess(5)).status).toBe(429)
+  })
+
+  it('must be as the organization asks', async () => {
+    const password_policy = { enabled: true, min_length: 12, requires_special_char: true }
+    await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: { password_policy } })
+    expect((await change(browser, { password: 'elevenchars' })).body.reason).toBe('must have at least 12 characters')
+    expect((await change(browser, { password: 'twelve chars' })).body.reason).toBe('must have a special character')
+    expect((await change(browser, { password: 'twelve-chars' })).status).toBe(200)
+  })
+})
+
+describe('a new address', () => {
+  const request = (email: string, who = browser) => who.call('POST', '/self/update', { email })
+  const confirm = (token: string) => server.call('POST', `/self/update/verify/${token}`, { as: null })
+
+  it('counts once the mailed link is used', async () => {
+    const email = `new-${org.email}`
+    expect(await request(email.toUpperCase())).toMatchObject({ status: 200, body: {} })
+    const token = tokenIn(await waitForMail(server.dataDir, email))
+    expect((await browser.call('GET', '/self')).body.email).toBe(org.email)
+    expect((await confirm(token)).status).toBe(200)
+    expect((await browser.call('GET', '/self')).body.email).toBe(email)
+    expect((await createBrowser(server).login(email, org.password)).status).toBe(200)
+    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
+    expect((await waitForMail(server.dataDir, org.email)).subject).toBe('The address of your account was changed')
+    expect((await confirm(token)).status).toBe(404)
+    const { body } = await browser.call('GET', '/self/logs')
+    expect(body.results).toContainEqual(
+      expect.objectContaining({ before: { email: org.email }, after: { email }, message: 'Change e-mail' }),
+    )
+  })
+
+  it('can be confirmed by the published GET, of the account alone', async () => {
+    const email = `new-${org.email}`
+    await request(email)
+    const path = `/self/update/verify/${tokenIn(await waitForMail(server.dataDir, email))}`
+    expect((await server.call('GET', path, { as: null })).status).toBe(401)
+    expect((await server.call('GET', path, { as: await server.addOrg() })).status).toBe(404)
+    expect((await browser.call('GET', path)).status).toBe(200)
+    expect((await browser.call('GET', '/self')).body.email).toBe(email)
+  })
+
+  it('answers the same for an address that has an account, and tells only its owner', async () => {
+    const other = await server.addOrg()
+    expect(await request(other.email)).toMatchObject({ status: 200, body: {} })
+    const mail = await waitForMail(server.dataDir, other.email)
+    expect(mail.subject).toBe('You already have an account')
+    expect(() => tokenIn(mail)).toThrow('no token')
+  })
+
+  it('is refused where somebody took it in between', async () => {
+    const email = `new-${org.email}`
+    const other = createBrowser(server)
+    const otherOrg = await server.addOrg()
+    await other.login(otherOrg.email, otherOrg.password)
+    await request(email)
+    await request(email, other)
+    const [mine, theirs] = await Promise.all([1, 2].map((n) => waitForMail(server.dataDir, email, n)))
+    if (mine === undefined || theirs === undefined) throw new Error('two mails')
+    expect((await confirm(tokenIn(theirs))).status).toBe(200)
+    expect((await confirm(tokenIn(mine))).status).toBe(400)
+  })
+
+  it('needs the password, and is too late after a day', async () => {
+    const email = `new-${org.email}`
+    const byToken = (body: object) => server.call('POST', '/self/update', { as: org, body: { email, ...body } })
+    expect((await byToken({})).status).toBe(403)
+    expect((await byToken({ password: org.password })).status).toBe(200)
+    const token = tokenIn(await waitForMail(server.dataDir, email))
+    clock.advance(24 * 60 * MINUTE_MS)
+    expect(await confirm(token)).toMatchObject({ status: 400, body: { detail: 'expired' } })
+  })
+
+  it.each(['', 'nobody', 'a@b@c', 'a@b.test\r\nBcc: c@d.test', '"><b>@example.test'])(
+    'can not be %j',
+    async (email) => {
+      expect((await request(email)).status).toBe(400)
+      expect(await mailsTo(server.dataDir, email)).toEqual([])
+    },
+  )
+})
+
+describe('deleting the account', () => {
+  const invite = async (): Promise<void> => {
+    const other = await server.addOrg()
+    const { ctx } = server
+    await ctx.db
+      .insertInto('privilege')
+      .values({
+        orgId: org.orgId,
+        id: randomUUID(),
+        adminId: other.adminId,
+        scope: 'org',
+        role: 'admin',
+        siteId: null,
+        sitegroupId: null,
+      })
+      .execute()
+  }
+
+  it('leaves no organization without an administrator', async () => {
+    expect(await browser.call('DELETE', '/self')).toMatchObject({ status: 400, body: { org_id: org.orgId } })
+    await invite()
+    expect((await browser.call('DELETE', '/self')).status).toBe(200)
+    expect(browser.cookies.size).toBe(0)
+    expect((await browser.login(org.email, org.password)).status).toBe(400)
+    expect((await server.call('GET', '/self', { as: org })).status).toBe(401)
+  })
+
+  it('needs the password', async () => {
+    await invite()
+    expect((await server.call('DELETE', '/self', { as: org })).status).toBe(403)
+    clock.advance(6 * MINUTE_MS)
+    expect((await browser.call('DELETE', '/self')).status).toBe(403)
+    expect((await browser.call('DELETE', '/self', { password: org.password })).status).toBe(200)
+  })
+})
+
+describe('what happened to it', () => {
+  it('counts the calls of the hour', async () => {
+    const usage = () => server.call('GET', '/self/usage', { as: org })
+    const first = await usage()
+    expect(first.body).toMatchObject({ request_limit: 500, requests: expect.any(Number), seconds: expect.any(Number) })
+    expect((await usage()).body.requests).toBe(first.body.requests + 1)
+  })
+
+  it('lists what the admin did in organizations too, each thing once, in pages', async () => {
+    await browser.call('POST', `/orgs/${org.orgId}/sites`, { name: 'Middlemarch' })
+    clock.advance(1000)
+    await browser.call('PUT', '/self', { first_name: 'Dorothea' })
+    const { body, headers } = await browser.call('GET', '/self/logs')
+    expect(messagesOf({ body })).toEqual(['Update account', 'Add Site "Middlemarch"', 'Login'])
+    expect(body).toMatchObject({ total: 3, page: 1, limit: 100 })
+    expect(headers.get('x-page-total')).toBe('3')
+    expect(body.results[1]).toMatchObject({ org_id: org.orgId, admin_id: org.adminId })
+    expect(messagesOf(await browser.call('GET', '/self/logs?limit=1&page=2'))).toEqual(['Add Site "Middlemarch"'])
+    clock.advance(86_400_000 - 500)
+    expect(messagesOf(await server.call('GET', '/self/logs', { as: org }))).toEqual(['Update account'])
+  })
+
+  it('lists nothing of other people', async () => {
+    const other = await server.addOrg()
+    expect(messagesOf(await server.call('GET', '/self/logs', { as: other }))).toEqual([])
+  })
+})
