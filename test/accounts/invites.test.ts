@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sweepInvites } from '../../src/accounts/admins/sweep-invites.ts'
+import { addSite } from '../support/devices.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
+import { addPerson, makeSsoAdmin } from '../support/people.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+const HOUR_MS = 3600e3
+
+let clock: TestClock
+let server: TestServer
+let invites: string
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+  invites = `/orgs/${server.org.orgId}/invites`
+})
+afterAll(() => server.close())
+
+const readAll = [{ scope: 'org', role: 'read' }]
+const newAddress = () => `${randomUUID()}@example.test`
+
+async function invite(email: string, fields: object = {}, as = server.org): Promise<Answer['body']> {
+  const answer = await server.call('POST', invites, { as, body: { email, privileges: readAll, ...fields } })
+  expect(answer).toMatchObject({ status: 200 })
+  return answer.body
+}
+
+async function tokenOf(email: string, count = 1): Promise<string> {
+  return tokenIn(await waitForMail(server.dataDir, email, count))
+}
+
+const accept = (as: TestOrg | null, token: string) => server.call('POST', `/invite/verify/${token}`, { as })
+const roleOf = async (as: TestOrg) =>
+  (await server.call('GET', '/self', { as })).body.privileges.find(
+    ({ org_id }: { org_id: string }) => org_id === server.org.orgId,
+  )?.role
+
+describe('an invitation', () => {
+  it('goes by mail to its address, and gives what it says', async () => {
+    const guest = await server.addOrg('Guest')
+    const created = await invite(guest.email.toUpperCase(), { first_name: 'Ada', hours: 48, secret: 'no' })
+    expect(created).toEqual({
+      id: expect.any(String),
+      org_id: server.org.orgId,
+      email: guest.email,
+      first_name: 'Ada',
+      hours: 48,
+      privileges: [{ scope: 'org', role: 'read', org_id: server.org.orgId }],
+      created_time: clock.now().getTime() / 1000,
+      expire_time: (clock.now().getTime() + 48 * HOUR_MS) / 1000,
+    })
+    const mail = await waitForMail(server.dataDir, guest.email)
+    expect(mail.text).toContain(`${server.url}/verify/invite?token=`)
+    expect(mail.text).toContain(server.org.email)
+    expect(mail.html).not.toMatch(/<img|src=/)
+    expect(await accept(guest, tokenIn(mail))).toMatchObject({ status: 200, body: {} })
+    expect(await roleOf(guest)).toBe('read')
+    // Good once.
+    expect((await accept(guest, tokenIn(mail))).status).toBe(404)
+    expect((await server.call('GET', invites)).body).not.toContainEqual(expect.objectContaining({ id: created.id }))
+  })
+
+  it('is recorded where it belongs, without its token, and nowhere else', async () => {
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    const token = await tokenOf(guest.email)
+    await accept(guest, token)
+    const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=1000`)
+    for (const what of ['Invite Admin', 'Accept Invite of'])
+      expect(logs.body.results).toContainEqual(expect.objectContaining({ message: `${what} "${guest.email}"` }))
+    expect(JSON.stringify(logs.body)).not.toContain(token)
+    const theirs = await server.call('GET', `/orgs/${guest.orgId}/logs`, { as: guest })
+    expect(JSON.stringify(theirs.body)).not.toContain('Invite')
+  })
+
+  it('is of no use to whoever it is forwarded to', async () => {
+    const guest = await server.addOrg('Guest')
+    const thief = await server.addOrg('Thief')
+    await invite(guest.email)
+    const token = await tokenOf(guest.email)
+    expect((await accept(null, token)).status).toBe(401)
+    expect(await accept(thief, token)).toMatchObject({ status: 403 })
+    expect(await roleOf(thief)).toBeUndefined()
+    expect((await accept(guest, token)).status).toBe(200)
+  })
+
+  it('is not for accounts whose address an identity provider has named', async () => {
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    await makeSsoAdmin(server, guest)
+    expect((await accept(guest, await tokenOf(guest.email))).status).toBe(403)
+  })
+
+  it('is not for tokens of organizations', async () => {
+    const created = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {
+      body: { name: 'x', privileges: [{ scope: 'org', role: 'admin' }] },
+    })
+    const as = { ...server.org, token: created.body.key }
+    expect((await accept(as, 'whatever')).status).toBe(403)
+    // They may invite though, within what they may do, and only while they exist.
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email, {}, as)
+    await server.call('DELETE', `/orgs/${server.org.orgId}/apitokens/${created.body.id}`)
+    expect((await accept(guest, await tokenOf(guest.email))).status).toBe(400)
+  })
+
+  it('ends after its hours, and is swept a month later', async () => {
+    const guest = await server.addOrg('Guest')
+    const { id } = await invite(guest.email, { hours: 1 })
+    const token = await tokenOf(guest.email)
+    clock.advance(HOUR_MS)
+    expect(await accept(guest, token)).toMatchObject({ status: 400, body: { detail: 'expired' } })
+    const find = async () => server.ctx.db.selectFrom('invite').select('id').where('id', '=', id).executeTakeFirst()
+    await sweepInvites(server.ctx)
+    expect(await find()).toBeDefined()
+    clock.advance(30 * 24 * HOUR_MS + 1)
+    await sweepInvites(server.ctx)
+    expect(await find()).toBeUndefined()
+    expect((await accept(guest, token)).status).toBe(404)
+  })
+
+  it('answers alike whether the address has an account', async () => {
+    const known = await invite((await server.addOrg('Known')).email)
+    const unknown = await invite(newAddress())
+    const shape = ({ id: _, email: __, ...rest }: Record<string, unknown>) => rest
+    expect(shape(known)).toEqual(shape(unknown))
+  })
+
+  it('sends an address three mails an hour', async () => {
+    const email = newAddress()
+    for (let count = 0; count < 4; count += 1) await invite(email)
+    await waitForMail(server.dataDir, email, 3)
+    // One to another address is written after a fourth would have been.
+    const witness = newAddress()
+    await invite(witness)
+    await waitForMail(server.dataDir, witness)
+    expect(await mailsTo(server.dataDir, email)).toHaveLength(3)
+  })
+
+  it.each([
+    ['no address', { email: undefined }],
+    ['an address that is none', { email: 'a b@c' }],
+    ['an address with markup', { email: '<a>@example.test' }],
+    ['a long address', { email: `${'a'.repeat(60)}@example.test` }],
+    ['no privileges', { privileges: [] }],
+    ['too many hours', { hours: 169 }],
+    ['hours that are no number', { hours: '24' }],
+    ['a role that there is not', { privileges: [{ scope: 'org', role: 'owner' }] }],
+  ])('needs more than %s', async (_what, fields) => {
+    const body = { email: newAddress(), privileges: readAll, ...fields }
+    expect((await server.call('POST', invites, { body })).status).toBe(400)
+  })
+
+  it('is not for who is an admin already', async () => {
+    expect(
+      (await server.call('POST', invites, { body: { email: server.org.email, privileges: readAll } })).status,
+    ).toBe(400)
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    await invite(guest.email, { privileges: [{ scope: 'org', role: 'admin' }] })
+    await waitForMail(server.dataDir, guest.email, 2)
+    const tokens = (await mailsTo(server.dataDir, guest.email)).map(tokenIn)
+    expect((await accept(guest, tokens[0] ?? '')).status).toBe(200)
+    expect((await accept(guest, tokens[1] ?? '')).status).toBe(400)
+  })
+})
+
+describe('what the inviter may give', () => {
+  it.each(['write', 'read', 'helpdesk', 'installer'] as const)('%s invites nobody', async (role) => {
+    const as = await addPerson(server, [{ scope: 'org', role }])
+    const body = { email: newAddress(), privileges: readAll }
+    expect((await server.call('POST', invites, { as, body })).status).toBe(403)
+  })
+
+  it('is their own sites where they administer these', async () => {
+    const siteId = await addSite(server, 'Theirs')
+    const as = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
+    const refused = { email: newAddress(), privileges: readAll }
+    expect((await server.call('POST', invites, { as, body: refused })).status).toBe(403)
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email, { privileges: [{ scope: 'site', role: 'read', site_id: siteId }] }, as)
+    expect((await accept(guest, await tokenOf(guest.email))).status).toBe(200)
+    expect((await server.call('GET', `/sites/${siteId}`, { as: guest })).status).toBe(200)
+  })
+
+  it.each([
+    [
+      'was demoted',
+      async ({ adminId }: TestOrg) =>
+        server.ctx.db.updateTable('privilege').set({ role: 'helpdesk' }).where('adminId', '=', adminId).execute(),
+    ],
+    [
+      'was revoked',
+      async ({ adminId }: TestOrg) => server.call('DELETE', `/orgs/${server.org.orgId}/admins/${adminId}`),
+    ],
+    ['is gone', async ({ adminId }: TestOrg) => server.ctx.db.deleteFrom('admin').where('id', '=', adminId).execute()],
+  ])('is nothing more once the inviter %s', async (_what, change) => {
+    const inviter = await addPerson(server, [{ scope: 'org', role: 'admin' }])
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email, { privileges: [{ scope: 'org', role: 'write' }] }, inviter)
+    const token = await tokenOf(guest.email)
+    await change(inviter)
+    expect((await accept(guest, token)).status).toBe(400)
+    expect(await roleOf(guest)).toBeUndefined()
+  })
+})
+
+describe('changing an invitation', () => {
+  it('sends it anew, and the link before works no more', async () => {
+    const guest = await server.addOrg('Guest')
+    const { id, email } = await invite(guest.email)
+    const first = await tokenOf(email)
+    const body = { privileges: [{ scope: 'org', role: 'helpdesk' }], email: newAddress() }
+    expect((await server.call('PUT', `${invites}/${id}`, { body })).body).toMatchObject({ email, hours: 24 })
+    const second = await tokenOf(email, 2)
+    expect((await accept(guest, first)).status).toBe(404)
+    expect((await accept(guest, second)).status).toBe(200)
+    expect(await roleOf(guest)).toBe('helpdesk')
+  })
+
+  it('withdraws it', async () => {
+    const guest = await server.addOrg('Guest')
+    const { id } = await invite(guest.email)
+    const token = await tokenOf(guest.email)
+    expect(await server.call('DELETE', `${invites}/${id}`)).toMatchObject({ status: 200, body: {} })
+    expect((await server.call('DELETE', `${invites}/${id}`)).status).toBe(404)
+    expect((await accept(guest, token)).status).toBe(404)
+  })
+})
+
+describe('the page behind the link', () => {
+  it('changes nothing when it is opened, and is the same for every token', async () => {
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    const token = await tokenOf(guest.email)
+    const open = async (value: string) => fetch(`${server.url}/verify/invite?token=${value}`)
+    const answer = await open(token)
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const withoutNonce = (text: string) => text.replaceAll(/nonce="[^"]*"/g, '')
+    const text = await answer.text()
+    expect(text).not.toContain(token)
+    expect(withoutNonce(text)).toBe(withoutNonce(await (await open('"><script>alert(1)</script>')).text()))
+    expect((await accept(guest, token)).status).toBe(200)
+  })
+})

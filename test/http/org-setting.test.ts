@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { idleMinutesOf, passwordPolicyOf } from '../../src/orgs/store-setting.ts'
+import { addSite } from '../support/devices.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  path = `/orgs/${server.org.orgId}/setting`
+})
+afterAll(() => server.close())
+
+const put = (body: unknown) => server.call('PUT', path, { body })
+
+describe('settings of an organization', () => {
+  it('are empty at first', async () => {
+    expect((await server.call('GET', path)).body).toEqual({ org_id: server.org.orgId })
+  })
+
+  it('keep and echo what was set, members of later versions too, each by itself', async () => {
+    const policy = { enabled: true, min_length: 12, requires_special_char: true, later: 1 }
+    const unknown = { tags: ['b', 'a'], later: { than: [1, null] } }
+    const first = await put({ password_policy: policy, ...unknown, id: 'x', org_id: 'y' })
+    expect(first).toMatchObject({
+      status: 200,
+      body: { org_id: server.org.orgId, password_policy: policy, ...unknown },
+    })
+    expect(first.body).not.toHaveProperty('id')
+    await put({ ui_idle_timeout: 30 })
+    expect((await server.call('GET', path)).body).toMatchObject({
+      password_policy: policy,
+      ...unknown,
+      ui_idle_timeout: 30,
+    })
+    await put({ '-ui_idle_timeout': '', '-tags': '' })
+    const { body } = await server.call('GET', path)
+    expect(body).not.toHaveProperty('ui_idle_timeout')
+    expect(body).not.toHaveProperty('tags')
+  })
+
+  it.each([
+    [{ ui_idle_timeout: 481 }],
+    [{ ui_idle_timeout: '30' }],
+    [{ password_policy: { min_length: 0 } }],
+    [{ password_policy: { min_length: 129 } }],
+    [{ password_policy: { enabled: 'yes' } }],
+    [{ password_policy: { expiry_in_days: -1 } }],
+    [{ api_policy: { no_reveal: 1 } }],
+  ])('refuse %j and change nothing', async (body) => {
+    const before = await server.call('GET', path)
+    expect((await put(body)).status).toBe(400)
+    expect((await server.call('GET', path)).body).toEqual(before.body)
+  })
+
+  it('are for administrators to change', async () => {
+    for (const role of ['write', 'read', 'helpdesk'] as const) {
+      const as = await addPerson(server, [{ scope: 'org', role }])
+      expect((await server.call('PUT', path, { as, body: { ui_idle_timeout: 0 } })).status).toBe(403)
+      expect((await server.call('GET', path, { as })).status).toBe(200)
+    }
+  })
+
+  it('record changes without their secrets', async () => {
+    await put({ mxedge_mgmt: { root_password: 'hunter2', fips_enabled: true } })
+    const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
+    expect(logs.body.results[0]).toMatchObject({
+      message: 'Update Org Settings',
+      after: { mxedge_mgmt: { fips_enabled: true } },
+    })
+    expect(JSON.stringify(logs.body)).not.toContain('hunter2')
+  })
+
+  it('add up over the organizations of an admin', async () => {
+    const { db } = server.ctx
+    const { adminId } = server.org
+    const other = await server.addOrg('Other')
+    await server.call('PUT', `/orgs/${other.orgId}/setting`, {
+      as: other,
+      body: {
+        password_policy: { enabled: true, requires_two_factor_auth: true, expiry_in_days: 30 },
+        ui_idle_timeout: 5,
+      },
+    })
+    const own = { minLength: 12, requiresSpecialChar: true, requiresTwoFactor: false, expiryDays: null }
+    expect(await passwordPolicyOf(db, adminId)).toEqual(own)
+    expect(await idleMinutesOf(db, adminId)).toBeNull()
+    await db.updateTable('privilege').set({ adminId }).where('orgId', '=', other.orgId).execute()
+    expect(await passwordPolicyOf(db, adminId)).toEqual({ ...own, requiresTwoFactor: true, expiryDays: 30 })
+    expect(await idleMinutesOf(db, adminId)).toBe(5)
+  })
+})
+
+describe('api_policy.no_reveal', () => {
+  const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'], secret: 'hunter2' }
+  const secretOf = async (method: string, of: string, options: object = {}) =>
+    (await server.call(method, of, options)).body.secret
+
+  it('hides secrets from who may only read, or from everyone', async () => {
+    const { org } = server
+    const site = await addSite(server, 'Hooks')
+    const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    for (const place of [`/orgs/${org.orgId}`, `/sites/${site}`]) {
+      const { body } = await server.call('POST', `${place}/webhooks`, { body: hook })
+      const one = `${place}/webhooks/${body.id}`
+      expect(body.secret).toBe('hunter2')
+      expect(await secretOf('GET', one)).toBe('hunter2')
+      expect(await secretOf('GET', one, { as: reader })).toBeUndefined()
+      await put({ api_policy: { no_reveal: true } })
+      expect(await secretOf('GET', one)).toBeUndefined()
+      expect(await secretOf('PUT', one, { body: { name: 'x' } })).toBeUndefined()
+      expect(await secretOf('POST', `${place}/webhooks`, { body: hook })).toBeUndefined()
+      for (const entry of (await server.call('GET', `${place}/webhooks`)).body) expect(entry.secret).toBeUndefined()
+      await put({ api_policy: { no_reveal: false } })
+      // Hidden is not lost.
+      expect(await secretOf('GET', one)).toBe('hunter2')
+    }
+  })
+
+  it('covers the settings themselves', async () => {
+    await put({ cloudshark: { apitoken: 'hunter2', url: 'https://c.example.test' } })
+    const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    const hidden = { url: 'https://c.example.test' }
+    expect((await server.call('GET', path)).body.cloudshark).toHaveProperty('apitoken', 'hunter2')
+    expect((await server.call('GET', path, { as: reader })).body.cloudshark).toEqual(hidden)
+    expect((await put({ api_policy: { no_reveal: true } })).body.cloudshark).toEqual(hidden)
+    expect((await server.call('GET', path)).body.cloudshark).toEqual(hidden)
+    await put({ api_policy: { no_reveal: false } })
+  })
+})

@@ -1,0 +1,25 @@
+import { uuidv7 } from 'uuidv7'
+import type { WirePrivilege } from '../../src/platform/schema/accounts.ts'
+import type { TestOrg, TestServer } from './server.ts'
+
+/** Somebody with these privileges in the first organization, and none in an organization of their own. */
+export async function addPerson(server: TestServer, privileges: readonly WirePrivilege[]): Promise<TestOrg> {
+  const { db } = server.ctx
+  const person = await server.addOrg('Left behind')
+  await db.deleteFrom('privilege').where('adminId', '=', person.adminId).execute()
+  for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null } of privileges)
+    await db
+      .insertInto('privilege')
+      .values({ orgId: server.org.orgId, id: uuidv7(), adminId: person.adminId, scope, role, siteId, sitegroupId })
+      .execute()
+  return person
+}
+
+/** Makes the account one of an identity provider. */
+export async function makeSsoAdmin(server: TestServer, { adminId }: TestOrg): Promise<void> {
+  await server.ctx.db
+    .updateTable('admin')
+    .set({ ssoId: uuidv7(), ssoSubject: adminId, passwordHash: null })
+    .where('id', '=', adminId)
+    .execute()
+}
