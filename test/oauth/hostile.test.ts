@@ -143,6 +143,13 @@ describe('a redirect', () => {
     expect((await openBrowser().open(callback)).status).toBe(400)
   })
 
+  it('is not used up by who only looks', async () => {
+    const browser = await signedIn(server)
+    const callback = await callbackOf(browser, await begin(browser, SELF))
+    expect((await browser.open(callback, { method: 'HEAD' })).status).toBe(404)
+    expect((await browser.open(callback)).status).toBe(200)
+  })
+
   it('with parameters that come twice is malformed', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
@@ -209,6 +216,18 @@ describe('a code', () => {
     const code = await codeOf(browser, SELF)
     const answers = await Promise.all([1, 2, 3].map(() => callAs(browser, server, `POST ${SELF}`, { code })))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400])
+  })
+
+  it('of the same person links one of two accounts that come at once', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const browsers = await Promise.all([1, 2].map(async () => signedIn(server, await server.addOrg())))
+      const codes = await Promise.all(browsers.map((browser) => codeOf(browser, SELF)))
+      const answers = await Promise.all(
+        browsers.map((browser, index) => callAs(browser, server, `POST ${SELF}`, { code: codes[index] })),
+      )
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400])
+      await server.ctx.db.deleteFrom('oauthIdentity').execute()
+    }
   })
 
   it('is too late after two minutes', async () => {

@@ -5,6 +5,7 @@ import type { OauthProvider } from '../parts.ts'
 import type { OauthClient } from './client.ts'
 import { connectGithub } from './github-client.ts'
 import { discoverOpenId } from './openid-client.ts'
+import { reasonsOf } from './refusal.ts'
 
 /** Providers change their metadata rarely, and announce it. */
 const REFRESH_MS = 3600e3
@@ -42,7 +43,7 @@ function keepFresh(ctx: Context, provider: OauthProvider) {
 
   function refresh(now: Date, before: Known | null): Known {
     const client: Promise<OauthClient> = connect(provider).catch((error: unknown) => {
-      ctx.log.warn({ provider: provider.name, err: error }, "a provider's metadata can't be had")
+      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, "a provider's metadata can't be had")
       const usable = before !== null && before.endsAt > now ? before : null
       const retryAt = addMs(now, RETRY_MS)
       known = { client: usable?.client ?? client, staleAt: retryAt, endsAt: usable?.endsAt ?? retryAt }

@@ -1,11 +1,11 @@
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
-import type { Identity } from './client.ts'
+import type { Identity, ProviderAnswer, Visit } from './client.ts'
 import { type Redeemer, mayRedeem } from './decide-redeem.ts'
 import { openCode } from './flow.ts'
 import { type Oauth, redirectUri } from './oauth.ts'
-import { refusal } from './refusal.ts'
+import { reasonsOf, refusal } from './refusal.ts'
 import { takeCode } from './store.ts'
 
 export type Redemption = Omit<Redeemer, 'now'> & { readonly code: string }
@@ -19,18 +19,22 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
   const { client, provider } = await oauth.clients.get(redeemer.provider)
   const codeHash = sha256(plain)
   const row = await inTx(ctx, (tx) => takeCode(tx, codeHash))
-  const callbackUri = redirectUri(ctx, redeemer.provider)
+  const identify = (answer: ProviderAnswer, visit: Visit | null): Promise<Identity> =>
+    client.identify(redirectUri(ctx, provider.name), answer, visit).catch((error: unknown) => {
+      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'a provider did not say who somebody is')
+      throw error
+    })
   if (row === undefined) {
     // The provider's own code: nothing ties it to whoever brings it, so no browser may be led to bring one.
     if (!provider.acceptRawCodes || !redeemer.script) throw unknownCode()
     const iss = client.sendsIss ? client.issuer : undefined
-    return client.identify(callbackUri, { code: plain, iss }, null)
+    return identify({ code: plain, iss }, null)
   }
   const secrets = openCode(ctx, codeHash, row.sealed)
   if (!mayRedeem({ ...row, script: secrets.script }, { ...redeemer, now: ctx.clock.now() })) throw unknownCode()
   if (secrets.kind === 'denied') throw refusal(secrets.error, secrets.description)
   const { code, iss, ...visit } = secrets
-  return client.identify(callbackUri, { code, iss }, visit)
+  return identify({ code, iss }, visit)
 }
 
 function unknownCode() {

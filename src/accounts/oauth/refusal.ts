@@ -11,6 +11,14 @@ export function refusal(error: string, description: string): AppError {
   return new AppError('invalid', description, { error, error_description: description })
 }
 
+/** Why, for the log: messages alone, because what the library attaches to its errors holds codes and tokens. */
+export function reasonsOf(error: unknown): string {
+  const reasons: string[] = []
+  for (let cause = error; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined)
+    if (cause instanceof Error || typeof cause === 'string') reasons.push(String(cause))
+  return reasons.join(': ')
+}
+
 /**
  * What went wrong at the provider, from what its library threw.
  * @throws What is neither the provider's refusal nor a fault of its answer.

@@ -14,7 +14,11 @@ export function oauthCallbackRoutes(ctx: Context, oauth: Oauth): FastifyPluginAs
   return async (http) => {
     http.get(
       '/oauth/:provider/callback',
-      { schema: { hide: true, params: ProviderParams, querystring: CallbackQuery } },
+      {
+        // What only looks where an address leads must not use it up.
+        exposeHeadRoute: false,
+        schema: { hide: true, params: ProviderParams, querystring: CallbackQuery },
+      },
       async ({ params, query, cookies }, reply) => {
         // The address holds the provider's code, and the answer ours.
         void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
