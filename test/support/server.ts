@@ -108,12 +108,14 @@ const accountSettings: AccountSettings = {
   trustedOrigins: [],
   trustLoopback: true,
   oauthProviders: [],
+  ssoDomains: new Map(),
   requestsPerHour: 5000,
 }
 
 export async function startTestServer(
   clock: Clock = systemClock,
   settings: Partial<AccountSettings> = {},
+  smtpUrl: string | null = null,
 ): Promise<TestServer> {
   const context = await createTestContext(clock)
   const { ctx } = context
@@ -121,7 +123,7 @@ export async function startTestServer(
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const operatorHttp = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const mailer = createMailer({
-    smtpUrl: null,
+    smtpUrl,
     from: 'Test <test@example.test>',
     dataDir: context.dataDir,
     log: ctx.log,
