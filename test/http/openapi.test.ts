@@ -6,6 +6,10 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 /** Nobody can have credentials before these. */
 const PUBLIC = [
   'login',
+  'lookup',
+  'recoverPassword',
+  'verifyRecoverPassword',
+  'confirmSelfEmail',
   'getAdminRegistrationInfo',
   'registerNewAdmin',
   'verifyRegistration',

@@ -24,7 +24,7 @@ export function secondFactorRoutes(ctx: Context, guard: LoginGuard): FastifyPlug
         // Open to those whose organization asks for a second factor that they don't have yet.
         config: { beforeSecondFactor: true },
         schema: {
-          operationId: 'getTwoFactorToken',
+          operationId: 'generateSecretFor2faVerification',
           tags,
           querystring: TokenQuery,
           response: { 200: TokenReply },
@@ -43,7 +43,7 @@ export function secondFactorRoutes(ctx: Context, guard: LoginGuard): FastifyPlug
       '/self/two_factor/verify',
       {
         config: { beforeSecondFactor: true },
-        schema: { operationId: 'enableTwoFactor', tags, body: VerifyBody, response: { 200: RecoveryCodesReply } },
+        schema: { operationId: 'verifyTwoFactor', tags, body: VerifyBody, response: { 200: RecoveryCodesReply } },
       },
       async ({ caller, body, cookies }, reply) => {
         const request = { caller: requireEnrolling(caller), code: body.two_factor, password: body.password }

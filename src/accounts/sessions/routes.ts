@@ -34,7 +34,7 @@ export function sessionRoutes(ctx: Context, { passwords }: AccountParts, guard: 
       '/login/two_factor',
       {
         config: { beforeSecondFactor: true },
-        schema: { operationId: 'passSecondFactor', tags, body: TwoFactorBody, response: { 200: Empty } },
+        schema: { operationId: 'twoFactor', tags, body: TwoFactorBody, response: { 200: Empty } },
       },
       async ({ caller, body, cookies }, reply) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
@@ -48,7 +48,7 @@ export function sessionRoutes(ctx: Context, { passwords }: AccountParts, guard: 
       '/login/lookup',
       {
         config: { public: true },
-        schema: { operationId: 'lookupLogin', tags, security: [], body: LookupBody, response: { 200: LookupReply } },
+        schema: { operationId: 'lookup', tags, security: [], body: LookupBody, response: { 200: LookupReply } },
       },
       // The same for every address.
       async () => ({}),
