@@ -6,6 +6,8 @@ export interface PageContent {
   readonly body: Html
   /** Runs in the page; constant text of ours, never made from what somebody sent. */
   readonly script?: string
+  /** It holds a form. Browsers hold the answer's redirects against a policy of forms too, so it has none then. */
+  readonly submits?: boolean
 }
 
 /** For a route: `reply.headers(page.headers).send(page.html)`. */
@@ -24,14 +26,14 @@ const style = `
  * A page behind a mailed link. It loads nothing, runs nothing but its own script, can't be framed, and
  * does not pass its address on, which holds a token.
  */
-export function page({ title, body, script }: PageContent): Page {
+export function page({ title, body, script, submits = false }: PageContent): Page {
   const nonce = randomBytes(16).toString('base64')
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     `script-src 'nonce-${nonce}'`,
     "connect-src 'self'",
-    "form-action 'none'",
+    ...(submits ? [] : ["form-action 'none'"]),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ]

@@ -20,6 +20,8 @@ export interface AccountSettings {
   /** The server listens on loopback only, so addresses on loopback may be led to as well. */
   readonly trustLoopback: boolean
   readonly oauthProviders: readonly OauthProvider[]
+  /** Id of the SSO by which people with addresses of a mail domain sign in. */
+  readonly ssoDomains: ReadonlyMap<string, string>
   /** API calls a token may make in an hour. */
   readonly requestsPerHour: number
 }

@@ -13,6 +13,7 @@ export const accountEnvironment = {
   SIGNALBOX_INVITE_CODES: text('codes that let somebody register where it is by invitation, separated by commas'),
   SIGNALBOX_GDPR: Type.Optional(Type.Boolean({ description: 'true: accounts that do not say are not tracked' })),
   SIGNALBOX_TRUSTED_ORIGINS: text('origins that sign-in and registration may lead back to, separated by commas'),
+  SIGNALBOX_SSO_DOMAINS: text('mail domains and the SSO by which their people sign in: example.com=SSO_ID,...'),
   SIGNALBOX_CAPTCHA_FLAVOR: Type.Optional(
     Type.Enum(['google', 'hcaptcha'], { description: 'require a CAPTCHA to register (needs the next two)' }),
   ),
@@ -48,6 +49,7 @@ export function parseAccountSettings(
     trustedOrigins: list(env.SIGNALBOX_TRUSTED_ORIGINS).map(parseOrigin),
     trustLoopback,
     oauthProviders: parseProviders(all),
+    ssoDomains: new Map(list(env.SIGNALBOX_SSO_DOMAINS).map(parseSsoDomain)),
     requestsPerHour: env.SIGNALBOX_REQUESTS_PER_HOUR ?? 5000,
   }
 }
@@ -71,6 +73,12 @@ function parseOrigin(value: string): string {
   if (!URL.canParse(value) || new URL(value).origin !== value)
     throw invalid('SIGNALBOX_TRUSTED_ORIGINS', `${value} is not an origin like https://portal.example.com`)
   return value
+}
+
+function parseSsoDomain(value: string): [string, string] {
+  const [, domain = '', id = ''] = /^([a-z0-9.-]+\.[a-z0-9-]+)=([0-9a-f-]{36})$/i.exec(value) ?? []
+  if (domain === '') throw invalid('SIGNALBOX_SSO_DOMAINS', `${value} is not of the form example.com=SSO_ID`)
+  return [domain.toLowerCase(), id.toLowerCase()]
 }
 
 const providerSetting = /^SIGNALBOX_OAUTH_([A-Z0-9]+)_(CLIENT_ID|CLIENT_SECRET|ISSUER|RAW_CODES)$/

@@ -11,6 +11,8 @@ import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
 import { openOauth } from '../accounts/oauth/oauth.ts'
 import { oauthRoutes } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
+import { ssoRoutes } from '../accounts/sso/routes.ts'
+import { samlRoutes } from '../accounts/sso/routes-saml.ts'
 import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
 import { recoveryRoutes } from '../accounts/recovery/routes.ts'
 import { recoveryPageRoutes } from '../accounts/recovery/routes-page.ts'
@@ -53,6 +55,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   const oauth = openOauth(ctx, parts.accounts.settings)
   await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth, guard)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
+  await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
@@ -76,6 +79,7 @@ function apiRoutes(
     secondFactorRoutes(ctx, guard),
     recoveryRoutes(ctx, accounts, guard),
     registrationRoutes(ctx, accounts),
+    ssoRoutes(ctx),
     ownTokenRoutes(ctx),
     orgTokenRoutes(ctx),
     orgAdminRoutes(ctx),

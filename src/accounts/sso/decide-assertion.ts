@@ -1,0 +1,113 @@
+import { addMs } from '../../platform/clock.ts'
+import type { Assertion, Confirmation } from './assertion.ts'
+
+/** What an assertion has to say to be meant for us, now. */
+export interface Expectation {
+  readonly issuer: string
+  /** Our name at this identity provider. */
+  readonly entityId: string
+  /** Where it has to have been sent. */
+  readonly acsUrl: string
+  readonly now: Date
+}
+
+export type AssertionDecision =
+  | { readonly kind: 'refuse'; readonly why: string }
+  | {
+      readonly kind: 'accept'
+      /** Of our request that it answers; that there is one is still to be found out. */
+      readonly requestId: string
+      /** Whom the identity provider names; the same person each time. */
+      readonly subject: string
+      /** What the identity provider calls the session. */
+      readonly sessionId: string
+      /** After this it would be refused anyway. */
+      readonly usableUntil: Date
+    }
+
+/** Clocks of two companies are never quite the same. */
+const SKEW_MS = 2 * 60_000
+const MAX_SUBJECT_CHARS = 256
+const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
+
+/**
+ * Whether an assertion whose signature is right is for us, of this moment, and an answer to a request.
+ * Source: SAML 2.0 profiles, 4.1.4.2 and 4.1.4.3.
+ */
+export function decideAssertion(assertion: Assertion, expected: Expectation): AssertionDecision {
+  const fault = subjectFault(assertion) ?? conditionFault(assertion, expected)
+  if (fault !== null) return { kind: 'refuse', why: fault }
+  const faults: string[] = []
+  for (const confirmation of assertion.confirmations) {
+    const { inResponseTo } = confirmation
+    const usableUntil = endOf(confirmation.notOnOrAfter)
+    const why = confirmationFault(confirmation, expected)
+    if (why !== null || inResponseTo === null || usableUntil === null)
+      faults.push(why ?? 'the subject confirmation does not say until when, or to which request')
+    else
+      return {
+        kind: 'accept',
+        requestId: inResponseTo,
+        subject: assertion.nameId,
+        sessionId: assertion.authentications[0]?.sessionIndex ?? assertion.id,
+        usableUntil,
+      }
+  }
+  return { kind: 'refuse', why: faults[0] ?? 'the assertion has no subject confirmation' }
+}
+
+function subjectFault({ nameId, nameIdFormat }: Assertion): string | null {
+  if (nameId.trim() === '' || nameId.length > MAX_SUBJECT_CHARS) return 'the NameID is empty or too long'
+  // eslint-disable-next-line no-control-regex -- a name with a line break or a NUL is somebody's trick
+  if (/[\u0000-\u001f\u007f]/.test(nameId)) return 'the NameID contains control characters'
+  // It names the same person differently each time.
+  return nameIdFormat === TRANSIENT ? 'the NameID is transient: it must be one that lasts' : null
+}
+
+function conditionFault(assertion: Assertion, { issuer, entityId, now }: Expectation): string | null {
+  if (assertion.issuer !== issuer) return `the issuer is ${assertion.issuer}, not ${issuer}`
+  const { audiences, authentications } = assertion
+  if (audiences.length === 0 || !audiences.every((names) => names.includes(entityId)))
+    return `the audience is ${audiences.flat().join(', ')}, not ${entityId}`
+  const ended = authentications.some(
+    ({ sessionNotOnOrAfter }) => timeFault({ notBefore: null, notOnOrAfter: sessionNotOnOrAfter }, now) !== null,
+  )
+  return timeFault(assertion, now) ?? (ended ? 'the session at the identity provider has ended' : null)
+}
+
+function confirmationFault(confirmation: Confirmation, { acsUrl, now }: Expectation): string | null {
+  const { method, recipient } = confirmation
+  if (method !== BEARER) return `the subject confirmation is ${method}, not bearer`
+  if (recipient !== acsUrl) return `the recipient is ${recipient ?? 'missing'}, not ${acsUrl}`
+  return timeFault(confirmation, now)
+}
+
+function timeFault(
+  { notBefore, notOnOrAfter }: Pick<Confirmation, 'notBefore' | 'notOnOrAfter'>,
+  now: Date,
+): string | null {
+  if (notBefore !== null) {
+    const start = parseInstant(notBefore)
+    if (start === null) return `${notBefore} is no time`
+    if (now < addMs(start, -SKEW_MS)) return `the assertion is not valid before ${notBefore}`
+  }
+  if (notOnOrAfter !== null) {
+    const end = endOf(notOnOrAfter)
+    if (end === null) return `${notOnOrAfter} is no time`
+    if (now >= end) return `the assertion has expired at ${notOnOrAfter}`
+  }
+  return null
+}
+
+function endOf(notOnOrAfter: string | null): Date | null {
+  const end = notOnOrAfter === null ? null : parseInstant(notOnOrAfter)
+  return end && addMs(end, SKEW_MS)
+}
+
+/** Times of SAML are in UTC. Source: SAML 2.0 core, 1.3.3. */
+export function parseInstant(text: string): Date | null {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text)) return null
+  const instant = new Date(text)
+  return Number.isNaN(instant.getTime()) ? null : instant
+}

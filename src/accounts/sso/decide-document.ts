@@ -1,0 +1,62 @@
+import type { SsoDocument } from './sso.ts'
+
+/** Far above what identity providers send, and far below what would keep a parser busy. */
+const MAX_CHARS = 128 * 1024
+const MAX_TAGS = 4000
+/** An assertion's and the response's. */
+const MAX_SIGNATURES = 2
+
+const strength = ['sha1', 'sha256', 'sha512'] as const
+type Strength = (typeof strength)[number]
+
+const signatureMethods: Readonly<Record<string, Strength>> = {
+  'http://www.w3.org/2000/09/xmldsig#rsa-sha1': 'sha1',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': 'sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512': 'sha512',
+}
+const digestMethods: Readonly<Record<string, Strength>> = {
+  'http://www.w3.org/2000/09/xmldsig#sha1': 'sha1',
+  'http://www.w3.org/2001/04/xmlenc#sha256': 'sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512': 'sha512',
+}
+
+/**
+ * What keeps a message from being parsed at all; null where nothing does. Document types define
+ * entities, which grow without bounds, and no message of SAML has one.
+ *
+ * @param weakest Hash that the SSO still accepts.
+ */
+export function documentFault(xml: string, weakest: SsoDocument['idp_sign_algo'] = 'sha256'): string | null {
+  if (xml.length > MAX_CHARS) return `the message is larger than ${MAX_CHARS} characters`
+  if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'the message declares a document type'
+  if (count(xml, /</g) > MAX_TAGS) return 'the message has too many elements'
+  if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'the message has too many signatures'
+  return (
+    methodFault(xml, { element: 'SignatureMethod', known: signatureMethods, weakest }) ??
+    methodFault(xml, { element: 'DigestMethod', known: digestMethods, weakest })
+  )
+}
+
+interface Methods {
+  readonly element: string
+  readonly known: Readonly<Record<string, Strength>>
+  readonly weakest: string
+}
+
+/** Every element of the name must have an accepted algorithm, written in the plainest way. */
+function methodFault(xml: string, { element, known, weakest }: Methods): string | null {
+  const all = count(xml, new RegExp(`<[^<>\\s/]*${element}`, 'g'))
+  const plain = [...xml.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}\\s+Algorithm=["']([^"'&<>]*)["']`, 'g'))]
+  if (plain.length !== all) return `the message has a ${element} that can not be read`
+  for (const [, algorithm = ''] of plain) {
+    const hash = known[algorithm]
+    if (hash === undefined) return `${element} ${algorithm.slice(0, 100)} is not supported`
+    if (strength.indexOf(hash) < strength.findIndex((name) => name === weakest))
+      return `${element} ${algorithm} is weaker than the SSO's idp_sign_algo ${weakest}`
+  }
+  return null
+}
+
+function count(text: string, pattern: RegExp): number {
+  return [...text.matchAll(pattern)].length
+}

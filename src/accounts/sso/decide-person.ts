@@ -1,0 +1,93 @@
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { Assertion } from './assertion.ts'
+import type { SsoDocument } from './sso.ts'
+
+export interface PersonRequest {
+  readonly assertion: Pick<Assertion, 'nameId' | 'attributes'>
+  readonly doc: SsoDocument
+  /** What each role of the organization gives, by its name. */
+  readonly roles: ReadonlyMap<string, readonly WirePrivilege[]>
+}
+
+export type PersonDecision =
+  | { readonly kind: 'refuse'; readonly why: string }
+  | {
+      readonly kind: 'person'
+      readonly email: string
+      readonly firstName: string
+      readonly lastName: string
+      readonly privileges: readonly WirePrivilege[]
+    }
+
+const claims = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims'
+/** Names that identity providers give to the same thing, ours first; compared without regard to case. */
+const names = {
+  email: ['email', 'mail', 'emailaddress', `${claims}/emailaddress`, 'urn:oid:0.9.2342.19200300.100.1.3'],
+  firstName: ['firstname', 'first_name', 'givenname', `${claims}/givenname`, 'urn:oid:2.5.4.42'],
+  lastName: ['lastname', 'last_name', 'surname', 'sn', `${claims}/surname`, 'urn:oid:2.5.4.4'],
+} as const
+
+const MAX_NAME_CHARS = 100
+
+/** Who signs in and what they may do, by what the identity provider says and the roles of the organization. */
+export function decidePerson({ assertion, doc, roles }: PersonRequest): PersonDecision {
+  const { nameId, attributes } = assertion
+  const byEmail = (doc.nameid_format ?? 'email') === 'email'
+  const email = (byEmail ? nameId : valueOf(attributes, names.email)).trim().toLowerCase()
+  if (!isAddress(email))
+    return { kind: 'refuse', why: byEmail ? 'the NameID is no e-mail address' : 'there is no attribute "email"' }
+  const given = decideRoles(roleNames(attributes, doc), doc, roles)
+  if (given.kind === 'refuse') return given
+  const privileges = given.names.flatMap((name) => roles.get(name) ?? [])
+  return {
+    kind: 'person',
+    email,
+    firstName: valueOf(attributes, names.firstName).slice(0, MAX_NAME_CHARS),
+    lastName: valueOf(attributes, names.lastName).slice(0, MAX_NAME_CHARS),
+    privileges: [...new Map(privileges.map((privilege) => [JSON.stringify(privilege), privilege])).values()],
+  }
+}
+
+type Given = { readonly kind: 'refuse'; readonly why: string } | { readonly kind: 'roles'; readonly names: string[] }
+
+/** A role that is unknown refuses the login unless it is to be ignored; so does none at all without a default. */
+function decideRoles(named: readonly string[], doc: SsoDocument, roles: PersonRequest['roles']): Given {
+  const unknown = named.filter((name) => !roles.has(name))
+  if (unknown.length > 0 && doc.ignore_unmatched_roles !== true)
+    return { kind: 'refuse', why: `there is no SSO role ${unknown.map((name) => `"${name}"`).join(', ')}` }
+  const known = named.filter((name) => roles.has(name))
+  if (known.length > 0) return { kind: 'roles', names: known }
+  const fallback = doc.default_role ?? ''
+  if (roles.has(fallback)) return { kind: 'roles', names: [fallback] }
+  const why =
+    fallback === '' ? 'no role was named and there is no default_role' : `default_role "${fallback}" is unknown`
+  return { kind: 'refuse', why }
+}
+
+function roleNames(attributes: Assertion['attributes'], doc: SsoDocument): string[] {
+  const values = attributes.get(doc.role_attr_from || 'Role') ?? []
+  const extracted = doc.role_attr_extraction ? values.flatMap(commonName) : values
+  return [...new Set(extracted.map((value) => value.trim()).filter((value) => value !== ''))]
+}
+
+/** The `CN` of a distinguished name; nothing for one that does not have exactly one. */
+function commonName(distinguishedName: string): string[] {
+  const found = distinguishedName
+    .split(/(?<!\\),/)
+    .flatMap((part) => /^\s*cn\s*=(.*)$/is.exec(part)?.[1] ?? [])
+    .map((name) => name.replaceAll(/\\(.)/g, '$1'))
+  return found.length === 1 ? found : []
+}
+
+function valueOf(attributes: Assertion['attributes'], wanted: readonly string[]): string {
+  const byName = new Map([...attributes].map(([name, values]) => [name.toLowerCase(), values]))
+  for (const name of wanted) {
+    const value = byName.get(name)?.[0]?.trim()
+    if (value !== undefined && value !== '') return value
+  }
+  return ''
+}
+
+function isAddress(text: string): boolean {
+  return text.length <= 320 && /^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+$/.test(text)
+}

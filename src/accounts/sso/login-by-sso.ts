@@ -1,0 +1,74 @@
+import { type Actor, actorScope } from '../../access/scope.ts'
+import { actorName } from '../../access/principal.ts'
+import { lockOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { recordPrivileges } from '../admins/record-privileges.ts'
+import { deletePrivileges, insertPrivileges, listPrivilegesOf } from '../admins/store-privileges.ts'
+import { type OpenedSession, openSession } from '../sessions/open-session.ts'
+import type { Assertion } from './assertion.ts'
+import { decidePerson } from './decide-person.ts'
+import type { Sso } from './sso.ts'
+import { mapSsoRoles } from './store-roles.ts'
+import { upsertSsoAdmin } from './store-saml.ts'
+
+export interface SsoLogin {
+  readonly sso: Sso
+  /** Its signature, times and audience have been checked. */
+  readonly assertion: Assertion
+  readonly subject: string
+  readonly ssoSession: string
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+export type SsoLoginOutcome =
+  | { readonly kind: 'refuse'; readonly why: string }
+  | { readonly kind: 'signed_in'; readonly opened: OpenedSession; readonly secondFactorMissing: boolean }
+
+/**
+ * Opens a session of the account that belongs to the subject at this identity provider, which the first
+ * login makes. No other account is looked for, least of all by an e-mail address. What the person may
+ * do is what their roles say now.
+ */
+export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
+  const { sso, assertion, subject, ssoSession, from } = login
+  const now = ctx.clock.now()
+  const roles = await mapSsoRoles(tx, sso.orgId)
+  const decision = decidePerson({ assertion, doc: sso.doc, roles })
+  if (decision.kind === 'refuse') return decision
+  const { email, firstName, lastName, privileges } = decision
+  const admin = await upsertSsoAdmin(tx, { ssoId: sso.id, subject, email, firstName, lastName }, now)
+  const name = actorName({ firstName, lastName, email, tokenName: '' })
+  const actor: Actor = { adminId: admin.id, name, ...from }
+  await refreshPrivileges(tx, { orgId: sso.orgId, actor, adminId: admin.id, privileges, at: now })
+  // Nobody who signs in here can enrol one; it stays asked of whoever has.
+  const secondFactor = admin.hasSecondFactor ? 'missing' : 'none'
+  const opened = await openSession(ctx, tx, {
+    adminId: admin.id,
+    actor: from,
+    secondFactor,
+    sso: { ssoId: sso.id, ssoSession },
+  })
+  return { kind: 'signed_in', opened, secondFactorMissing: admin.hasSecondFactor }
+}
+
+interface Refresh {
+  readonly orgId: string
+  readonly adminId: string
+  readonly actor: Actor
+  readonly privileges: readonly WirePrivilege[]
+  readonly at: Date
+}
+
+/** In the organization of the SSO alone: its identity provider speaks for no other. */
+async function refreshPrivileges(tx: Tx, { orgId, adminId, actor, privileges, at }: Refresh): Promise<void> {
+  const scope = actorScope(actor, orgId)
+  await lockOrg(tx, scope)
+  const before = await listPrivilegesOf(tx, orgId, adminId)
+  await deletePrivileges(tx, orgId, adminId)
+  await insertPrivileges(tx, { orgId, adminId }, privileges)
+  const after = await listPrivilegesOf(tx, orgId, adminId)
+  if (JSON.stringify(before) === JSON.stringify(after)) return
+  await recordPrivileges(tx, scope, { adminId, message: 'Privileges changed by single sign-on', before, after, at })
+}

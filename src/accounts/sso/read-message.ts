@@ -1,0 +1,75 @@
+import type { SAML } from '@node-saml/node-saml'
+import { parseXml2JsFromString } from '@node-saml/node-saml/lib/xml.js'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { type Assertion, parseAssertion } from './assertion.ts'
+import { documentFault } from './decide-document.ts'
+import { SsoRefusal } from './refusal.ts'
+import type { SsoDocument } from './sso.ts'
+
+export interface Message {
+  /** As the form had it, base64. */
+  readonly encoded: string
+  /** Our address that it came to. */
+  readonly destination: string
+  readonly saml: SAML
+  readonly weakest: SsoDocument['idp_sign_algo']
+}
+
+export function decodeMessage(encoded: string): string {
+  return Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+/** The assertion that the response's signatures vouch for. @throws SsoRefusal. */
+export async function readResponse({ encoded, destination, saml, weakest }: Message): Promise<Assertion> {
+  await checkRoot(encoded, 'Response', { destination, weakest })
+  const { profile } = await refusing(() => saml.validatePostResponseAsync({ SAMLResponse: encoded }))
+  const assertion = parseAssertion(profile?.getAssertion?.())
+  if (assertion === null) throw new SsoRefusal('the assertion lacks something, or has something twice')
+  return assertion
+}
+
+export interface LogoutRequest {
+  readonly id: string
+  readonly subject: string
+  /** Null: all sessions of the subject. */
+  readonly sessionId: string | null
+  readonly issueInstant: string
+}
+
+/** An identity provider's request that somebody be signed out. @throws SsoRefusal unless it is signed. */
+export async function readLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
+  const { IssueInstant: issueInstant = '' } = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
+  const { profile } = await refusing(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
+  if (profile?.ID === undefined) throw new SsoRefusal('the request has no ID')
+  return { id: profile.ID, subject: profile.nameID, sessionId: profile.sessionIndex ?? null, issueInstant }
+}
+
+const optional = Type.Optional(Type.String())
+const Root = Type.Object({ $: Type.Object({ Destination: optional, IssueInstant: optional }) })
+
+async function checkRoot(
+  encoded: string,
+  element: 'Response' | 'LogoutRequest',
+  { destination, weakest }: Pick<Message, 'destination' | 'weakest'>,
+): Promise<Type.Static<typeof Root>['$']> {
+  const xml = decodeMessage(encoded)
+  const fault = documentFault(xml, weakest)
+  if (fault !== null) throw new SsoRefusal(fault)
+  const document: unknown = await refusing(() => parseXml2JsFromString(xml))
+  const root: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, element) : undefined
+  if (!Value.Check(Root, root)) throw new SsoRefusal(`the message is no ${element}`)
+  const { Destination: found } = root.$
+  if (found !== undefined && found !== destination)
+    throw new SsoRefusal(`the destination is ${found}, not ${destination}`)
+  return root.$
+}
+
+/** Whatever the library throws is about the message: it does nothing but look at it. */
+async function refusing<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw new SsoRefusal(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}

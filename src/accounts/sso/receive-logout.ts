@@ -1,0 +1,63 @@
+import type { Actor } from '../../access/scope.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { appendAccountChange } from '../account-log.ts'
+import { parseInstant } from './decide-assertion.ts'
+import { type LogoutRequest, readLogoutRequest } from './read-message.ts'
+import { recordFailure } from './record-failure.ts'
+import { SsoRefusal } from './refusal.ts'
+import { openSaml } from './saml-client.ts'
+import { type Sso, samlUrls } from './sso.ts'
+import { findSsoByDomain } from './store.ts'
+import { deleteSsoSessions, findSsoAdmin, insertUsed } from './store-saml.ts'
+
+/** An older request is refused; so long its use is remembered. */
+const MAX_AGE_MS = 5 * 60_000
+
+export interface LogoutMessage {
+  readonly domain: string
+  /** Base64, as the browser brought it. */
+  readonly encoded: string
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+/**
+ * Ends the sessions that an identity provider wants ended. It can end none that it did not open.
+ * @throws AppError not_found for an unknown SSO; SsoRefusal.
+ */
+export async function receiveLogout(ctx: Context, message: LogoutMessage): Promise<void> {
+  const sso = await findSsoByDomain(ctx.db, message.domain)
+  if (sso === undefined) throw notFound(message.domain)
+  try {
+    const request = await readLogoutRequest({
+      encoded: message.encoded,
+      destination: samlUrls(ctx.baseUrl, sso.domain).logoutUrl,
+      saml: openSaml(ctx, sso),
+      weakest: sso.doc.idp_sign_algo,
+    })
+    await inTx(ctx, (tx) => endSessions(ctx, tx, { sso, request, from: message.from }))
+  } catch (error) {
+    if (error instanceof SsoRefusal) await recordFailure(ctx, sso, { why: error.message, ...message })
+    throw error
+  }
+}
+
+async function endSessions(
+  ctx: Context,
+  tx: Tx,
+  { sso, request, from }: { readonly sso: Sso; readonly request: LogoutRequest; readonly from: LogoutMessage['from'] },
+): Promise<void> {
+  const at = ctx.clock.now()
+  const issued = parseInstant(request.issueInstant)
+  if (issued === null || Math.abs(at.getTime() - issued.getTime()) > MAX_AGE_MS)
+    throw new SsoRefusal('the logout request is not of this moment')
+  const used = { ssoId: sso.id, assertionId: request.id, expiresAt: addMs(at, 2 * MAX_AGE_MS) }
+  if (!(await insertUsed(tx, used))) throw new SsoRefusal('the logout request has been used before')
+  const admin = await findSsoAdmin(tx, { ssoId: sso.id, subject: request.subject })
+  if (admin === undefined) return
+  await deleteSsoSessions(tx, { ssoId: sso.id, adminId: admin.id, ssoSession: request.sessionId })
+  const actor: Actor = { adminId: admin.id, name: admin.email, ...from }
+  await appendAccountChange(tx, { adminId: admin.id, actor, message: 'Logout by single sign-on', at })
+}

@@ -1,0 +1,101 @@
+import type { Actor } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { equalText, sha256 } from '../../platform/secrets.ts'
+import type { AccountSettings } from '../parts.ts'
+import type { OpenedSession } from '../sessions/open-session.ts'
+import { isTrustedUrl } from '../trusted-url.ts'
+import type { Assertion } from './assertion.ts'
+import { decideAssertion } from './decide-assertion.ts'
+import { loginBySso } from './login-by-sso.ts'
+import { readResponse } from './read-message.ts'
+import { recordFailure } from './record-failure.ts'
+import { SsoRefusal } from './refusal.ts'
+import { openSaml } from './saml-client.ts'
+import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
+import { findSsoByDomain } from './store.ts'
+import { insertUsed, takeRequest } from './store-saml.ts'
+
+export interface ResponseRequest {
+  readonly domain: string
+  /** Base64, as the browser brought it. */
+  readonly encoded: string
+  /** The cookie that startLogin was given. */
+  readonly cookie: string
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+export interface SignedIn {
+  readonly opened: OpenedSession
+  /** The second factor is still missing. */
+  readonly secondFactorMissing: boolean
+  /** Null: nowhere. */
+  readonly forward: string | null
+}
+
+/**
+ * Signs in whom a response names, once. What is refused is recorded for the organization.
+ *
+ * @throws AppError not_found for an unknown SSO; SsoRefusal, whose reason is not for whoever sent it.
+ */
+export async function receiveResponse(
+  ctx: Context,
+  settings: AccountSettings,
+  request: ResponseRequest,
+): Promise<SignedIn> {
+  const sso = await findSsoByDomain(ctx.db, request.domain)
+  if (sso === undefined) throw notFound(request.domain)
+  try {
+    const assertion = await readAssertion(ctx, sso, request.encoded)
+    const outcome = await inTx(ctx, (tx) => acceptAssertion(ctx, tx, { sso, assertion, request }))
+    // Thrown after the commit: the request has been answered, and the assertion used, in any case.
+    if (outcome.kind === 'refuse') throw new SsoRefusal(outcome.why)
+    const { forward } = outcome
+    // Settings may have changed since it was asked for.
+    const allowed = forward !== null && isTrustedUrl(forward, ctx.baseUrl, settings)
+    return { ...outcome, forward: allowed ? forward : null }
+  } catch (error) {
+    if (error instanceof SsoRefusal) await recordFailure(ctx, sso, { why: error.message, ...request })
+    throw error
+  }
+}
+
+async function readAssertion(ctx: Context, sso: Sso, encoded: string): Promise<Assertion> {
+  const saml = openSaml(ctx, sso)
+  const { acsUrl: destination } = samlUrls(ctx.baseUrl, sso.domain)
+  return readResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
+}
+
+type Outcome = { readonly kind: 'refuse'; readonly why: string } | (SignedIn & { readonly kind: 'signed_in' })
+
+async function acceptAssertion(
+  ctx: Context,
+  tx: Tx,
+  accept: { readonly sso: Sso; readonly assertion: Assertion; readonly request: ResponseRequest },
+): Promise<Outcome> {
+  const { sso, assertion, request } = accept
+  const now = ctx.clock.now()
+  const issuer = identityProviderOf(sso)?.issuer ?? ''
+  const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
+  if (decision.kind === 'refuse') return decision
+  const asked = await takeRequest(tx, { id: decision.requestId, ssoId: sso.id })
+  const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
+  if (!(await insertUsed(tx, used))) return refuse('the assertion has been used before')
+  if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
+  if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
+  if (!equalText(asked.boundHash.toString('hex'), sha256(request.cookie).toString('hex')))
+    return refuse('another browser made the request that it answers')
+  const login = await loginBySso(ctx, tx, {
+    sso,
+    assertion,
+    subject: decision.subject,
+    ssoSession: decision.sessionId,
+    from: request.from,
+  })
+  return login.kind === 'refuse' ? login : { ...login, forward: asked.forward }
+}
+
+function refuse(why: string): Outcome {
+  return { kind: 'refuse', why }
+}

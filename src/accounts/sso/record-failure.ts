@@ -1,0 +1,39 @@
+import { appendAudit } from '../../events/append.ts'
+import { type Actor, actorScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { decodeMessage } from './read-message.ts'
+import type { Sso } from './sso.ts'
+import { insertFailure } from './store-failures.ts'
+
+const MAX_DETAIL_CHARS = 500
+const MAX_MESSAGE_CHARS = 32 * 1024
+const MAX_FAILURES = 100
+
+export interface Failure {
+  readonly why: string
+  /** The message as it came, base64. */
+  readonly encoded: string
+  readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
+}
+
+/** Keeps what was refused and why, for the organization's administrators. */
+export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from }: Failure): Promise<void> {
+  const at = ctx.clock.now()
+  const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
+  const assertion = storable(decodeMessage(encoded)).slice(0, MAX_MESSAGE_CHARS)
+  await inTx(ctx, async (tx) => {
+    await insertFailure(tx, sso, { detail, assertion, at, keep: MAX_FAILURES })
+    const actor: Actor = { adminId: null, name: `SSO "${sso.doc.name}"`, ...from }
+    await appendAudit(tx, actorScope(actor, sso.orgId), {
+      message: 'Login failed by single sign-on',
+      after: { detail },
+      at,
+    })
+  })
+}
+
+/** Without what PostgreSQL can't keep. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
+}

@@ -1,0 +1,155 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { Actor } from '../../access/scope.ts'
+import { replyWithError } from '../../http/errors.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Html, html } from '../html.ts'
+import { page } from '../pages.ts'
+import type { AccountSettings } from '../parts.ts'
+import { setSessionCookies } from '../sessions/cookies.ts'
+import { receiveLogout } from './receive-logout.ts'
+import { receiveResponse } from './receive-response.ts'
+import { SsoRefusal } from './refusal.ts'
+import { REQUEST_MS, newFlowCookie, startLogin } from './start-login.ts'
+import { AcsBody, DomainParams, LoginQuery, LogoutBody } from './wire-saml.ts'
+
+export interface SamlParts {
+  readonly settings: AccountSettings
+  readonly throttle: LoginThrottle
+}
+
+const FLOW_COOKIE = 'saml_flow'
+const MAX_FORM_BYTES = 256 * 1024
+
+/** Where browsers sign in and out by an identity provider, outside /api/v1. */
+export function samlRoutes(ctx: Context, parts: SamlParts): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+      (_request, text, done) => done(null, Object.fromEntries(new URLSearchParams(String(text)))),
+    )
+    http.setErrorHandler(showRefusal)
+    await http.register(loginRoutes(ctx, parts), { prefix: '/saml/:domain' })
+    await http.register(logoutRoutes(ctx, parts), { prefix: '/saml/:domain' })
+  }
+}
+
+function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPluginAsyncTypebox {
+  const secure = (): boolean => ctx.baseUrl.startsWith('https:')
+  return async (http) => {
+    http.get(
+      '/login',
+      { schema: { hide: true, params: DomainParams, querystring: LoginQuery } },
+      async ({ params: { domain }, query, cookies }, reply) => {
+        // The same for all tabs of a browser, so that two logins at once don't break each other.
+        const cookie = cookies[FLOW_COOKIE] ?? newFlowCookie()
+        const address = await startLogin(ctx, settings, { domain, cookie, forward: query.forward ?? null })
+        reply.setCookie(FLOW_COOKIE, cookie, {
+          path: '/saml',
+          httpOnly: true,
+          sameSite: 'lax',
+          secure: secure(),
+          maxAge: REQUEST_MS / 1000,
+        })
+        return reply.header('cache-control', 'no-store').redirect(address, 302)
+      },
+    )
+
+    http.post(
+      '/acs',
+      { bodyLimit: MAX_FORM_BYTES, schema: { hide: true, params: DomainParams, body: AcsBody } },
+      async (request, reply) => {
+        const { params, body, cookies } = request
+        const cookie = cookies[FLOW_COOKIE]
+        // Browsers keep our cookie to themselves when another site makes them post; from our page they send it.
+        if (cookie === undefined && body.again === undefined) return show(reply, 200, sendAgain(body.SAMLResponse))
+        throttle.takeFrom(request.ip)
+        const signedIn = await receiveResponse(ctx, settings, {
+          domain: params.domain,
+          encoded: body.SAMLResponse,
+          cookie: cookie ?? '',
+          from: actorOf(request),
+        })
+        throttle.giveBackTo(request.ip)
+        setSessionCookies(reply, signedIn.opened, secure())
+        if (signedIn.forward !== null) return reply.redirect(signedIn.forward, 303)
+        return show(reply, 200, signedInPage(signedIn.secondFactorMissing))
+      },
+    )
+  }
+}
+
+function logoutRoutes(ctx: Context, { throttle }: SamlParts): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    // Where identity providers lead back to; changes nothing.
+    http.get('/logout', { schema: { hide: true, params: DomainParams } }, async (_request, reply) =>
+      show(reply, 200, signedOutPage()),
+    )
+
+    http.post(
+      '/logout',
+      { bodyLimit: MAX_FORM_BYTES, schema: { hide: true, params: DomainParams, body: LogoutBody } },
+      async (request, reply) => {
+        const { SAMLRequest: encoded } = request.body
+        if (encoded === undefined) return show(reply, 200, signedOutPage())
+        throttle.takeFrom(request.ip)
+        await receiveLogout(ctx, { domain: request.params.domain, encoded, from: actorOf(request) })
+        throttle.giveBackTo(request.ip)
+        return show(reply, 200, signedOutPage())
+      },
+    )
+  }
+}
+
+/** The reason stays with the organization's administrators; whoever sent the message may have made it up. */
+function showRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (!(error instanceof SsoRefusal)) {
+    replyWithError(error, request, reply)
+    return
+  }
+  const body = html`<p>Your organization's sign-in was refused.</p>
+    <p>Try again. If it goes on, tell an administrator: the reason is among the failures of the SSO.</p>`
+  void show(reply, 400, { title: 'Could not sign in', body })
+}
+
+interface Shown {
+  readonly title: string
+  readonly body: Html
+  readonly script?: string
+  readonly submits?: boolean
+}
+
+function show(reply: FastifyReply, status: number, shown: Shown): FastifyReply {
+  const made = page(shown)
+  return reply.code(status).headers(made.headers).send(made.html)
+}
+
+function sendAgain(encoded: string): Shown {
+  return {
+    title: 'Signing in',
+    body: html`<form method="post" action="">
+      <input type="hidden" name="SAMLResponse" value="${encoded}" />
+      <input type="hidden" name="again" value="1" />
+      <p><button type="submit">Go on</button></p>
+    </form>`,
+    script: `document.querySelector('form').submit()`,
+    submits: true,
+  }
+}
+
+function signedInPage(secondFactorMissing: boolean): Shown {
+  const body = secondFactorMissing
+    ? html`<p>Your code is still needed.</p>`
+    : html`<p>You may go back to what you came for.</p>`
+  return { title: 'You are signed in', body }
+}
+
+function signedOutPage(): Shown {
+  return { title: 'You are signed out', body: html`<p>You may close this page.</p>` }
+}
+
+function actorOf({ ip, headers }: FastifyRequest): Pick<Actor, 'srcIp' | 'userAgent'> {
+  return { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
+}

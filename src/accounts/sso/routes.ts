@@ -1,0 +1,172 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { authorize, may } from '../../access/authorize.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
+import { Empty, OrgParams } from '../../http/schemas.ts'
+import { parseTimeRange } from '../../http/search.ts'
+import type { Context } from '../../platform/context.ts'
+import { ssoRoleRoutes } from './routes-roles.ts'
+import { metadataOf } from './saml-client.ts'
+import { samlUrls } from './sso.ts'
+import { createSso, deleteSso, updateSso } from './ssos.ts'
+import { getSso, listSsos } from './store.ts'
+import { listFailures } from './store-failures.ts'
+import {
+  CreateSsoBody,
+  FailuresQuery,
+  FailuresReply,
+  MetadataReply,
+  SsoParams,
+  SsoReply,
+  UpdateSsoBody,
+  presentFailure,
+  presentMetadata,
+  presentSso,
+} from './wire.ts'
+
+const tags = ['Orgs SSO']
+const collection = '/orgs/:org_id/ssos'
+const single = `${collection}/:sso_id`
+
+/** Single sign-on of an organization, and the roles it gives. Source: contract, Orgs SSO and Orgs SSO Roles. */
+export function ssoRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    await http.register(collectionRoutes(ctx), { prefix: collection })
+    await http.register(singleRoutes(ctx), { prefix: single })
+    await http.register(insightRoutes(ctx), { prefix: single })
+    await http.register(ssoRoleRoutes(ctx))
+  }
+}
+
+function collectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.get(
+      '',
+      {
+        schema: {
+          operationId: 'listOrgSsos',
+          tags,
+          params: OrgParams,
+          querystring: Type.Object(pageQuery),
+          response: { 200: Type.Array(SsoReply) },
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        const page = parsePage(query)
+        const { rows, total } = await listSsos(ctx.db, scope, page)
+        setPageHeaders(reply, page, total)
+        return reply.send(rows.map(presentSso))
+      },
+    )
+
+    http.post(
+      '',
+      {
+        schema: {
+          operationId: 'createOrgSso',
+          tags,
+          params: OrgParams,
+          body: CreateSsoBody,
+          response: { 200: SsoReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        // Whom it vouches for may be given anything, so it takes an admin.
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        return reply.send(presentSso(await createSso(ctx, scope, body)))
+      },
+    )
+  }
+}
+
+function singleRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  const params = SsoParams
+  return async (http) => {
+    http.get(
+      '',
+      { schema: { operationId: 'getOrgSso', tags, params, response: { 200: SsoReply } } },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        return reply.send(presentSso(await getSso(ctx.db, scope, params.sso_id)))
+      },
+    )
+
+    http.put(
+      '',
+      { schema: { operationId: 'updateOrgSso', tags, params, body: UpdateSsoBody, response: { 200: SsoReply } } },
+      async ({ caller, params, body }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        return reply.send(presentSso(await updateSso(ctx, scope, { id: params.sso_id, body })))
+      },
+    )
+
+    http.delete(
+      '',
+      { schema: { operationId: 'deleteOrgSso', tags, params, response: { 200: Empty } } },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        await deleteSso(ctx, scope, params.sso_id)
+        return reply.send({})
+      },
+    )
+  }
+}
+
+/** What the identity provider's administrator needs, and what went wrong. */
+function insightRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  const params = SsoParams
+  return async (http) => {
+    http.get(
+      '/metadata',
+      { schema: { operationId: 'getOrgSamlMetadata', tags, params, response: { 200: MetadataReply } } },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        const sso = await getSso(ctx.db, scope, params.sso_id)
+        return reply.send(presentMetadata(samlUrls(ctx.baseUrl, sso.domain), metadataOf(ctx, sso)))
+      },
+    )
+
+    http.get(
+      '/metadata.xml',
+      {
+        schema: {
+          operationId: 'downloadOrgSamlMetadata',
+          tags,
+          params,
+          produces: ['application/samlmetadata+xml'],
+          response: { 200: Type.String() },
+        },
+      },
+      async ({ caller, params }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        const sso = await getSso(ctx.db, scope, params.sso_id)
+        void reply.header('content-type', 'application/samlmetadata+xml; charset=utf-8')
+        return reply.send(metadataOf(ctx, sso))
+      },
+    )
+
+    http.get(
+      '/failures',
+      {
+        schema: {
+          operationId: 'listOrgSsoLatestFailures',
+          tags,
+          params,
+          querystring: FailuresQuery,
+          response: { 200: FailuresReply },
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
+        const { id: ssoId } = await getSso(ctx.db, scope, params.sso_id)
+        const page = parsePage(query)
+        const range = parseTimeRange(query, ctx.clock.now())
+        const { rows, total } = await listFailures(ctx.db, scope, { ssoId, ...range, page })
+        setPageHeaders(reply, page, total)
+        const withAssertion = may(caller, scope, 'admin')
+        return reply.send({ results: rows.map((row) => presentFailure(row, withAssertion)) })
+      },
+    )
+  }
+}

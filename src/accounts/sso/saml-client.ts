@@ -1,0 +1,56 @@
+import { SAML, ValidateInResponseTo, generateServiceProviderMetadata } from '@node-saml/node-saml'
+import type { Context } from '../../platform/context.ts'
+import { SsoRefusal } from './refusal.ts'
+import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
+
+const nameIdFormats = {
+  email: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
+  unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
+} as const
+
+function identityOf(ctx: Context, { domain, doc }: Sso) {
+  const { entityId, acsUrl, logoutUrl } = samlUrls(ctx.baseUrl, domain)
+  return {
+    issuer: entityId,
+    callbackUrl: acsUrl,
+    logoutCallbackUrl: logoutUrl,
+    identifierFormat: nameIdFormats[doc.nameid_format ?? 'email'],
+  }
+}
+
+/**
+ * The library set up for one SSO. It verifies signatures and hands over what was signed and nothing else.
+ * Times, the request that is answered and whom it is for are decided in decide-assertion.ts, by our
+ * clock and our memory.
+ *
+ * @param requestId Of the request that it is to make.
+ * @throws SsoRefusal while the identity provider has not been set up.
+ */
+export function openSaml(ctx: Context, sso: Sso, requestId?: string): SAML {
+  const provider = identityProviderOf(sso)
+  if (provider === null) throw new SsoRefusal('issuer, idp_cert and idp_sso_url of the SSO have not been set')
+  const identity = identityOf(ctx, sso)
+  return new SAML({
+    ...identity,
+    audience: identity.issuer,
+    entryPoint: provider.ssoUrl,
+    idpCert: provider.cert,
+    idpIssuer: provider.issuer,
+    // One of the two has to be signed: unless the response is, the library insists on the assertion.
+    wantAuthnResponseSigned: false,
+    wantAssertionsSigned: false,
+    disableRequestedAuthnContext: true,
+    validateInResponseTo: ValidateInResponseTo.never,
+    acceptedClockSkewMs: -1,
+    ...(requestId !== undefined && { generateUniqueId: () => requestId }),
+  })
+}
+
+/** What the identity provider's administrator feeds it: XML that names our addresses. */
+export function metadataOf(ctx: Context, sso: Sso): string {
+  return generateServiceProviderMetadata({
+    ...identityOf(ctx, sso),
+    // The same text each time, so that it can be compared.
+    generateUniqueId: () => `_${sso.domain}`,
+  })
+}

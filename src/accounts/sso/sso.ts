@@ -1,0 +1,148 @@
+import { X509Certificate } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { mergeDocument } from '../../http/documents.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { SsoTable } from '../../platform/schema/accounts.ts'
+
+/** What a client set of a single sign-on, wire shape. Texts may be empty, which is as if not set. */
+export interface SsoDocument {
+  readonly name: string
+  readonly idp_type?: string
+  /** What the identity provider calls itself. */
+  readonly issuer?: string
+  /** PEM, or the base64 of the DER alone. */
+  readonly idp_cert?: string
+  readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
+  /** Where browsers are sent to sign in. */
+  readonly idp_sso_url?: string
+  readonly nameid_format?: 'email' | 'unspecified'
+  /** Where browsers are sent after they have signed out here. */
+  readonly custom_logout_url?: string
+  /** Attribute that names the roles; `Role` where not set. */
+  readonly role_attr_from?: string
+  /** `CN`: the attribute's values are distinguished names, of which only the common name counts. */
+  readonly role_attr_extraction?: string
+  /** Role of somebody for whom no role was named. */
+  readonly default_role?: string
+  readonly ignore_unmatched_roles?: boolean
+}
+
+export type Sso = Omit<Selectable<SsoTable>, 'doc'> & { readonly doc: SsoDocument }
+
+const fields = [
+  'name',
+  'idp_type',
+  'issuer',
+  'idp_cert',
+  'idp_sign_algo',
+  'idp_sso_url',
+  'nameid_format',
+  'custom_logout_url',
+  'role_attr_from',
+  'role_attr_extraction',
+  'default_role',
+  'ignore_unmatched_roles',
+] as const satisfies readonly (keyof SsoDocument)[]
+
+/**
+ * Merges a client's body, whose types have been checked, over what is stored. What it does not need for
+ * SAML is left out: it belongs to other kinds of identity providers.
+ *
+ * @throws AppError invalid naming the field.
+ */
+export function mergeSso(before: SsoDocument | null, body: Readonly<Record<string, unknown>>): SsoDocument {
+  const merged = mergeDocument({ ...before }, body)
+  if (merged['scim_enabled'] === true) throw invalidField('scim_enabled', 'is not supported')
+  const known = Object.fromEntries(fields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
+  // The route's schema has checked the type of each of `fields`, in this body and in those before.
+  const doc = known as unknown as SsoDocument
+  assertSso(doc)
+  return doc
+}
+
+function assertSso(doc: SsoDocument): void {
+  const { name, idp_type: type = 'saml', role_attr_extraction: extraction = '' } = doc
+  if (name === undefined || name.trim() === '') throw invalidField('name', 'is required')
+  if (type !== 'saml') throw invalidField('idp_type', `${type} is not supported: only saml is`)
+  if (doc.idp_sign_algo === 'sha384') throw invalidField('idp_sign_algo', 'sha384 is not supported')
+  if (extraction !== '' && extraction.toUpperCase() !== 'CN')
+    throw invalidField('role_attr_extraction', 'must be CN where it is set')
+  assertAddress('idp_sso_url', doc.idp_sso_url)
+  assertAddress('custom_logout_url', doc.custom_logout_url)
+  if (isSet(doc.idp_cert)) assertCertificate(doc.idp_cert)
+}
+
+/** Browsers are sent there, so it must be nothing that a browser would run. */
+function assertAddress(field: string, value: string | undefined): void {
+  if (!isSet(value)) return
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(value) || !URL.canParse(value))
+    throw invalidField(field, 'must be an address of the form http://... or https://...')
+}
+
+const MIN_KEY_BITS = 2048
+
+function assertCertificate(text: string): void {
+  const key = readCertificate(text)?.publicKey
+  if (key === undefined) throw invalidField('idp_cert', 'must be one certificate in PEM form')
+  if (key.asymmetricKeyType !== 'rsa') throw invalidField('idp_cert', 'must have an RSA key')
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_KEY_BITS)
+    throw invalidField('idp_cert', `must have a key of ${MIN_KEY_BITS} bits or more`)
+}
+
+function readCertificate(text: string): X509Certificate | undefined {
+  const pem = text.trim().startsWith('-----') ? text : `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    // OpenSSL's words would not help whoever pasted it.
+    return undefined
+  }
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== ''
+}
+
+/** An identity provider as far as it has to be known to be believed. */
+export interface IdentityProvider {
+  readonly issuer: string
+  /** PEM, as the library reads it back. */
+  readonly cert: string
+  readonly ssoUrl: string
+}
+
+/** Null until everything has been set: its administrator needs our addresses before theirs are known here. */
+export function identityProviderOf({ doc }: Pick<Sso, 'doc'>): IdentityProvider | null {
+  const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = doc
+  if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl)) return null
+  const certificate = readCertificate(cert)
+  return certificate === undefined ? null : { issuer, cert: certificate.toString(), ssoUrl }
+}
+
+/** Where browsers go after a logout here; null where the SSO says nothing. */
+export function customLogoutUrl({ doc }: Pick<Sso, 'doc'>): string | null {
+  return isSet(doc.custom_logout_url) ? doc.custom_logout_url : null
+}
+
+export interface SamlUrls {
+  readonly entityId: string
+  readonly loginUrl: string
+  readonly acsUrl: string
+  readonly logoutUrl: string
+}
+
+/** Our addresses for one SSO. Each has an entity of its own, so what is meant for one is refused by another. */
+export function samlUrls(baseUrl: string, domain: string): SamlUrls {
+  const entityId = `${baseUrl}/saml/${domain}`
+  return {
+    entityId,
+    loginUrl: `${entityId}/login`,
+    acsUrl: `${entityId}/acs`,
+    logoutUrl: `${entityId}/logout`,
+  }
+}
+
+/** As the audit log shows it. */
+export function auditDocument({ domain, doc }: Sso): Record<string, unknown> {
+  return { ...doc, domain }
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { lockOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Sso, auditDocument, mergeSso } from './sso.ts'
+import { countSsos, deleteSsoRow, insertSso, lockSso, updateSsoRow } from './store.ts'
+import { deleteSsoAdmins } from './store-saml.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+const MAX_SSOS = 20
+
+/** @throws AppError invalid naming the field. */
+export async function createSso(ctx: Context, scope: OrgScope, body: Body): Promise<Sso> {
+  const at = ctx.clock.now()
+  // Random, so that no organization's sign-in address can be guessed from its name.
+  const domain = randomBytes(10).toString('hex')
+  const sso = { orgId: scope.orgId, id: uuidv7(), domain, doc: mergeSso(null, body), createdAt: at, modifiedAt: at }
+  await inTx(ctx, async (tx) => {
+    await lockOrg(tx, scope)
+    if ((await countSsos(tx, scope)) >= MAX_SSOS)
+      throw new AppError('invalid', `An organization may have ${MAX_SSOS} SSOs.`)
+    await insertSso(tx, sso)
+    await appendAudit(tx, scope, { message: `Add SSO "${sso.doc.name}"`, after: auditDocument(sso), at })
+  })
+  return sso
+}
+
+/** Replaces the top-level fields that `body` names; see mergeDocument. @throws AppError invalid naming the field. */
+export async function updateSso(
+  ctx: Context,
+  scope: OrgScope,
+  { id, body }: { readonly id: string; readonly body: Body },
+): Promise<Sso> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const before = await lockSso(tx, scope, id)
+    const after = { ...before, doc: mergeSso(before.doc, body), modifiedAt: at }
+    await updateSsoRow(tx, after)
+    const message = `Update SSO "${after.doc.name}"`
+    await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })
+    return after
+  })
+}
+
+/** With the accounts that came by it and their sessions: nobody could vouch for them any more. */
+export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const before = await lockSso(tx, scope, id)
+    const accounts = await deleteSsoAdmins(tx, id)
+    await deleteSsoRow(tx, before)
+    await appendAudit(tx, scope, {
+      message: `Delete SSO "${before.doc.name}"`,
+      before: { ...auditDocument(before), accounts },
+      at: ctx.clock.now(),
+    })
+  })
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { invalidField, notFound } from '../../platform/errors.ts'
+import { sha256 } from '../../platform/secrets.ts'
+import type { AccountSettings } from '../parts.ts'
+import { isTrustedUrl } from '../trusted-url.ts'
+import { openSaml } from './saml-client.ts'
+import { findSsoByDomain } from './store.ts'
+import { deleteExpiredMessages, insertRequest } from './store-saml.ts'
+
+/** Time to sign in at the identity provider. */
+export const REQUEST_MS = 15 * 60_000
+
+export interface LoginStart {
+  readonly domain: string
+  /** Value of the cookie that binds the login to its browser. */
+  readonly cookie: string
+  /** Where to lead the browser in the end; null: nowhere. */
+  readonly forward: string | null
+}
+
+/**
+ * Where to send the browser to sign in.
+ * @throws AppError not_found for an unknown SSO, invalid for a `forward` that is not allowed; SsoRefusal
+ *   for an SSO that has not been set up.
+ */
+export async function startLogin(
+  ctx: Context,
+  settings: AccountSettings,
+  { domain, cookie, forward }: LoginStart,
+): Promise<string> {
+  const sso = await findSsoByDomain(ctx.db, domain)
+  if (sso === undefined) throw notFound(domain)
+  if (forward !== null && !isTrustedUrl(forward, ctx.baseUrl, settings))
+    throw invalidField('forward', 'must be a URL of an origin that is allowed')
+  // A name of XML: it may not begin with a digit.
+  const id = `_${randomBytes(20).toString('hex')}`
+  const address = await openSaml(ctx, sso, id).getAuthorizeUrlAsync('', undefined, {})
+  const now = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    await deleteExpiredMessages(tx, now)
+    const expiresAt = addMs(now, REQUEST_MS)
+    await insertRequest(tx, { id, ssoId: sso.id, boundHash: sha256(cookie), forward, expiresAt })
+  })
+  return address
+}
+
+export function newFlowCookie(): string {
+  return randomBytes(32).toString('base64url')
+}

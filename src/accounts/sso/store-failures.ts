@@ -1,0 +1,44 @@
+import { type Selectable, sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { TimeRange } from '../../http/search.ts'
+import type { Reader, Tx } from '../../platform/db.ts'
+import type { SsoFailureTable } from '../../platform/schema/accounts.ts'
+import type { Sso } from './sso.ts'
+
+export type SsoFailure = Selectable<SsoFailureTable>
+
+/** Newest first. */
+export async function listFailures(
+  reader: Reader,
+  scope: OrgScope,
+  { ssoId, start, end, page }: TimeRange & { readonly ssoId: string; readonly page: Page },
+): Promise<Paged<SsoFailure>> {
+  const found = reader
+    .selectFrom('ssoFailure')
+    .where('orgId', '=', scope.orgId)
+    .where('ssoId', '=', ssoId)
+    .where('createdAt', '>=', start)
+    .where('createdAt', '<=', end)
+  const rows = await found.selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
+  const { total } = await found.select((eb) => eb.fn.countAll<string>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total: Number(total) }
+}
+
+export interface NewFailure {
+  readonly detail: string
+  readonly assertion: string
+  readonly at: Date
+}
+
+/** Adds a failure and drops the oldest beyond `keep`: anybody can cause them. */
+export async function insertFailure(tx: Tx, sso: Sso, failure: NewFailure & { readonly keep: number }): Promise<void> {
+  const { orgId, id: ssoId } = sso
+  const { detail, assertion, at, keep } = failure
+  await tx.insertInto('ssoFailure').values({ orgId, id: uuidv7(), ssoId, detail, assertion, createdAt: at }).execute()
+  await sql`
+    delete from sso_failure where org_id = ${orgId} and sso_id = ${ssoId} and id in (
+      select id from sso_failure where org_id = ${orgId} and sso_id = ${ssoId} order by id desc offset ${keep})
+  `.execute(tx)
+}

@@ -1,0 +1,87 @@
+import type { Selectable } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { SsoRoleTable, WirePrivilege } from '../../platform/schema/accounts.ts'
+
+/** What those are given whom an identity provider says to have the role of this name. */
+export type SsoRole = Selectable<SsoRoleTable>
+
+export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
+  const rows = await reader
+    .selectFrom('ssoRole')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  return { rows, total: await countSsoRoles(reader, scope) }
+}
+
+export async function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {
+  const { total } = await reader
+    .selectFrom('ssoRole')
+    .select((eb) => eb.fn.countAll<string>().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+export async function getSsoRole(reader: Reader, scope: OrgScope, id: string): Promise<SsoRole> {
+  const row = await selectSsoRole(reader, scope, id).executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+export async function lockSsoRole(tx: Tx, scope: OrgScope, id: string): Promise<SsoRole> {
+  const row = await selectSsoRole(tx, scope, id).forUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+function selectSsoRole(reader: Reader, scope: OrgScope, id: string) {
+  return reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
+}
+
+/** What each role of the organization gives, by its name. */
+export async function mapSsoRoles(reader: Reader, orgId: string): Promise<ReadonlyMap<string, WirePrivilege[]>> {
+  const rows = await reader.selectFrom('ssoRole').select(['name', 'privileges']).where('orgId', '=', orgId).execute()
+  return new Map(rows.map(({ name, privileges }) => [name, privileges]))
+}
+
+/** The role of this name other than `id`. Needs the organization's lock, or two could take the same name. */
+export async function findSsoRoleByName(
+  reader: Reader,
+  scope: OrgScope,
+  { name, id }: { readonly name: string; readonly id: string },
+): Promise<{ readonly id: string } | undefined> {
+  return reader
+    .selectFrom('ssoRole')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('name', '=', name)
+    .where('id', '!=', id)
+    .executeTakeFirst()
+}
+
+export async function insertSsoRole(tx: Tx, role: SsoRole): Promise<void> {
+  await tx
+    .insertInto('ssoRole')
+    .values({ ...role, privileges: json(role.privileges) })
+    .execute()
+}
+
+export async function updateSsoRoleRow(tx: Tx, { orgId, id, name, privileges, modifiedAt }: SsoRole): Promise<void> {
+  await tx
+    .updateTable('ssoRole')
+    .set({ name, privileges: json(privileges), modifiedAt })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteSsoRoleRow(tx: Tx, { orgId, id }: Pick<SsoRole, 'orgId' | 'id'>): Promise<void> {
+  await tx.deleteFrom('ssoRole').where('orgId', '=', orgId).where('id', '=', id).execute()
+}

@@ -1,0 +1,92 @@
+import type { Selectable } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { SsoTable } from '../../platform/schema/accounts.ts'
+import type { Sso, SsoDocument } from './sso.ts'
+
+export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
+  const rows = await reader
+    .selectFrom('sso')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  return { rows: rows.map(ssoOf), total: await countSsos(reader, scope) }
+}
+
+export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
+  const { total } = await reader
+    .selectFrom('sso')
+    .select((eb) => eb.fn.countAll<string>().as('total'))
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+export async function getSso(reader: Reader, scope: OrgScope, id: string): Promise<Sso> {
+  const row = await selectSso(reader, scope, id).executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return ssoOf(row)
+}
+
+export async function lockSso(tx: Tx, scope: OrgScope, id: string): Promise<Sso> {
+  const row = await selectSso(tx, scope, id).forUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return ssoOf(row)
+}
+
+function selectSso(reader: Reader, scope: OrgScope, id: string) {
+  return reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
+}
+
+/** By the name in its addresses, which its identity provider knows. */
+export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
+  const row = await reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()
+  return row && ssoOf(row)
+}
+
+export async function findSsoById(reader: Reader, id: string): Promise<Sso | undefined> {
+  const row = await reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && ssoOf(row)
+}
+
+/** The SSO that opened the session. */
+export async function findSsoOfSession(reader: Reader, idHash: Buffer): Promise<Sso | undefined> {
+  const row = await reader
+    .selectFrom('session')
+    .innerJoin('sso', 'sso.id', 'session.ssoId')
+    .selectAll('sso')
+    .where('session.idHash', '=', idHash)
+    .executeTakeFirst()
+  return row && ssoOf(row)
+}
+
+export async function insertSso(tx: Tx, sso: Sso): Promise<void> {
+  await tx
+    .insertInto('sso')
+    .values({ ...sso, doc: json(sso.doc) })
+    .execute()
+}
+
+export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso): Promise<void> {
+  await tx
+    .updateTable('sso')
+    .set({ doc: json(doc), modifiedAt })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** With its failures. */
+export async function deleteSsoRow(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<void> {
+  await tx.deleteFrom('sso').where('orgId', '=', orgId).where('id', '=', id).execute()
+}
+
+function ssoOf({ doc, ...row }: Selectable<SsoTable>): Sso {
+  // Written by insertSso and updateSsoRow only, from the same type.
+  return { ...row, doc: doc as unknown as SsoDocument }
+}

@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+
+export const DomainParams = Type.Object({ domain: Type.String({ maxLength: 64 }) })
+
+export const LoginQuery = Type.Object({ forward: Type.Optional(Type.String({ maxLength: 2000 })) })
+
+/** Base64, in which programs also leave line breaks. */
+const Encoded = Type.String({ minLength: 1, pattern: '^[A-Za-z0-9+/=\\s]+$' })
+
+/** RelayState is not needed: where to lead the browser is kept here. */
+export const AcsBody = Type.Object(
+  { SAMLResponse: Encoded, again: Type.Optional(Type.String()) },
+  { additionalProperties: true },
+)
+
+export const LogoutBody = Type.Object(
+  { SAMLRequest: Type.Optional(Encoded), SAMLResponse: Type.Optional(Encoded) },
+  { additionalProperties: true },
+)

@@ -1,0 +1,80 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { searchQuery } from '../../http/search.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { SamlUrls, Sso } from './sso.ts'
+import type { SsoFailure } from './store-failures.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 1000 }))
+
+const settable = {
+  idp_type: Type.Optional(Type.Enum(['saml', 'ldap', 'mxedge_proxy', 'oauth', 'openroaming'], { default: 'saml' })),
+  issuer: Text,
+  idp_cert: Type.Optional(Type.String({ maxLength: 20_000, description: 'certificate of the identity provider, PEM' })),
+  idp_sign_algo: Type.Optional(
+    Type.Enum(['sha1', 'sha256', 'sha384', 'sha512'], { description: 'the weakest that is accepted; default sha256' }),
+  ),
+  idp_sso_url: Text,
+  nameid_format: Type.Optional(Type.Enum(['email', 'unspecified'], { default: 'email' })),
+  custom_logout_url: Text,
+  role_attr_from: Type.Optional(Type.String({ maxLength: 200, default: 'Role' })),
+  role_attr_extraction: Type.Optional(Type.String({ maxLength: 20, description: '`CN`, or empty' })),
+  default_role: Text,
+  ignore_unmatched_roles: Type.Optional(Type.Boolean({ default: false })),
+  scim_enabled: Type.Optional(Type.Boolean({ default: false })),
+}
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+
+export const SsoParams = Type.Object({ org_id: Uuid, sso_id: Uuid })
+export const CreateSsoBody = Type.Object({ name: Name, ...settable }, { additionalProperties: true })
+export const UpdateSsoBody = Type.Object({ name: Type.Optional(Name), ...settable }, { additionalProperties: true })
+export const SsoReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    domain: Type.String({ description: 'part of the addresses that the identity provider is given' }),
+    name: Name,
+    ...settable,
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+export function presentSso({ orgId, id, domain, doc, createdAt, modifiedAt }: Sso): Static<typeof SsoReply> {
+  return {
+    ...doc,
+    idp_type: 'saml',
+    id,
+    org_id: orgId,
+    domain,
+    created_time: epochS(createdAt),
+    modified_time: epochS(modifiedAt),
+  }
+}
+
+export const MetadataReply = Type.Object({
+  acs_url: Type.String(),
+  entity_id: Type.String(),
+  logout_url: Type.String(),
+  metadata: Type.String({ description: 'XML' }),
+})
+
+export function presentMetadata(urls: SamlUrls, metadata: string): Static<typeof MetadataReply> {
+  return { acs_url: urls.acsUrl, entity_id: urls.entityId, logout_url: urls.logoutUrl, metadata }
+}
+
+export const FailuresQuery = Type.Object({ ...searchQuery, ...pageQuery })
+export const FailuresReply = Type.Object({
+  results: Type.Array(Type.Object({ timestamp: Timestamp, detail: Type.String(), saml_assertion_xml: Type.String() })),
+})
+
+/** @param withAssertion What somebody's identity provider says of them is for those who may administer it. */
+export function presentFailure(
+  { detail, assertion, createdAt }: SsoFailure,
+  withAssertion: boolean,
+): Static<typeof FailuresReply>['results'][number] {
+  return { timestamp: epochS(createdAt), detail, saml_assertion_xml: withAssertion ? assertion : '' }
+}
