@@ -5,6 +5,7 @@ import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
+import { requirePerson } from '../self/person.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { bindingOfCaller, bindingOfCookie } from './binding.ts'
@@ -27,23 +28,31 @@ import {
 } from './wire.ts'
 
 const tags = ['OAuth']
+const LINK_PATH = '/self/oauth/:provider'
+const LOGIN_PATH = '/login/oauth/:provider'
 
 /** Linking, unlinking and signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
 export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     await http.register(linkRoutes(ctx, oauth))
+    await http.register(loginUrlRoutes(ctx, oauth))
     await http.register(loginRoutes(ctx, oauth, guard))
     // The specification and the published interface name different paths.
     for (const [path, operationId] of [
-      ['/self/oauth/:provider', 'unlinkSelfOauth2Provider'],
-      ['/login/oauth/:provider', 'unlinkOauth2Provider'],
+      [LINK_PATH, 'unlinkSelfOauth2Provider'],
+      [LOGIN_PATH, 'unlinkOauth2Provider'],
     ] as const)
       http.delete(
         path,
         { schema: { operationId, tags, params: ProviderParams, response: { 200: Empty } } },
         async ({ caller, params: { provider } }) => {
           const configured = oauth.settings.oauthProviders.map(({ name }) => name)
-          await unlinkIdentity(ctx, { adminId: personOf(caller), provider, configured, actor: actorOf(caller) })
+          await unlinkIdentity(ctx, {
+            adminId: requirePerson(caller).principal.adminId,
+            provider,
+            configured,
+            actor: actorOf(caller),
+          })
           return {}
         },
       )
@@ -51,10 +60,9 @@ export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): Fast
 }
 
 function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
-  const path = '/self/oauth/:provider'
   return async (http) => {
     http.get(
-      path,
+      LINK_PATH,
       {
         schema: {
           operationId: 'getOauth2UrlForLinking',
@@ -76,7 +84,7 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
     )
 
     http.post(
-      path,
+      LINK_PATH,
       {
         schema: {
           operationId: 'linkOauth2Account',
@@ -99,13 +107,10 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   }
 }
 
-function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
-  const path = '/login/oauth/:provider'
-  const cookie = () =>
-    ({ path: '/', httpOnly: true, sameSite: 'lax', secure: ctx.baseUrl.startsWith('https:') }) as const
+function loginUrlRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
-      path,
+      LOGIN_PATH,
       {
         config: { public: true },
         schema: {
@@ -128,13 +133,17 @@ function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): Fast
           script: isScript(request),
         } as const
         const { authorizationUrl, clientId } = await startFlow(ctx, oauth, visit)
-        void reply.setCookie(FLOW_COOKIE, value, { ...cookie(), maxAge: FLOW_MS / 1000 })
+        void reply.setCookie(FLOW_COOKIE, value, { ...flowCookie(ctx), maxAge: FLOW_MS / 1000 })
         return reply.send({ client_id: clientId, authorization_url: authorizationUrl })
       },
     )
+  }
+}
 
+function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
+  return async (http) => {
     http.post(
-      path,
+      LOGIN_PATH,
       {
         config: { public: true },
         schema: {
@@ -157,11 +166,15 @@ function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): Fast
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from })
         throttle.giveBackTo(ip)
         setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
-        void reply.clearCookie(FLOW_COOKIE, cookie())
+        void reply.clearCookie(FLOW_COOKIE, flowCookie(ctx))
         return reply.send(presentLogin(loggedIn))
       },
     )
   }
+}
+
+function flowCookie({ baseUrl }: Context) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: baseUrl.startsWith('https:') } as const
 }
 
 /** Every browser of today sends one of these, and no page can take them off. */
@@ -169,14 +182,8 @@ function isScript({ headers }: FastifyRequest): boolean {
   return headers.origin === undefined && !Object.keys(headers).some((name) => name.startsWith('sec-fetch-'))
 }
 
-/** @throws AppError forbidden for an organization's token, which is nobody's. */
-function personOf({ principal }: Caller): string {
-  if (principal.adminId === null) throw new AppError('forbidden', 'An organization token has no account.')
-  return principal.adminId
-}
-
-/** @throws AppError forbidden for those who come from an identity provider too: a link would outlive what it decides. */
+/** @throws AppError forbidden for those who come from an identity provider: a link would outlive what it decides. */
 function linkerOf(caller: Caller): string {
   if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
-  return personOf(caller)
+  return requirePerson(caller).principal.adminId
 }
