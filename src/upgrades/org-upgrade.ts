@@ -45,9 +45,12 @@ export interface SiteUpgrade {
   readonly siteId: string
   readonly status: UpgradeStatus
   readonly hold: UpgradeHold | null
+  /** Why it stops or has stopped before its end. */
+  readonly stopReason: string | null
   readonly startAt: Date
   readonly total: number
   readonly notes: readonly UpgradeNote[]
+  readonly failures: readonly { readonly mac: string; readonly reason: string }[]
   /** MACs in the order of the plan; states without any are left out. */
   readonly targets: Partial<Readonly<Record<TargetState, readonly string[]>>>
 }

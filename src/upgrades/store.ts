@@ -31,13 +31,21 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   if (upgrade === undefined) throw notFound(id)
   const siteUpgrades = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'status', 'hold', 'startAt', 'total', 'notes'])
+    .select(['id', 'siteId', 'status', 'hold', 'stopReason', 'startAt', 'total', 'notes'])
     .select(
       sql<SiteUpgrade['targets']>`(
         select coalesce(json_object_agg(state, macs), '{}') from (
           select state, json_agg(mac order by ordinal, mac) as macs from upgrade_target target
           where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
           group by state) by_state)`.as('targets'),
+    )
+    .select(
+      sql<SiteUpgrade['failures']>`(
+        select coalesce(json_agg(json_build_object('mac', mac, 'reason', coalesce(reason, 'unknown')) order by ordinal, mac), '[]')
+        from upgrade_target target
+        where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id and state = 'failed')`.as(
+        'failures',
+      ),
     )
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', id)

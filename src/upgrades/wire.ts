@@ -110,7 +110,9 @@ const SiteUpgradeReply = Type.Object({
       timestamp: Timestamp,
     }),
   ),
-  /** Devices that were left out, and warnings. */
+  /** Why it stopped before its end. */
+  stop_reason: Type.Optional(Type.String()),
+  /** Devices that were left out, warnings, and why devices failed. */
   notes: Type.Array(Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
 })
 
@@ -146,6 +148,8 @@ function presentSiteUpgrade({
   targets,
   total,
   notes,
+  failures,
+  stopReason,
 }: SiteUpgrade): Static<typeof SiteUpgradeReply> {
   const macs = (bucket: keyof typeof buckets): string[] => buckets[bucket].flatMap((state) => targets[state] ?? [])
   return {
@@ -166,7 +170,8 @@ function presentSiteUpgrade({
       total,
     },
     ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
-    notes: [...notes],
+    ...(stopReason !== null && { stop_reason: stopReason }),
+    notes: [...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))],
   }
 }
 

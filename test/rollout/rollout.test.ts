@@ -241,6 +241,11 @@ describe('failures', () => {
     const upgrade = await read(id)
     expect(statusOf(upgrade)).toEqual(['failed', 'failed'])
     expect(countOf(upgrade)).toEqual({ failed: 1, cancelled: 9 })
+    expect(upgrade.siteUpgrades.map(({ stopReason }) => stopReason)).toEqual([
+      expect.stringMatching(/failed/),
+      expect.stringMatching(/failed/),
+    ])
+    expect(upgrade.siteUpgrades[0]?.failures).toEqual([{ mac: expect.any(String), reason: 'not_applied' }])
     expect([...fleet.attempts.values()]).toEqual([1, 1])
     await expectConsistent(test.ctx)
   })
