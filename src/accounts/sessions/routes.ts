@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
+import { findSsoUrl } from '../sso/find-sso-url.ts'
 import { clearSessionCookies, setSessionCookies } from './cookies.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
@@ -13,7 +14,11 @@ import { LoginBody, LoginReply, LogoutReply, LookupBody, LookupReply, TwoFactorB
 const tags = ['Accounts']
 
 /** Login, second factor and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
-export function sessionRoutes(ctx: Context, { passwords }: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
+export function sessionRoutes(
+  ctx: Context,
+  { passwords, settings }: AccountParts,
+  guard: LoginGuard,
+): FastifyPluginAsyncTypebox {
   const isSecure = (): boolean => ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.post(
@@ -50,8 +55,10 @@ export function sessionRoutes(ctx: Context, { passwords }: AccountParts, guard: 
         config: { public: true },
         schema: { operationId: 'lookup', tags, security: [], body: LookupBody, response: { 200: LookupReply } },
       },
-      // The same for every address.
-      async () => ({}),
+      async ({ body }) => {
+        const ssoUrl = await findSsoUrl(ctx, settings, body.email)
+        return ssoUrl === null ? {} : { sso_url: ssoUrl }
+      },
     )
 
     http.post(
