@@ -5,7 +5,7 @@ import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import { type Person, personActor } from './person.ts'
 import { provePassword } from './prove-password.ts'
-import { deleteAdmin, hasOtherAdmin, lockOrgsOfAdmin } from './store.ts'
+import { deleteAdmin, hasOtherAdmin, lockOrgsAdministeredBy } from './store.ts'
 
 /**
  * Deletes the account with its tokens and sessions. No organization is left without an administrator.
@@ -21,8 +21,8 @@ export async function deleteSelf(
   const { adminId, ssoId } = caller.principal
   if (ssoId === null) await provePassword(ctx, guard, { caller, password, field: 'password' })
   await inTx(ctx, async (tx) => {
-    for (const { id, name } of await lockOrgsOfAdmin(tx, adminId))
-      if (!(await hasOtherAdmin(tx, id, adminId)))
+    for (const { id, name } of await lockOrgsAdministeredBy(tx, adminId))
+      if (ssoId === null && !(await hasOtherAdmin(tx, id, adminId)))
         throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
     const message = 'Delete account'
     await appendAccountChange(tx, { adminId, actor: personActor(caller), message, at: ctx.clock.now() })

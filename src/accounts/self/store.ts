@@ -46,29 +46,34 @@ export async function deleteAdmin(tx: Tx, adminId: string): Promise<void> {
   await tx.deleteFrom('admin').where('id', '=', adminId).execute()
 }
 
-/** Locks the organizations of the admin, so that two of their administrators can't leave at once. */
-export async function lockOrgsOfAdmin(
+/** Locks the organizations that the admin administers, so that two of their administrators can't leave at once. */
+export async function lockOrgsAdministeredBy(
   tx: Tx,
   adminId: string,
 ): Promise<{ readonly id: string; readonly name: string }[]> {
-  return tx
-    .selectFrom('org')
-    .select(['id', 'name'])
-    .where('id', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
-    .orderBy('id')
-    .forUpdate()
-    .execute()
+  const administered = tx
+    .selectFrom('privilege')
+    .select('orgId')
+    .where('adminId', '=', adminId)
+    .where('scope', '=', 'org')
+    .where('role', '=', 'admin')
+  return tx.selectFrom('org').select(['id', 'name']).where('id', 'in', administered).orderBy('id').forUpdate().execute()
 }
 
-/** Whether somebody else administers the whole organization. */
+/**
+ * Whether somebody else administers the whole organization. Those who come from an identity provider
+ * don't count: its failure must not lock everybody out.
+ */
 export async function hasOtherAdmin(tx: Tx, orgId: string, adminId: string): Promise<boolean> {
   const other = await tx
     .selectFrom('privilege')
-    .select('adminId')
-    .where('orgId', '=', orgId)
-    .where('scope', '=', 'org')
-    .where('role', '=', 'admin')
-    .where('adminId', '!=', adminId)
+    .innerJoin('admin', 'admin.id', 'privilege.adminId')
+    .select('privilege.adminId')
+    .where('privilege.orgId', '=', orgId)
+    .where('privilege.scope', '=', 'org')
+    .where('privilege.role', '=', 'admin')
+    .where('privilege.adminId', '!=', adminId)
+    .where('admin.ssoId', 'is', null)
     .executeTakeFirst()
   return other !== undefined
 }

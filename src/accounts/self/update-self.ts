@@ -48,6 +48,8 @@ export async function updateSelf(
       await updatePassword(tx, adminId, { passwordHash, at })
       await deleteSessionsOfAdmin(tx, adminId, sessionHash)
       await deleteMailedTokens(tx, adminId, 'recover')
+      // Whoever knew the old password may have asked for another address.
+      await deleteMailedTokens(tx, adminId, 'change_email')
       await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Change password', at })
     }
     return getAdmin(tx, adminId)

@@ -5,17 +5,23 @@ import { inTx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { personActor } from '../self/person.ts'
+import { customLogoutUrl } from '../sso/sso.ts'
+import { findSsoOfSession } from '../sso/store.ts'
 
 /**
  * Ends the session of the cookie; one that is unknown has ended already. A caller who has proved
  * themselves by other means (the Authorization header) ends nobody's session but their own.
+ *
+ * @returns Where the browser goes next: of a session by single sign-on whose SSO says so; else null.
  */
-export async function logout(ctx: Context, caller: Caller, sessionId: string): Promise<void> {
+export async function logout(ctx: Context, caller: Caller, sessionId: string): Promise<string | null> {
   const { adminId, sessionHash } = caller.principal
-  if (adminId === null || sessionHash === null || !sessionHash.equals(sha256(sessionId))) return
+  if (adminId === null || sessionHash === null || !sessionHash.equals(sha256(sessionId))) return null
   const at = ctx.clock.now()
-  await inTx(ctx, async (tx) => {
+  return inTx(ctx, async (tx) => {
+    const sso = await findSsoOfSession(tx, sessionHash)
     await deleteSession(tx, sessionHash)
     await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Logout', at })
+    return sso === undefined ? null : customLogoutUrl(sso)
   })
 }

@@ -68,9 +68,10 @@ export function sessionRoutes(
         schema: { operationId: 'logout', tags, response: { 200: LogoutReply } },
       },
       async ({ caller, cookies }, reply) => {
-        if (cookies['sessionid'] !== undefined) await logout(ctx, caller, cookies['sessionid'])
+        const sessionId = cookies['sessionid']
+        const forwardUrl = sessionId === undefined ? null : await logout(ctx, caller, sessionId)
         clearSessionCookies(reply)
-        return {}
+        return forwardUrl === null ? {} : { forward_url: forwardUrl }
       },
     )
   }
