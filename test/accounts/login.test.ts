@@ -1,6 +1,6 @@
 import { hash } from '@node-rs/argon2'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser } from '../support/browser.ts'
+import { type Browser, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -29,7 +29,7 @@ const setSetting = (body: unknown) => server.call('PUT', `/orgs/${org.orgId}/set
 describe('login', () => {
   it('opens a new session each time, whatever cookie came with it', async () => {
     browser.cookies.set('sessionid', 'chosen-by-an-attacker').set('csrftoken', 'chosen too')
-    expect(await browser.login(org.email, org.password)).toMatchObject({ status: 200, body: {} })
+    expect(await browser.login(org.email, org.password)).toSatisfy(isEmptyAnswer)
     const first = browser.cookies.get('sessionid')
     const firstCsrf = browser.cookies.get('csrftoken')
     expect(first).not.toBe('chosen-by-an-attacker')
@@ -151,7 +151,7 @@ describe('login', () => {
 describe('lookup', () => {
   it('answers the same for every address', async () => {
     const lookup = (email: string) => server.call('POST', '/login/lookup', { as: null, body: { email } })
-    expect(await lookup(org.email)).toMatchObject({ status: 200, body: {} })
+    expect(await lookup(org.email)).toSatisfy(isEmptyAnswer)
     expect((await lookup(org.email)).body).toEqual((await lookup('nobody@example.test')).body)
   })
 })
@@ -214,11 +214,36 @@ describe('sessions', () => {
     await browser.login(org.email, org.password)
     const kept = new Map(browser.cookies)
     const answer = await browser.call('POST', '/logout?forward=https://evil.test', '')
-    expect(answer).toMatchObject({ status: 200, body: {} })
+    expect(answer).toSatisfy(isEmptyAnswer)
     expect(browser.cookies.size).toBe(0)
     for (const [name, value] of kept) browser.cookies.set(name, value)
     expect((await browser.call('GET', '/self')).status).toBe(401)
     const { body } = await server.call('GET', '/self/logs', { as: org })
     expect(body.results.map(({ message }: { message: string }) => message)).toEqual(['Logout', 'Login'])
+  })
+
+  it.each([
+    ['that has a logout address', { custom_logout_url: 'https://idp.example.test/bye' }],
+    ['that has none', {}],
+  ])('leads on after the logout from an SSO %s', async (_what, more: { custom_logout_url?: string }) => {
+    const body = { name: 'idp', idp_type: 'saml', ...more }
+    const sso = await server.call('POST', `/orgs/${org.orgId}/ssos`, { as: org, body })
+    expect(sso.status).toBe(200)
+    await browser.login(org.email, org.password)
+    const ofAdmin = server.ctx.db.updateTable('session').where('adminId', '=', org.adminId)
+    await ofAdmin.set({ ssoId: sso.body.id }).execute()
+    const answer = await browser.call('POST', '/logout', '')
+    const { custom_logout_url: url } = more
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual(url === undefined ? {} : { forward_url: url })
+  })
+
+  it('keeps the session of a cookie that comes with other credentials', async () => {
+    await browser.login(org.email, org.password)
+    const cookie = `sessionid=${browser.cookies.get('sessionid')}`
+    const other = await server.addOrg()
+    const answer = await server.call('POST', '/logout', { as: other, headers: { cookie }, body: '' })
+    expect(answer.status).toBe(200)
+    expect((await browser.call('GET', '/self')).status).toBe(200)
   })
 })

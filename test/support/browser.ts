@@ -39,3 +39,8 @@ export function createBrowser(server: TestServer): Browser {
 export function codeAt(secret: string, now: Date): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now.getTime() })
 }
+
+/** 200 with `{}`: nothing more is to do, and nothing is told. */
+export function isEmptyAnswer({ status, body }: Answer): boolean {
+  return status === 200 && JSON.stringify(body) === '{}'
+}
