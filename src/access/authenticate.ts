@@ -1,6 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { limitConcurrency } from '../platform/limit-concurrency.ts'
 import { sha256 } from '../platform/secrets.ts'
 import { createAuthenticateToken } from './authenticate-token.ts'
 import type { CheckPassword } from './check-password.ts'
@@ -36,6 +37,13 @@ export interface AuthenticateParts {
   readonly requestLimits: RequestLimits
 }
 
+/**
+ * Basic is checked before anything is known of its caller. So it takes its turn before it takes a
+ * connection of the database, or a flood would fill the queue for those; and it waits rather than is
+ * refused, because who is refused at once is back at once.
+ */
+const basicTurns = { running: 2, waiting: 2000, refusal: 'Too Many Request. Too many logins at once.' }
+
 /** @throws AppError unauthenticated, forbidden (a token from elsewhere, a missing CSRF token) or rate_limited. */
 export type Authenticate = (credentials: Credentials) => Promise<Principal>
 
@@ -49,6 +57,7 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
 export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
   const { checkPassword, rules, requestLimits } = parts
   const byToken = createAuthenticateToken(ctx, parts.tokenUses)
+  const inTurn = limitConcurrency(basicTurns)
 
   async function byPassword(encoded: string): Promise<Principal> {
     const plain = Buffer.from(encoded, 'base64').toString('utf8')
@@ -92,7 +101,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (authorization !== undefined) {
       const [scheme = '', value = ''] = authorization.trim().split(/\s+/, 2)
       if (/^token$/i.test(scheme) && value !== '') return byToken(value, credentials.srcIp)
-      if (/^basic$/i.test(scheme) && value !== '') return byPassword(value)
+      if (/^basic$/i.test(scheme) && value !== '') return inTurn(() => byPassword(value))
       throw noCredentials()
     }
     if (sessionId !== undefined) return bySession(sessionId, credentials)

@@ -1,13 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { AppError } from '../platform/errors.ts'
+import { limitConcurrency } from '../platform/limit-concurrency.ts'
 
 /** argon2id (the library's default), 19 MiB, two passes, one lane: the second profile of RFC 9106's advice as OWASP scales it. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Hashing is the one request cost an unknown caller can cause; more than this would starve the others. */
-const MAX_RUNNING = 2
-const MAX_WAITING = 100
+/** Hashing is the one request cost an unknown caller can cause: it leaves a core to the others, where there are several. */
+const hashing = {
+  running: Math.max(1, Math.min(2, availableParallelism() - 1)),
+  waiting: 100,
+  refusal: 'Too Many Request. Too many logins at once.',
+}
 
 const REMEMBER_MS = 60_000
 const REMEMBER_AT_MOST = 1000
@@ -24,7 +28,7 @@ export interface Passwords {
 const normal = (password: string): string => password.normalize('NFKC')
 
 export function createPasswords(): Passwords {
-  const limited = limitConcurrency()
+  const limited = limitConcurrency(hashing)
   // Basic authentication proves the same password with every request: remember successes, under a
   // key that dies with the process, for a short time.
   const memoKey = randomBytes(32)
@@ -57,23 +61,4 @@ export function createPasswords(): Passwords {
 export function isOutdatedHash(passwordHash: string): boolean {
   const today = `m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}`
   return !passwordHash.startsWith(`$argon2id$v=19$${today}$`)
-}
-
-function limitConcurrency(): <T>(work: () => Promise<T>) => Promise<T> {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (running >= MAX_RUNNING) {
-      if (waiting.length >= MAX_WAITING)
-        throw new AppError('rate_limited', 'Too Many Request. Too many logins at once.')
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running += 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
-  }
 }
