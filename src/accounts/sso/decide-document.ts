@@ -31,6 +31,8 @@ export function documentFault(xml: string, weakest: SsoDocument['idp_sign_algo']
   if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'the message declares a document type'
   if (count(xml, /</g) > MAX_TAGS) return 'the message has too many elements'
   if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'the message has too many signatures'
+  // There is no key of ours that anybody could have encrypted for.
+  if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'the assertion is encrypted'
   return (
     methodFault(xml, { element: 'SignatureMethod', known: signatureMethods, weakest }) ??
     methodFault(xml, { element: 'DigestMethod', known: digestMethods, weakest })

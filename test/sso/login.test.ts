@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openBrowser } from '../oauth/browser.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
+import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
+
+const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const ssoDomains = new Map<string, string>()
+let idp: IdentityProvider
+let server: TestServer
+let sso: TestSso
+beforeAll(async () => {
+  idp = await startIdentityProvider()
+  server = await startTestServer(clock, {
+    ssoDomains,
+    trustedOrigins: ['https://portal.example.com'],
+    trustLoopback: false,
+  })
+  sso = await addSso(server, idp, { fields: { custom_logout_url: 'https://idp.example.com/bye' } })
+})
+afterAll(async () => {
+  await server.close()
+  await idp.close()
+})
+
+const ada = {
+  nameId: 'ada@corp.example',
+  attributes: { Role: 'reader', FirstName: 'Ada', LastName: 'Lovelace' },
+}
+
+describe('signing in', () => {
+  it('leads through the real identity provider and back', async () => {
+    idp.people.set('ada', ada)
+    const browser = openBrowser()
+    const asked = await browser.follow(sso.loginUrl)
+    expect(asked.url.href).toContain(idp.ssoUrl)
+    const answer = await browser.submit(asked, { user: 'ada' })
+    expect(answer.text).toContain(sso.acsUrl)
+    const page = await browser.submit(answer, {})
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You are signed in') })
+    expect(await selfOf(browser, server)).toMatchObject({
+      email: 'ada@corp.example',
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      via_sso: true,
+      privileges: [{ scope: 'org', role: 'read', org_id: server.org.orgId }],
+    })
+  })
+
+  it('finds the same account again and renews its names and privileges', async () => {
+    const first = await selfOf(await signIn(idp, sso, ada), server)
+    const attributes = { Role: ['admin', 'reader'], FirstName: 'Augusta', LastName: 'King' }
+    const second = await selfOf(await signIn(idp, sso, { ...ada, attributes }), server)
+    expect(second).toMatchObject({ admin_id: first.admin_id, first_name: 'Augusta' })
+    expect(second.privileges.map(({ role }: { role: string }) => role)).toEqual(['admin', 'read'])
+    const third = await selfOf(await signIn(idp, sso, ada), server)
+    expect(third.privileges.map(({ role }: { role: string }) => role)).toEqual(['read'])
+    const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
+    const messages = body.results.map(({ message }: { message: string }) => message)
+    expect(messages).toContain('Login by single sign-on')
+    expect(messages).toContain('Privileges changed by single sign-on')
+  })
+
+  it('never becomes the account that has the same address', async () => {
+    const person = { ...ada, nameId: server.org.email }
+    const self = await selfOf(await signIn(idp, sso, person), server)
+    expect(self.email).toBe(server.org.email)
+    expect(self.admin_id).not.toBe(server.org.adminId)
+    const body = { email: server.org.email, password: server.org.password }
+    expect((await server.call('POST', '/login', { as: null, body })).status).toBe(200)
+  })
+
+  it('asks the browser to bring the answer itself, whose cookie another site can not send', async () => {
+    const { browser, request } = await beginLogin(idp, sso)
+    const xml = await idp.respond(request, ada)
+    const form = { SAMLResponse: encode(xml) }
+    const bare = await fetch(sso.acsUrl, { method: 'POST', body: new URLSearchParams(form) })
+    expect(bare.status).toBe(200)
+    expect(bare.headers.getSetCookie()).toEqual([])
+    const text = await bare.text()
+    const page = await browser.submit({ url: new URL(sso.acsUrl), status: 200, location: null, text }, {})
+    expect(page.text).toContain('You are signed in')
+    expect(await selfOf(browser, server)).toBeDefined()
+  })
+
+  it('leads on to an allowed address and to no other', async () => {
+    const browser = openBrowser()
+    const forward = 'https://portal.example.com/start?a=1'
+    const { location } = await browser.open(`${sso.loginUrl}?forward=${encodeURIComponent(forward)}`)
+    const request = await idp.readRequest(location ?? '')
+    const xml = await idp.respond(request, ada)
+    const page = await post(browser, sso.acsUrl, { SAMLResponse: encode(xml), RelayState: 'https://evil.example' })
+    expect(page).toMatchObject({ status: 303, location: forward })
+    const refused = await browser.open(`${sso.loginUrl}?forward=https://evil.example`)
+    expect(refused).toMatchObject({ status: 400, location: null })
+    const next = await beginLogin(idp, sso)
+    const fields = { SAMLResponse: encode(await idp.respond(next.request, ada)), RelayState: 'https://evil.example' }
+    expect(await post(next.browser, sso.acsUrl, fields)).toMatchObject({ status: 200, location: null })
+  })
+
+  it('takes a response that is signed as a whole', async () => {
+    const { browser, request } = await beginLogin(idp, sso)
+    const xml = await idp.respond(request, ada, { signResponse: true, signAssertion: false })
+    expect((await present(browser, sso.acsUrl, xml)).text).toContain('You are signed in')
+  })
+
+  it('refuses an unknown role, no role, and an address that is none, and says so to administrators', async () => {
+    const people = [
+      [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'there is no SSO role "king"'],
+      [{ nameId: 'bob@corp.example' }, 'no role was named and there is no default_role'],
+      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'the NameID is no e-mail address'],
+    ] as const
+    for (const [person, why] of people) {
+      const { browser, request } = await beginLogin(idp, sso)
+      const page = await present(browser, sso.acsUrl, await idp.respond(request, person))
+      expect(page).toMatchObject({ status: 400, text: expect.not.stringContaining(why) })
+      expect(await selfOf(browser, server)).toBeUndefined()
+      expect((await failuresOf(server, sso))[0]).toBe(why)
+    }
+  })
+})
+
+describe('single sign-on admins', () => {
+  it('make no tokens and no other ways in', async () => {
+    const browser = await signIn(idp, sso, ada)
+    const headers = {
+      'content-type': 'application/json',
+      'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '',
+    }
+    const request = { method: 'POST', headers, body: '{"name":"mine"}' }
+    expect((await browser.open(`${server.url}/api/v1/self/apitokens`, request)).status).toBe(403)
+  })
+
+  it('are led to the custom logout URL, once', async () => {
+    const browser = await signIn(idp, sso, ada)
+    const headers = { 'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '' }
+    const answer = await browser.open(`${server.url}/api/v1/logout`, { method: 'POST', headers })
+    expect(answer).toMatchObject({ status: 200, text: '{"forward_url":"https://idp.example.com/bye"}' })
+    expect(await selfOf(browser, server)).toBeUndefined()
+  })
+
+  it('get no forward_url where the SSO has none', async () => {
+    const plain = await addSso(server, idp, { org: await server.addOrg() })
+    const browser = await signIn(idp, plain, ada)
+    const headers = { 'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '' }
+    const answer = await browser.open(`${server.url}/api/v1/logout`, { method: 'POST', headers })
+    expect(answer).toMatchObject({ status: 200, text: '{}' })
+  })
+
+  it('are gone with their SSO', async () => {
+    const org = await server.addOrg()
+    const short = await addSso(server, idp, { org })
+    const browser = await signIn(idp, short, ada)
+    expect((await server.call('DELETE', `/orgs/${org.orgId}/ssos/${short.id}`, { as: org })).status).toBe(200)
+    expect(await selfOf(browser, server)).toBeUndefined()
+    expect((await browser.open(short.loginUrl)).status).toBe(404)
+  })
+})
+
+describe('lookup', () => {
+  it('tells the address of the SSO for domains that the operator has mapped', async () => {
+    ssoDomains.set('corp.example', sso.id)
+    const lookup = (email: string) => server.call('POST', '/login/lookup', { as: null, body: { email } })
+    expect((await lookup('Anybody@Corp.example')).body).toEqual({ sso_url: sso.loginUrl })
+    for (const email of ['a@other.example', server.org.email, 'corp.example@evil.example', ''])
+      expect((await lookup(email)).body).toEqual({})
+  })
+})

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Browser, openBrowser } from '../oauth/browser.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
+import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf } from './world.ts'
+
+const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+let idp: IdentityProvider
+let server: TestServer
+let sso: TestSso
+beforeAll(async () => {
+  idp = await startIdentityProvider()
+  server = await startTestServer(clock)
+  sso = await addSso(server, idp)
+})
+afterAll(async () => {
+  await server.close()
+  await idp.close()
+})
+
+interface Wanted {
+  readonly nameId: string
+  readonly sessionIndex?: string
+  readonly destination?: string
+  readonly issuedAt?: Date
+}
+
+/** Not signed yet. */
+function logoutRequest({
+  nameId,
+  sessionIndex,
+  destination = `${sso.entityId}/logout`,
+  issuedAt = clock.now(),
+}: Wanted) {
+  const index = sessionIndex === undefined ? '' : `<samlp:SessionIndex>${sessionIndex}</samlp:SessionIndex>`
+  return `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomBytes(16).toString('hex')}" Version="2.0" IssueInstant="${issuedAt.toISOString()}" Destination="${destination}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${idp.issuer}</saml:Issuer><saml:NameID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${nameId}</saml:NameID>${index}</samlp:LogoutRequest>`
+}
+
+const sign = (xml: string) => idp.sign(xml, "//*[local-name(.)='LogoutRequest']")
+
+async function signInAs(nameId: string, sessionIndex: string, at = sso): Promise<Browser> {
+  const { browser, request } = await beginLogin(idp, at)
+  const person = { nameId, attributes: { Role: 'reader' } }
+  expect((await present(browser, at.acsUrl, await idp.respond(request, person, { sessionIndex }))).status).toBe(200)
+  return browser
+}
+
+/** As the identity provider makes a browser bring it. */
+const bring = (xml: string, at = sso) => post(openBrowser(), `${at.entityId}/logout`, { SAMLRequest: encode(xml) })
+
+describe('a logout that the identity provider asks for', () => {
+  it('ends the session that it names, or all of the person', async () => {
+    const nameId = 'carla@corp.example'
+    const [first, second] = [await signInAs(nameId, 'one'), await signInAs(nameId, 'two')]
+    const other = await signInAs('dora@corp.example', 'one')
+    expect(await bring(sign(logoutRequest({ nameId, sessionIndex: 'one' })))).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('signed out'),
+    })
+    expect(await selfOf(first, server)).toBeUndefined()
+    expect(await selfOf(second, server)).toBeDefined()
+    expect((await bring(sign(logoutRequest({ nameId })))).status).toBe(200)
+    expect(await selfOf(second, server)).toBeUndefined()
+    expect(await selfOf(other, server)).toBeDefined()
+    const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
+    expect(body.results[0].message).toBe('Logout by single sign-on')
+  })
+
+  it('ends no session of a password, of another SSO or of somebody unknown', async () => {
+    const nameId = server.org.email
+    const elsewhere = await addSso(server, idp, { org: await server.addOrg() })
+    const there = await signInAs(nameId, 'one', elsewhere)
+    const { email, password } = server.org
+    const login = await server.call('POST', '/login', { as: null, body: { email, password } })
+    const cookie = login.headers.getSetCookie().map((line) => line.split(';')[0])
+    expect((await bring(sign(logoutRequest({ nameId })))).status).toBe(200)
+    expect(await selfOf(there, server)).toBeDefined()
+    const self = await server.call('GET', '/self', { as: null, headers: { cookie: cookie.join('; ') } })
+    expect(self.status).toBe(200)
+  })
+
+  it('is refused unless it is signed, for here, of this moment, and new', async () => {
+    const nameId = 'emil@corp.example'
+    const browser = await signInAs(nameId, 'one')
+    const signed = sign(logoutRequest({ nameId: 'nobody@corp.example' }))
+    const unsigned = logoutRequest({ nameId })
+    const refused: [string, RegExp][] = [
+      [unsigned, /signature/],
+      [signed.replace('nobody@corp.example', nameId), /signature/],
+      [unsigned.replace('</samlp:LogoutRequest>', `${signed}</samlp:LogoutRequest>`), /signature/],
+      [sign(logoutRequest({ nameId, destination: 'https://other.example/logout' })), /destination/],
+      [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /moment/],
+      [`<!DOCTYPE a>${unsigned}`, /document type/],
+    ]
+    for (const [xml, why] of refused) {
+      expect((await bring(xml)).status).toBe(400)
+      expect((await failuresOf(server, sso))[0]).toMatch(why)
+    }
+    expect(await selfOf(browser, server)).toBeDefined()
+    expect((await bring(signed)).status).toBe(200)
+    expect((await bring(signed)).status).toBe(400)
+    expect((await failuresOf(server, sso))[0]).toMatch(/used before/)
+  })
+
+  it('changes nothing by a mere visit', async () => {
+    const browser = await signInAs('frida@corp.example', 'one')
+    const request = encodeURIComponent(encode(sign(logoutRequest({ nameId: 'frida@corp.example' }))))
+    const page = await browser.open(`${sso.entityId}/logout?SAMLRequest=${request}`)
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('signed out') })
+    expect(await selfOf(browser, server)).toBeDefined()
+  })
+})

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { type KeyPair, makeKeys } from './identity-provider.ts'
+
+let server: TestServer
+let keys: KeyPair
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  keys = await makeKeys()
+  path = `/orgs/${server.org.orgId}/ssos`
+})
+afterAll(() => server.close())
+
+const create = (fields: Record<string, unknown>) => server.call('POST', path, { body: { name: 'Company', ...fields } })
+
+describe('an SSO', () => {
+  it('keeps and echoes what was set, and nothing that was not', async () => {
+    const fields = {
+      issuer: 'https://idp.example/id',
+      idp_cert: keys.cert,
+      idp_sign_algo: 'sha512',
+      idp_sso_url: 'https://idp.example/sso',
+      nameid_format: 'unspecified',
+      role_attr_from: 'groups',
+      ignore_unmatched_roles: true,
+    }
+    const made = await create({ ...fields, id: 'mine', domain: 'mine', org_id: 'other', ldap_bind_password: 'secret' })
+    expect(made.body).toEqual({
+      ...fields,
+      name: 'Company',
+      idp_type: 'saml',
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      org_id: server.org.orgId,
+      domain: expect.stringMatching(/^[0-9a-f]{20}$/),
+      created_time: expect.any(Number),
+      modified_time: expect.any(Number),
+    })
+    const one = `${path}/${made.body.id}`
+    expect((await server.call('GET', one)).body).toEqual(made.body)
+    const changed = await server.call('PUT', one, { body: { name: 'Renamed', '-role_attr_from': '' } })
+    expect(changed.body).toMatchObject({ name: 'Renamed', issuer: fields.issuer, domain: made.body.domain })
+    expect(changed.body).not.toHaveProperty('role_attr_from')
+    const list = await server.call('GET', path)
+    expect(list.body).toContainEqual(changed.body)
+    expect(list.headers.get('x-page-total')).toBe(String(list.body.length))
+    expect((await server.call('DELETE', one)).body).toEqual({})
+    expect((await server.call('GET', one)).status).toBe(404)
+    expect((await server.call('DELETE', one)).status).toBe(404)
+    const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
+    expect(body.results.map(({ message }: { message: string }) => message)).toEqual(
+      expect.arrayContaining(['Add SSO "Company"', 'Update SSO "Renamed"', 'Delete SSO "Renamed"']),
+    )
+  })
+
+  it.each([
+    ['idp_type', { idp_type: 'ldap' }],
+    ['idp_type', { idp_type: 'oauth' }],
+    ['idp_type', { idp_type: 'carrier pigeon' }],
+    ['idp_sign_algo', { idp_sign_algo: 'sha384' }],
+    ['idp_sign_algo', { idp_sign_algo: 'md5' }],
+    ['idp_sso_url', { idp_sso_url: 'javascript:alert(1)' }],
+    ['idp_sso_url', { idp_sso_url: 'not an address' }],
+    ['custom_logout_url', { custom_logout_url: 'data:text/html,bye' }],
+    ['idp_cert', { idp_cert: 'no certificate' }],
+    ['role_attr_extraction', { role_attr_extraction: 'OU' }],
+    ['scim_enabled', { scim_enabled: true }],
+    ['name', { name: '' }],
+    ['issuer', { issuer: 7 }],
+  ])('with a bad %s is refused, on creation and later', async (field, fields) => {
+    const refused = { status: 400, body: { detail: `invalid field: ${field}` } }
+    expect(await create(fields)).toMatchObject(refused)
+    const { body } = await create({})
+    expect(await server.call('PUT', `${path}/${body.id}`, { body: fields })).toMatchObject(refused)
+    await server.call('DELETE', `${path}/${body.id}`)
+  })
+
+  it('has a certificate with a strong RSA key, in PEM or bare', async () => {
+    const weak = await makeKeys(1024)
+    expect(await create({ idp_cert: weak.cert })).toMatchObject({ status: 400 })
+    const bare = keys.cert.replaceAll(/-----[^-]+-----|\s/g, '')
+    expect(await create({ idp_cert: bare })).toMatchObject({ status: 200, body: { idp_cert: bare } })
+  })
+
+  it('tells its addresses before its identity provider is known, and lets nobody in until then', async () => {
+    const { body: sso } = await create({ name: 'Half' })
+    const base = `${server.url}/saml/${sso.domain}`
+    const { body } = await server.call('GET', `${path}/${sso.id}/metadata`)
+    expect(body).toEqual({
+      acs_url: `${base}/acs`,
+      entity_id: base,
+      logout_url: `${base}/logout`,
+      metadata: expect.stringContaining(`entityID="${base}"`),
+    })
+    const file = await server.call('GET', `${path}/${sso.id}/metadata.xml`)
+    expect(file.body).toBe(body.metadata)
+    expect(file.headers.get('content-type')).toMatch(/xml/)
+    expect(file.body).toContain(`Location="${base}/acs"`)
+    expect((await fetch(`${base}/login`, { redirect: 'manual' })).status).toBe(400)
+  })
+
+  it('is read by readers and changed by administrators alone', async () => {
+    const { body: sso } = await create({})
+    const token = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {
+      body: { name: 'writer', privileges: [{ scope: 'org', role: 'write' }] },
+    })
+    const as = { ...server.org, token: token.body.key }
+    expect((await server.call('GET', path, { as })).status).toBe(200)
+    const roles = `/orgs/${server.org.orgId}/ssoroles`
+    const role = { name: 'boss', privileges: [{ scope: 'org', role: 'admin' }] }
+    for (const call of [
+      ['POST', path, { name: 'Mine' }],
+      ['PUT', `${path}/${sso.id}`, { issuer: 'https://evil.example' }],
+      ['DELETE', `${path}/${sso.id}`, undefined],
+      ['POST', roles, role],
+    ] as const)
+      expect((await server.call(call[0], call[1], { as, body: call[2] })).status).toBe(403)
+  })
+})
+
+describe('an SSO role', () => {
+  it('is created, listed, changed and deleted', async () => {
+    const roles = `/orgs/${server.org.orgId}/ssoroles`
+    const body = { name: 'ops', privileges: [{ scope: 'org', role: 'write', views: ['switch'] }] }
+    const made = await server.call('POST', roles, { body })
+    const privileges = [{ scope: 'org', role: 'write', org_id: server.org.orgId, views: ['switch'] }]
+    expect(made).toMatchObject({ status: 200, body: { name: 'ops', privileges, for_site: false } })
+    const again = await server.call('POST', roles, { body })
+    expect(again).toMatchObject({ status: 400, body: { detail: 'invalid field: name' } })
+    const one = `${roles}/${made.body.id}`
+    const changed = await server.call('PUT', one, { body: { privileges: [{ scope: 'org', role: 'read' }] } })
+    expect(changed.body).toMatchObject({ name: 'ops', privileges: [{ role: 'read' }] })
+    expect((await server.call('GET', one)).body).toEqual(changed.body)
+    expect((await server.call('GET', roles)).body).toEqual([changed.body])
+    expect((await server.call('DELETE', one)).body).toEqual({})
+    expect((await server.call('GET', one)).status).toBe(404)
+  })
+
+  it('names places of its organization only', async () => {
+    const roles = `/orgs/${server.org.orgId}/ssoroles`
+    const other = await server.addOrg()
+    const site = await server.call('POST', `/orgs/${other.orgId}/sites`, { as: other, body: { name: 'There' } })
+    const attempts = [
+      [{ scope: 'site', role: 'read', site_id: site.body.id }, 404],
+      [{ scope: 'org', role: 'read', org_id: other.orgId }, 400],
+      [{ scope: 'site', role: 'read' }, 400],
+      [{ scope: 'msp', role: 'read' }, 400],
+    ] as const
+    for (const [privilege, status] of attempts)
+      expect((await server.call('POST', roles, { body: { name: 'x', privileges: [privilege] } })).status).toBe(status)
+    expect((await server.call('POST', roles, { body: { name: 'x', privileges: [] } })).status).toBe(400)
+  })
+})
