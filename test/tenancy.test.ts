@@ -97,6 +97,17 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     createOrgApiToken: { body: orgToken },
     getOrgApiToken: {},
     updateOrgApiToken: { body: { name: 'changed' } },
+    listOrgSsos: {},
+    createOrgSso: { body: { name: 'Another company' } },
+    getOrgSso: {},
+    updateOrgSso: { body: { name: 'changed' } },
+    getOrgSamlMetadata: {},
+    downloadOrgSamlMetadata: {},
+    listOrgSsoLatestFailures: {},
+    listOrgSsoRoles: {},
+    createOrgSsoRole: { body: { ...orgToken, name: 'another role' } },
+    getOrgSsoRole: {},
+    updateOrgSsoRole: { body: { name: 'changed' } },
     getOrgSettings: {},
     updateOrgSettings: { body: { ui_idle_timeout: 30 } },
     searchOrgAuditLogs: {},
@@ -143,6 +154,8 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     deleteSiteWebhook: ofSite,
     deleteOrgWebhook: {},
     deleteOrgApiToken: {},
+    deleteOrgSso: {},
+    deleteOrgSsoRole: {},
     uninviteOrgAdmin: {},
     revokeOrgAdmin: {},
     deleteOrgFirmware: { ids: { image_id: spareImageId } },
@@ -184,8 +197,10 @@ async function makeObjects(): Promise<Objects> {
   const token = await create(`/orgs/${orgId}/apitokens`, orgToken)
   const invite = await create(`/orgs/${orgId}/invites`, invitation)
   const accounts = { apitoken_id: token, invite_id: invite, admin_id: await addColleague() }
+  const sso = await create(`/orgs/${orgId}/ssos`, { name: 'Company' })
+  const ssoRole = await create(`/orgs/${orgId}/ssoroles`, { ...orgToken, name: 'role' })
   return {
-    ids: { ...ids, ...accounts, webhook_id: orgHook },
+    ids: { ...ids, ...accounts, sso_id: sso, ssorole_id: ssoRole, webhook_id: orgHook },
     spareImageId: spare,
     siteWebhookId: siteHook,
     mac: device.mac,
