@@ -40,6 +40,7 @@ const Environment = Type.Object({
   SIGNALBOX_FIRMWARE_MAX_MB: integer(1, 1_000_000, 'largest firmware image, in MiB; default 2048'),
   SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
   ...accountEnvironment,
+  SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
 })
 
@@ -59,6 +60,8 @@ export interface Config {
   readonly firmwareMaxBytes: number
   readonly rolloutSoakMs: number
   readonly webhookAllowCidrs: readonly string[]
+  /** Ranges of reverse proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   readonly accounts: AccountSettings
   readonly smtpUrl: string | null
   readonly mailFrom: string
@@ -84,7 +87,8 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
     firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * 1024 * 1024,
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
-    webhookAllowCidrs: parseCidrs(env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+    webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+    trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
     accounts: parseAccountSettings(env, environment, isLoopback(host)),
     smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),
     mailFrom: env.SIGNALBOX_MAIL_FROM ?? 'Signalbox <signalbox@localhost>',
@@ -187,7 +191,7 @@ function parseUrl(name: string, value: string | undefined, protocols: readonly s
   return value.replace(/\/+$/, '')
 }
 
-function parseCidrs(value: string | undefined): string[] {
+function parseCidrs(name: string, value: string | undefined): string[] {
   const cidrs = (value ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -196,7 +200,7 @@ function parseCidrs(value: string | undefined): string[] {
     const [address = '', bits = ''] = cidr.split('/')
     const family = isIP(address)
     if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
-      throw invalid('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', `${cidr} is not an address range like 10.0.0.0/8`)
+      throw invalid(name, `${cidr} is not an address range like 10.0.0.0/8`)
   }
   return cidrs
 }

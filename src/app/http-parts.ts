@@ -8,6 +8,8 @@ export interface HttpParts {
   /** Proves that a caller can read the data folder; see routes-operator.ts. */
   readonly operatorKey: string
   readonly tls: { readonly cert: string; readonly key: string } | null
+  /** See HttpOptions. */
+  readonly trustedProxies: readonly string[]
   /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
   readonly deviceCaDir: string | null
   readonly firmwareFiles: FirmwareFiles

@@ -43,7 +43,7 @@ import { version } from '../platform/version.ts'
 
 /** The HTTP server with every route, not listening yet. */
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {
-  const http = await createHttpServer({ log: ctx.log, tls: parts.tls })
+  const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
   await serveOpenApi(http, version)
   const throttle = createLoginThrottle(ctx.clock)
   const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }

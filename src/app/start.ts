@@ -105,6 +105,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     },
     operatorKey,
     tls: tls.http,
+    trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     firmwareFiles,
     outbound,

@@ -44,18 +44,21 @@ export interface HttpOptions {
   readonly log: Logger
   /** PEM texts; plain HTTP without. */
   readonly tls: { readonly cert: string; readonly key: string } | null
+  /** Ranges of reverse proxies whose X-Forwarded-For is believed; default none. */
+  readonly trustedProxies?: readonly string[]
   /** Default 30 s. */
   readonly jsonBodyMs?: number
 }
 
 /** A server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { tls, jsonBodyMs = JSON_BODY_MS } = options
+  const { tls, trustedProxies = [], jsonBodyMs = JSON_BODY_MS } = options
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     // Only defects are logged, and with the request's id: a logger for each request would be made for nothing.
     childLoggerFactory: (logger) => logger,
     bodyLimit: MAX_JSON_BYTES,

@@ -135,6 +135,8 @@ export async function startTestServer(
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
     tls: null,
+    // As a server behind a proxy on another address of this machine.
+    trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
     firmwareFiles: { dir: join(context.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 },
     outbound,
