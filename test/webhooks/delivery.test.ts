@@ -198,7 +198,8 @@ describe('a receiver that fails', () => {
       return (await harness.waiting()).messages === 0
     })
     const heard = back.received.flatMap(({ events }) => events.map((event) => String(event['message'])))
-    expect(heard.toSorted()).toEqual(messages.toSorted())
+    // The clock runs ahead of what is being sent, so a lane may be taken over: at least once.
+    expect([...new Set(heard)].toSorted()).toEqual(messages.toSorted())
     await back.kill()
   })
 
