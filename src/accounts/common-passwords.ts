@@ -1,14 +1,14 @@
-import { dictionary } from '@zxcvbn-ts/language-common'
+import { createRequire } from 'node:module'
+import type * as lists from '@zxcvbn-ts/language-common'
 
 /** Length below which no password is accepted anyway. */
 export const MIN_PASSWORD_LENGTH = 8
 
-/** The list is ordered by frequency, lower case; the short ones need no second check. */
-const common: ReadonlySet<string> = new Set(
-  dictionary['passwords-common'].map(String).filter((password) => password.length >= MIN_PASSWORD_LENGTH),
-)
+const require = createRequire(import.meta.url)
 
 /** Whether attackers try it first, in whatever case. */
 export function isCommonPassword(password: string): boolean {
-  return common.has(password.toLowerCase())
+  // Loaded for the first new password: most processes never see one, and the list takes two megabytes.
+  const { dictionary } = require('@zxcvbn-ts/language-common') as typeof lists
+  return dictionary['passwords-common'].includes(password.toLowerCase())
 }

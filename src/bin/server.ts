@@ -2,7 +2,6 @@ import { type Config, describeSettings, parseConfig } from '../app/config.ts'
 import { startServer } from '../app/start.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
-import { runDemo } from '../cli/demo.ts'
 
 const options = new Set(['--demo', '--help', '--version'])
 const SHUTDOWN_WITHIN_MS = 20_000
@@ -39,7 +38,11 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     end(1)
   })
   try {
-    if (demo) await runDemo({ ...running, dataDir: config.dataDir })
+    if (demo) {
+      // Not to be loaded by those who want no demo.
+      const { runDemo } = await import('../cli/demo.ts')
+      await runDemo({ ...running, dataDir: config.dataDir })
+    }
   } catch (error) {
     if (ending.signal.aborted) return // which cut the demo off
     await running.stop()

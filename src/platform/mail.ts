@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createTransport } from 'nodemailer'
 import { uuidv7 } from 'uuidv7'
+import { lazily } from './lazily.ts'
 import type { Logger } from './log.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -49,7 +49,7 @@ const MAX_UNDER_WAY = 1000
 /** How a mail leaves. */
 interface Outlet {
   send(mail: Mail, signal: AbortSignal): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 export function createMailer(options: MailerOptions): Mailer {
@@ -77,29 +77,32 @@ export function createMailer(options: MailerOptions): Mailer {
       waited.abort()
       closing.abort()
       await Promise.allSettled(underWay)
-      outlet.close()
+      await outlet.close()
     },
   }
 }
 
 function smtpOutlet(url: string, from: string): Outlet {
   const { protocol, hostname, password } = new URL(url)
-  const transport = createTransport(
-    {
-      url,
-      pool: true,
-      maxConnections: 2,
-      connectionTimeout: STEP_TIMEOUT_MS,
-      greetingTimeout: STEP_TIMEOUT_MS,
-      socketTimeout: STEP_TIMEOUT_MS,
-      // Otherwise whoever sits between could hide STARTTLS and read the password.
-      requireTLS: protocol === 'smtp:' && password !== '' && !isLoopback(hostname),
-    },
-    { from },
-  )
+  const settings = {
+    url,
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: STEP_TIMEOUT_MS,
+    greetingTimeout: STEP_TIMEOUT_MS,
+    socketTimeout: STEP_TIMEOUT_MS,
+    // Otherwise whoever sits between could hide STARTTLS and read the password.
+    requireTLS: protocol === 'smtp:' && password !== '' && !isLoopback(hostname),
+  } as const
+  const transport = lazily(async () => {
+    const { createTransport } = await import('nodemailer')
+    return createTransport(settings, { from })
+  })
   return {
     async send({ to, subject, text, html }, signal) {
-      await transport.sendMail({
+      await (
+        await transport.get()
+      ).sendMail({
         to: { name: '', address: to },
         subject,
         text,
@@ -109,17 +112,22 @@ function smtpOutlet(url: string, from: string): Outlet {
         disableUrlAccess: true,
       })
     },
-    close: () => transport.close(),
+    close: async () => (await transport.opened)?.close(),
   }
 }
 
 /** For a server without a mail server: whoever runs it finds the mails in the data folder, and the links in the log. */
 function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
-  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from })
+  const transport = lazily(async () => {
+    const { createTransport } = await import('nodemailer')
+    return createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from })
+  })
   const dir = join(dataDir, 'mail')
   return {
     async send({ to, subject, text, html, links }) {
-      const { message } = await transport.sendMail({
+      const { message } = await (
+        await transport.get()
+      ).sendMail({
         to: { name: '', address: to },
         subject,
         text: { raw: readablePart('text/plain', text) },
@@ -131,7 +139,7 @@ function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
       await rename(`${path}.new`, path)
       log.info({ path, links }, 'wrote a mail to a file: no mail server is configured')
     },
-    close: () => transport.close(),
+    close: async () => (await transport.opened)?.close(),
   }
 }
 

@@ -1,8 +1,9 @@
 import { lookup as systemLookup } from 'node:dns'
 import { setMaxListeners } from 'node:events'
 import { type LookupFunction, isIP } from 'node:net'
-import { Agent, buildConnector, request } from 'undici'
+import type * as undici from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
+import { lazily } from './lazily.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   /** Answers with all addresses of a name; the system's resolver by default. */
@@ -70,12 +71,17 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   // Destroying an agent waits for connections that are still being made: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
-  const agents = {
-    verifying: createAgent(guardedConnector({ mayCall, lookup, verifyCert: true, signal: closing.signal })),
-    trusting: createAgent(guardedConnector({ mayCall, lookup, verifyCert: false, signal: closing.signal })),
-  }
+  const agents = lazily(async () => {
+    const loaded = await import('undici')
+    const open = (verifyCert: boolean): undici.Agent =>
+      createAgent(loaded, guardedConnector(loaded, { mayCall, lookup, verifyCert, signal: closing.signal }))
+    return { loaded, verifying: open(true), trusting: open(false) }
+  })
   return {
-    send: (outbound) => send(outbound.verifyCert ? agents.verifying : agents.trusting, outbound),
+    async send(outbound) {
+      const { loaded, verifying, trusting } = await agents.get()
+      return send(loaded, outbound.verifyCert ? verifying : trusting, outbound)
+    },
     async findBlockedAddress(url) {
       const host = bare(url.hostname)
       if (isIP(host) !== 0) return mayCall(host) ? null : host
@@ -84,12 +90,15 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     },
     async close() {
       closing.abort()
-      await Promise.all([agents.verifying.destroy(), agents.trusting.destroy()])
+      const opened = await agents.opened
+      if (opened !== null) await Promise.all([opened.verifying.destroy(), opened.trusting.destroy()])
     },
   }
 }
 
-function createAgent(connect: buildConnector.connector): Agent {
+type Undici = typeof undici
+
+function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector): undici.Agent {
   return new Agent({
     connect,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -109,7 +118,8 @@ interface ConnectorOptions {
 }
 
 /** Literal addresses never reach `lookup`, so they are checked on their own; whatever was dialled is checked again. */
-function guardedConnector({ mayCall, lookup, verifyCert, signal }: ConnectorOptions): buildConnector.connector {
+function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
+  const { mayCall, lookup, verifyCert, signal } = options
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
@@ -178,7 +188,7 @@ function blockedError(address: string): Error {
   return new Error(`address ${address} may not be called`)
 }
 
-async function send(agent: Agent, outbound: OutboundRequest): Promise<OutboundResult> {
+async function send({ request }: Undici, agent: undici.Agent, outbound: OutboundRequest): Promise<OutboundResult> {
   const { url, method, headers, body, timeoutMs } = outbound
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal])

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { lazily } from './lazily.ts'
+
+test('opens nothing before somebody asks, and once however many do', async () => {
+  let opened = 0
+  const lazy = lazily(async () => (opened += 1))
+  expect(lazy.opened).toBeNull()
+  expect(opened).toBe(0)
+  expect(await Promise.all([lazy.get(), lazy.get()])).toEqual([1, 1])
+  expect(await lazy.get()).toBe(1)
+  expect(await lazy.opened).toBe(1)
+})
