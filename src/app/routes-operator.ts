@@ -4,7 +4,6 @@ import { bootstrap } from '../accounts/bootstrap.ts'
 import { parseMac } from '../devices/device.ts'
 import { importManifest } from '../devices/registry/import-manifest.ts'
 import { listUnclaimed } from '../devices/registry/store.ts'
-import { issueDeviceCertificate, loadDeviceCa } from '../gateway/device-ca.ts'
 import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -81,6 +80,8 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
         if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
         if (parts.deviceCaDir === null)
           throw new AppError('invalid', 'the device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
+        // Seldom needed, and its library takes several megabytes.
+        const { issueDeviceCertificate, loadDeviceCa } = await import('../gateway/device-ca.ts')
         const ca = await loadDeviceCa(parts.deviceCaDir)
         const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
         return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }

@@ -1,4 +1,5 @@
-import { issueGatewayTls, loadDeviceCa } from '../gateway/device-ca.ts'
+import { openGatewayTls } from '../gateway/gateway-tls.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Config } from './config.ts'
 
 type KeyAndCert = { readonly cert: string; readonly key: string }
@@ -14,9 +15,9 @@ export interface TlsMaterial {
  * (`device-ca/ca.pem` in the data folder), so clients and devices trust one file.
  */
 export async function openTls(config: Config, dataDir: string): Promise<TlsMaterial> {
-  const own = config.ucentralTls !== null && config.tls !== 'self-signed' ? null : await loadDeviceCa(dataDir)
   const hosts = [...new Set(['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl)])]
-  const issued = own === null ? null : await issueGatewayTls(own, hosts)
+  const needsOwn = config.ucentralTls === null || config.tls === 'self-signed'
+  const issued = needsOwn ? await openGatewayTls({ dataDir, hosts, now: systemClock.now() }) : null
   return {
     http: config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls,
     gateway: config.ucentralTls ?? need(issued),

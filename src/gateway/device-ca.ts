@@ -117,8 +117,7 @@ export function issueDeviceCertificate(ca: DeviceCa, mac: string): Promise<KeyPa
 }
 
 /**
- * The gateway's TLS material. Its certificate is made anew at each start, because devices trust the
- * CA and not the certificate: nothing to renew, nothing to keep.
+ * TLS material for the gateway that is on no disk.
  *
  * @param hosts Names and addresses under which devices reach the gateway.
  */

@@ -1,0 +1,68 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openGatewayTls } from './gateway-tls.ts'
+
+let dataDir = ''
+beforeEach(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'signalbox-tls-'))))
+afterEach(() => rm(dataDir, { recursive: true }))
+
+const now = new Date()
+const hosts = ['localhost', '127.0.0.1', '::1']
+const serial = ({ cert }: { readonly cert: string }) => new X509Certificate(cert).serialNumber
+const open = (changed: { hosts?: string[]; now?: Date } = {}) => openGatewayTls({ dataDir, hosts, now, ...changed })
+const file = (name: string) => join(dataDir, 'device-ca', name)
+
+test('keeps what it has made, private, and ready for a listener', async () => {
+  const made = await open()
+  const kept = await open()
+  expect(serial(kept)).toBe(serial(made))
+  expect(kept.ca).toBe(made.ca)
+  expect((await stat(file('gateway.pem'))).mode & 0o777).toBe(0o600)
+  createSecureContext(made)
+  createSecureContext(kept)
+})
+
+test('makes another for another host', async () => {
+  const made = await open()
+  const other = await open({ hosts: [...hosts, 'gateway.example.net', '192.0.2.1'] })
+  expect(serial(other)).not.toBe(serial(made))
+  const certificate = new X509Certificate(other.cert)
+  expect(certificate.checkHost('gateway.example.net')).toBe('gateway.example.net')
+  expect(certificate.checkIP('192.0.2.1')).toBe('192.0.2.1')
+  expect(serial(await open())).toBe(serial(other))
+})
+
+test('makes another in the last year', async () => {
+  const made = await open()
+  const end = new X509Certificate(made.cert).validToDate.getTime()
+  expect(serial(await open({ now: new Date(end - 366 * 24 * 3600e3) }))).toBe(serial(made))
+  expect(serial(await open({ now: new Date(end - 364 * 24 * 3600e3) }))).not.toBe(serial(made))
+})
+
+test.each([
+  ['is cut', (text: string) => text.slice(0, text.length / 2)],
+  ['has no certificate', (text: string) => text.slice(0, text.indexOf('-----BEGIN CERT'))],
+  ['is empty', () => ''],
+])('makes another when the file %s', async (_how, damage) => {
+  const made = await open()
+  await writeFile(file('gateway.pem'), damage(await readFile(file('gateway.pem'), 'utf8')))
+  expect(serial(await open())).not.toBe(serial(made))
+})
+
+test('makes another when the CA is another', async () => {
+  const made = await open()
+  await Promise.all([rm(file('ca.pem')), rm(file('ca.key'))])
+  const other = await open()
+  expect(other.ca).not.toBe(made.ca)
+  expect(new X509Certificate(other.cert).verify(new X509Certificate(other.ca).publicKey)).toBe(true)
+})
+
+test('refuses a CA without its key, although the certificate would still serve', async () => {
+  await open()
+  await rm(file('ca.key'))
+  await expect(open()).rejects.toMatchObject({ code: 'unavailable' })
+})
