@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Principal } from '../../access/principal.ts'
 import { Empty } from '../../http/schemas.ts'
+import { coalesceReads } from '../../platform/coalesce.ts'
 import type { Context } from '../../platform/context.ts'
-import { listOauthFlags } from '../oauth/list-flags.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { clearSessionCookies } from '../sessions/cookies.ts'
 import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
-import { findSessionMinutes } from '../sessions/store.ts'
 import { deleteSelf } from './delete-self.ts'
 import { requirePerson } from './person.ts'
+import { findRecordExtras } from './store.ts'
 import { updateSelf } from './update-self.ts'
 import { DeleteBody, SelfReply, UpdateBody, parseSelfChange, presentHalfSelf, presentSelf, withAdmin } from './wire.ts'
 
@@ -16,12 +16,18 @@ const tags = ['Accounts']
 
 /** The caller's own account. Source: spec, "OAuth", 6; contract, Self Account. */
 export function selfRoutes(ctx: Context, parts: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
-  /** What the account record says besides the principal. */
+  const findExtras = coalesceReads((adminIds) => findRecordExtras(ctx.db, adminIds))
+  const providers = parts.settings.oauthProviders.map(({ name }) => name)
+
+  /**
+   * What the account record says besides the principal; `oauth_<provider>` for every configured
+   * provider says whether it is linked. Source: spec, "OAuth link objects".
+   */
   async function extrasOf({ adminId }: Principal): Promise<Record<string, unknown>> {
     if (adminId === null) return {}
-    const minutes = await findSessionMinutes(ctx.db, adminId)
-    const oauth = await listOauthFlags(ctx.db, adminId, parts.settings.oauthProviders)
-    return { session_expiry: minutes ?? DEFAULT_SESSION_MINUTES, ...oauth }
+    const extras = await findExtras(adminId)
+    const oauth = providers.map((name) => [`oauth_${name}`, extras?.providers.includes(name) === true])
+    return { session_expiry: extras?.sessionMinutes ?? DEFAULT_SESSION_MINUTES, ...Object.fromEntries(oauth) }
   }
 
   return async (http) => {

@@ -1,5 +1,5 @@
-import type { Selectable } from 'kysely'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Selectable, sql } from 'kysely'
+import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { AdminTable } from '../../platform/schema/access.ts'
 
 export type Admin = Selectable<AdminTable>
@@ -10,6 +10,30 @@ export async function lockAdmin(tx: Tx, adminId: string): Promise<Admin> {
 
 export async function getAdmin(reader: Reader, adminId: string): Promise<Admin> {
   return reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirstOrThrow()
+}
+
+/** What the account record says besides the principal. */
+export interface RecordExtras {
+  /** The shortest that the admin's organizations set; null where none does. */
+  readonly sessionMinutes: number | null
+  /** Names of the linked OAuth providers. */
+  readonly providers: readonly string[]
+}
+
+/** Keyed by the admin's id. */
+export async function findRecordExtras(db: Db, adminIds: readonly string[]): Promise<Map<string, RecordExtras>> {
+  const rows = await db
+    .selectFrom('admin')
+    .select([
+      'id',
+      sql<number | null>`(
+        select min((org.doc ->> 'session_expiry')::int) from privilege join org on org.id = privilege.org_id
+        where privilege.admin_id = admin.id)`.as('sessionMinutes'),
+      sql<string[]>`array(select provider from oauth_identity where admin_id = admin.id)`.as('providers'),
+    ])
+    .where('id', '=', anyOf(adminIds))
+    .execute()
+  return new Map(rows.map(({ id, ...extras }) => [id, extras]))
 }
 
 /** The account with a password of its own. @param email In lower case. */
