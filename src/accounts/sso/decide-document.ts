@@ -2,7 +2,8 @@ import type { SsoDocument } from './sso.ts'
 
 /** Far above what identity providers send, and far below what would keep a parser busy. */
 const MAX_CHARS = 128 * 1024
-const MAX_TAGS = 4000
+const MAX_TAGS = 2000
+const MAX_ATTRIBUTES = 4000
 /** An assertion's and the response's. */
 const MAX_SIGNATURES = 2
 
@@ -30,6 +31,7 @@ export function documentFault(xml: string, weakest: SsoDocument['idp_sign_algo']
   if (xml.length > MAX_CHARS) return `the message is larger than ${MAX_CHARS} characters`
   if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'the message declares a document type'
   if (count(xml, /</g) > MAX_TAGS) return 'the message has too many elements'
+  if (count(xml, /=\s*["']/g) > MAX_ATTRIBUTES) return 'the message has too many attributes'
   if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'the message has too many signatures'
   // There is no key of ours that anybody could have encrypted for.
   if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'the assertion is encrypted'

@@ -1,10 +1,10 @@
 import type { SAML } from '@node-saml/node-saml'
-import { parseXml2JsFromString } from '@node-saml/node-saml/lib/xml.js'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { type Assertion, parseAssertion } from './assertion.ts'
 import { documentFault } from './decide-document.ts'
 import { SsoRefusal } from './refusal.ts'
+import { parseXml } from './saml-client.ts'
 import type { SsoDocument } from './sso.ts'
 
 export interface Message {
@@ -56,7 +56,7 @@ async function checkRoot(
   const xml = decodeMessage(encoded)
   const fault = documentFault(xml, weakest)
   if (fault !== null) throw new SsoRefusal(fault)
-  const document: unknown = await refusing(() => parseXml2JsFromString(xml))
+  const document = await refusing(() => parseXml(xml))
   const root: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, element) : undefined
   if (!Value.Check(Root, root)) throw new SsoRefusal(`the message is no ${element}`)
   const { Destination: found } = root.$

@@ -34,7 +34,7 @@ export async function receiveLogout(ctx: Context, message: LogoutMessage): Promi
     const request = await readLogoutRequest({
       encoded: message.encoded,
       destination: samlUrls(ctx.baseUrl, sso.domain).logoutUrl,
-      saml: openSaml(ctx, sso),
+      saml: await openSaml(ctx, sso),
       weakest: sso.doc.idp_sign_algo,
     })
     await inTx(ctx, (tx) => endSessions(ctx, tx, { sso, request, from: message.from }))

@@ -62,7 +62,7 @@ export async function receiveResponse(
 }
 
 async function readAssertion(ctx: Context, sso: Sso, encoded: string): Promise<Assertion> {
-  const saml = openSaml(ctx, sso)
+  const saml = await openSaml(ctx, sso)
   const { acsUrl: destination } = samlUrls(ctx.baseUrl, sso.domain)
   return readResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
 }

@@ -123,7 +123,7 @@ function insightRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const sso = await getSso(ctx.db, scope, params.sso_id)
-        return reply.send(presentMetadata(samlUrls(ctx.baseUrl, sso.domain), metadataOf(ctx, sso)))
+        return reply.send(presentMetadata(samlUrls(ctx.baseUrl, sso.domain), await metadataOf(ctx, sso)))
       },
     )
 
@@ -142,7 +142,7 @@ function insightRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const sso = await getSso(ctx.db, scope, params.sso_id)
         void reply.header('content-type', 'application/samlmetadata+xml; charset=utf-8')
-        return reply.send(metadataOf(ctx, sso))
+        return reply.send(await metadataOf(ctx, sso))
       },
     )
 

@@ -37,7 +37,8 @@ export async function startLogin(
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
   // A name of XML: it may not begin with a digit.
   const id = `_${randomBytes(20).toString('hex')}`
-  const address = await openSaml(ctx, sso, id).getAuthorizeUrlAsync('', undefined, {})
+  const saml = await openSaml(ctx, sso, id)
+  const address = await saml.getAuthorizeUrlAsync('', undefined, {})
   const now = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await deleteExpiredMessages(tx, now)
