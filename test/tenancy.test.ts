@@ -104,6 +104,7 @@ function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Object
     getOrgSamlMetadata: {},
     downloadOrgSamlMetadata: {},
     listOrgSsoLatestFailures: {},
+    deleteOrgSsoAdmins: { body: { emails: [] } },
     listOrgSsoRoles: {},
     createOrgSsoRole: { body: { ...orgToken, name: 'another role' } },
     getOrgSsoRole: {},

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
-import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
+import { type IdentityProvider, encode, makeKeys, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
 
 const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
@@ -145,6 +145,51 @@ describe('single sign-on admins', () => {
     const headers = { 'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '' }
     const answer = await browser.open(`${server.url}/api/v1/logout`, { method: 'POST', headers })
     expect(answer).toMatchObject({ status: 200, text: '{}' })
+  })
+
+  it('are deleted by address, and no account but theirs', async () => {
+    const person = { ...ada, nameId: server.org.email }
+    const browser = await signIn(idp, sso, person)
+    const path = `/orgs/${server.org.orgId}/ssos/${sso.id}/delete_admins`
+    const body = { emails: [server.org.email.toUpperCase(), 'nobody@corp.example'] }
+    const answer = await server.call('POST', path, { body })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { deleted: [server.org.email], errors: ['nobody@corp.example'] },
+    })
+    expect(await selfOf(browser, server)).toBeUndefined()
+    expect((await server.call('GET', '/self')).body.email).toBe(server.org.email)
+  })
+
+  it('make no organization, for which their identity provider would speak too', async () => {
+    const browser = await signIn(idp, sso, { ...ada, attributes: { Role: 'admin' } })
+    const csrf = browser.cookie(server.url, 'csrftoken') ?? ''
+    const headers = { 'content-type': 'application/json', 'x-csrftoken': csrf }
+    const request = { method: 'POST', headers, body: '{"name":"Mine"}' }
+    expect((await browser.open(`${server.url}/api/v1/orgs`, request)).status).toBe(403)
+  })
+
+  it('are signed out when the identity provider has said', async () => {
+    const visit = await beginLogin(idp, sso)
+    const until = new Date(clock.now().getTime() + 600_000)
+    const xml = await idp.respond(visit.request, ada, { signAssertion: false })
+    const limited = xml.replace('<saml:AuthnStatement ', `$&SessionNotOnOrAfter="${until.toISOString()}" `)
+    const signed = idp.sign(limited, "//*[local-name(.)='Response']")
+    expect((await present(visit.browser, sso.acsUrl, signed)).status).toBe(200)
+    expect(await selfOf(visit.browser, server)).toBeDefined()
+    clock.offsetMs += 600_000 + 121_000
+    expect(await selfOf(visit.browser, server)).toBeUndefined()
+  })
+
+  it('come in while their identity provider changes its key', async () => {
+    const next = await makeKeys()
+    const org = await server.addOrg()
+    const both = await addSso(server, idp, { org, fields: { idp_cert: `${idp.keys.cert}\n${next.cert}` } })
+    for (const keys of [idp.keys, next]) {
+      const { browser, request } = await beginLogin(idp, both)
+      const page = await present(browser, both.acsUrl, await idp.respond(request, ada, { ...keys }))
+      expect(page.status).toBe(200)
+    }
   })
 
   it('are gone with their SSO', async () => {

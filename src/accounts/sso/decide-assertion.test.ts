@@ -37,13 +37,18 @@ describe('an assertion', () => {
       requestId: '_request',
       subject: 'ada@example.test',
       sessionId: 'index',
+      sessionEnd: null,
       usableUntil: new Date(now.getTime() + 420_000),
     })
   })
 
   it('is accepted without a session index, and then is its own', () => {
     const authentications = [{ sessionIndex: null, sessionNotOnOrAfter: at(1000) }]
-    expect(decide({ authentications })).toMatchObject({ kind: 'accept', sessionId: '_a' })
+    expect(decide({ authentications })).toMatchObject({
+      kind: 'accept',
+      sessionId: '_a',
+      sessionEnd: new Date(now.getTime() + 121_000),
+    })
   })
 
   it('is accepted when one of several confirmations fits', () => {

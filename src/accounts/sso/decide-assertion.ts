@@ -21,6 +21,8 @@ export type AssertionDecision =
       readonly subject: string
       /** What the identity provider calls the session. */
       readonly sessionId: string
+      /** When the session at the identity provider ends; null: it does not say. */
+      readonly sessionEnd: Date | null
       /** After this it would be refused anyway. */
       readonly usableUntil: Date
     }
@@ -51,6 +53,7 @@ export function decideAssertion(assertion: Assertion, expected: Expectation): As
         requestId: inResponseTo,
         subject: assertion.nameId,
         sessionId: assertion.authentications[0]?.sessionIndex ?? assertion.id,
+        sessionEnd: firstEnd(assertion),
         usableUntil,
       }
   }
@@ -103,6 +106,11 @@ function timeFault(
 function endOf(notOnOrAfter: string | null): Date | null {
   const end = notOnOrAfter === null ? null : parseInstant(notOnOrAfter)
   return end && addMs(end, SKEW_MS)
+}
+
+function firstEnd({ authentications }: Assertion): Date | null {
+  const ends = authentications.flatMap(({ sessionNotOnOrAfter }) => endOf(sessionNotOnOrAfter) ?? [])
+  return ends.length === 0 ? null : new Date(Math.min(...ends.map((end) => end.getTime())))
 }
 
 /** Times of SAML are in UTC. Source: SAML 2.0 core, 1.3.3. */

@@ -1,8 +1,9 @@
-import { type Actor, actorScope } from '../../access/scope.ts'
+import { type Actor, actorScope, systemScope } from '../../access/scope.ts'
 import { actorName } from '../../access/principal.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
+import { sha256 } from '../../platform/secrets.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
 import { recordPrivileges } from '../admins/record-privileges.ts'
 import { deletePrivileges, insertPrivileges, listPrivilegesOf } from '../admins/store-privileges.ts'
@@ -11,7 +12,7 @@ import type { Assertion } from './assertion.ts'
 import { decidePerson } from './decide-person.ts'
 import type { Sso } from './sso.ts'
 import { mapSsoRoles } from './store-roles.ts'
-import { upsertSsoAdmin } from './store-saml.ts'
+import { shortenSession, upsertSsoAdmin } from './store-saml.ts'
 
 export interface SsoLogin {
   readonly sso: Sso
@@ -19,6 +20,8 @@ export interface SsoLogin {
   readonly assertion: Assertion
   readonly subject: string
   readonly ssoSession: string
+  /** When the session at the identity provider ends; null: not said. */
+  readonly endsAt: Date | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
@@ -32,8 +35,10 @@ export type SsoLoginOutcome =
  * do is what their roles say now.
  */
 export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
-  const { sso, assertion, subject, ssoSession, from } = login
+  const { sso, assertion, subject, ssoSession, endsAt, from } = login
   const now = ctx.clock.now()
+  // Before the account's own row, as everybody does who changes privileges.
+  await lockOrg(tx, systemScope('accounts', sso.orgId))
   const roles = await mapSsoRoles(tx, sso.orgId)
   const decision = decidePerson({ assertion, doc: sso.doc, roles })
   if (decision.kind === 'refuse') return decision
@@ -50,7 +55,9 @@ export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise
     secondFactor,
     sso: { ssoId: sso.id, ssoSession },
   })
-  return { kind: 'signed_in', opened, secondFactorMissing: admin.hasSecondFactor }
+  const expiresAt = endsAt !== null && endsAt < opened.expiresAt ? endsAt : opened.expiresAt
+  if (expiresAt !== opened.expiresAt) await shortenSession(tx, sha256(opened.sessionId), expiresAt)
+  return { kind: 'signed_in', opened: { ...opened, expiresAt }, secondFactorMissing: admin.hasSecondFactor }
 }
 
 interface Refresh {
@@ -64,7 +71,6 @@ interface Refresh {
 /** In the organization of the SSO alone: its identity provider speaks for no other. */
 async function refreshPrivileges(tx: Tx, { orgId, adminId, actor, privileges, at }: Refresh): Promise<void> {
   const scope = actorScope(actor, orgId)
-  await lockOrg(tx, scope)
   const before = await listPrivilegesOf(tx, orgId, adminId)
   await deletePrivileges(tx, orgId, adminId)
   await insertPrivileges(tx, { orgId, adminId }, privileges)

@@ -14,7 +14,7 @@ import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
 import { openSaml } from './saml-client.ts'
 import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
-import { findSsoByDomain } from './store.ts'
+import { findSsoByDomain, holdSso } from './store.ts'
 import { insertUsed, takeRequest } from './store-saml.ts'
 
 export interface ResponseRequest {
@@ -74,8 +74,11 @@ async function acceptAssertion(
   tx: Tx,
   accept: { readonly sso: Sso; readonly assertion: Assertion; readonly request: ResponseRequest },
 ): Promise<Outcome> {
-  const { sso, assertion, request } = accept
+  const { assertion, request } = accept
   const now = ctx.clock.now()
+  // Nobody may come by an SSO that is being deleted.
+  const sso = await holdSso(tx, accept.sso)
+  if (sso === undefined) return refuse('the SSO has been deleted')
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
@@ -91,6 +94,7 @@ async function acceptAssertion(
     assertion,
     subject: decision.subject,
     ssoSession: decision.sessionId,
+    endsAt: decision.sessionEnd,
     from: request.from,
   })
   return login.kind === 'refuse' ? login : { ...login, forward: asked.forward }

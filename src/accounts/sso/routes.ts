@@ -5,6 +5,7 @@ import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
 import { Empty, OrgParams } from '../../http/schemas.ts'
 import { parseTimeRange } from '../../http/search.ts'
 import type { Context } from '../../platform/context.ts'
+import { deleteAdminsOfSso } from './delete-sso-admins.ts'
 import { ssoRoleRoutes } from './routes-roles.ts'
 import { metadataOf } from './saml-client.ts'
 import { samlUrls } from './sso.ts'
@@ -13,6 +14,8 @@ import { getSso, listSsos } from './store.ts'
 import { listFailures } from './store-failures.ts'
 import {
   CreateSsoBody,
+  DeleteAdminsBody,
+  DeleteAdminsReply,
   FailuresQuery,
   FailuresReply,
   MetadataReply,
@@ -33,6 +36,7 @@ export function ssoRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
     await http.register(collectionRoutes(ctx), { prefix: collection })
     await http.register(singleRoutes(ctx), { prefix: single })
+    await http.register(adminRoutes(ctx), { prefix: single })
     await http.register(insightRoutes(ctx), { prefix: single })
     await http.register(ssoRoleRoutes(ctx))
   }
@@ -108,6 +112,28 @@ function singleRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
         await deleteSso(ctx, scope, params.sso_id)
         return reply.send({})
+      },
+    )
+  }
+}
+
+function adminRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.post(
+      '/delete_admins',
+      {
+        schema: {
+          operationId: 'deleteOrgSsoAdmins',
+          tags,
+          params: SsoParams,
+          body: DeleteAdminsBody,
+          response: { 200: DeleteAdminsReply },
+        },
+      },
+      async ({ caller, params, body }, reply) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        const { deleted, unknown } = await deleteAdminsOfSso(ctx, scope, { ssoId: params.sso_id, emails: body.emails })
+        return reply.send({ deleted, errors: unknown })
       },
     )
   }

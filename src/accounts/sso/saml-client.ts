@@ -46,7 +46,7 @@ export async function openSaml(ctx: Context, sso: Sso, requestId?: string): Prom
     ...identity,
     audience: identity.issuer,
     entryPoint: provider.ssoUrl,
-    idpCert: provider.cert,
+    idpCert: [...provider.certs],
     idpIssuer: provider.issuer,
     // One of the two has to be signed: unless the response is, the library insists on the assertion.
     wantAuthnResponseSigned: false,

@@ -10,7 +10,7 @@ export interface SsoDocument {
   readonly idp_type?: string
   /** What the identity provider calls itself. */
   readonly issuer?: string
-  /** PEM, or the base64 of the DER alone. */
+  /** PEM, several while the provider changes its key; or the base64 of the DER alone. */
   readonly idp_cert?: string
   readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
   /** Where browsers are sent to sign in. */
@@ -69,7 +69,7 @@ function assertSso(doc: SsoDocument): void {
     throw invalidField('role_attr_extraction', 'must be CN where it is set')
   assertAddress('idp_sso_url', doc.idp_sso_url)
   assertAddress('custom_logout_url', doc.custom_logout_url)
-  if (isSet(doc.idp_cert)) assertCertificate(doc.idp_cert)
+  if (isSet(doc.idp_cert)) assertCertificates(doc.idp_cert)
 }
 
 /** Browsers are sent there, so it must be nothing that a browser would run. */
@@ -80,22 +80,28 @@ function assertAddress(field: string, value: string | undefined): void {
 }
 
 const MIN_KEY_BITS = 2048
+const MAX_CERTIFICATES = 4
 
-function assertCertificate(text: string): void {
-  const key = readCertificate(text)?.publicKey
-  if (key === undefined) throw invalidField('idp_cert', 'must be one certificate in PEM form')
-  if (key.asymmetricKeyType !== 'rsa') throw invalidField('idp_cert', 'must have an RSA key')
-  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_KEY_BITS)
-    throw invalidField('idp_cert', `must have a key of ${MIN_KEY_BITS} bits or more`)
+function assertCertificates(text: string): void {
+  const certificates = readCertificates(text)
+  if (certificates === null || certificates.length > MAX_CERTIFICATES)
+    throw invalidField('idp_cert', `must be a certificate in PEM form, or up to ${MAX_CERTIFICATES}`)
+  for (const { publicKey: key } of certificates) {
+    if (key.asymmetricKeyType !== 'rsa') throw invalidField('idp_cert', 'must have an RSA key')
+    if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_KEY_BITS)
+      throw invalidField('idp_cert', `must have a key of ${MIN_KEY_BITS} bits or more`)
+  }
 }
 
-function readCertificate(text: string): X509Certificate | undefined {
-  const pem = text.trim().startsWith('-----') ? text : `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`
+/** Null where any of them can't be read. */
+function readCertificates(text: string): X509Certificate[] | null {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
+  const pems = found ?? [`-----BEGIN CERTIFICATE-----\n${text.trim()}\n-----END CERTIFICATE-----`]
   try {
-    return new X509Certificate(pem)
+    return pems.map((pem) => new X509Certificate(pem))
   } catch {
     // OpenSSL's words would not help whoever pasted it.
-    return undefined
+    return null
   }
 }
 
@@ -106,8 +112,8 @@ function isSet(value: string | undefined): value is string {
 /** An identity provider as far as it has to be known to be believed. */
 export interface IdentityProvider {
   readonly issuer: string
-  /** PEM, as the library reads it back. */
-  readonly cert: string
+  /** PEM. Each may have signed. */
+  readonly certs: readonly string[]
   readonly ssoUrl: string
 }
 
@@ -115,8 +121,8 @@ export interface IdentityProvider {
 export function identityProviderOf({ doc }: Pick<Sso, 'doc'>): IdentityProvider | null {
   const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = doc
   if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl)) return null
-  const certificate = readCertificate(cert)
-  return certificate === undefined ? null : { issuer, cert: certificate.toString(), ssoUrl }
+  const certificates = readCertificates(cert)
+  return certificates && { issuer, certs: certificates.map(String), ssoUrl }
 }
 
 /** Where browsers go after a logout here; null where the SSO says nothing. */

@@ -50,6 +50,7 @@ export async function updateSso(
 /** With the accounts that came by it and their sessions: nobody could vouch for them any more. */
 export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
+    await lockOrg(tx, scope)
     const before = await lockSso(tx, scope, id)
     const accounts = await deleteSsoAdmins(tx, id)
     await deleteSsoRow(tx, before)

@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely'
 import { uuidv7 } from 'uuidv7'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { SamlRequestTable } from '../../platform/schema/accounts.ts'
 
 export async function insertRequest(tx: Tx, request: Insertable<SamlRequestTable>): Promise<void> {
@@ -75,6 +75,17 @@ export async function deleteSsoAdmins(tx: Tx, ssoId: string): Promise<number> {
   return Number(numDeletedRows)
 }
 
+/** @param emails In lower case. @returns Those of whom there was an account. */
+export async function deleteSsoAdminsByEmail(tx: Tx, ssoId: string, emails: readonly string[]): Promise<string[]> {
+  const rows = await tx
+    .deleteFrom('admin')
+    .where('ssoId', '=', ssoId)
+    .where('email', '=', anyOf(emails))
+    .returning('email')
+    .execute()
+  return rows.map(({ email }) => email)
+}
+
 /** The account of a subject; undefined for one that never signed in. */
 export async function findSsoAdmin(
   reader: Reader,
@@ -86,6 +97,10 @@ export async function findSsoAdmin(
     .where('ssoId', '=', ssoId)
     .where('ssoSubject', '=', subject)
     .executeTakeFirst()
+}
+
+export async function shortenSession(tx: Tx, idHash: Buffer, expiresAt: Date): Promise<void> {
+  await tx.updateTable('session').set({ expiresAt }).where('idHash', '=', idHash).execute()
 }
 
 /** @param ssoSession Null: all sessions of the account that the SSO opened. */

@@ -43,6 +43,18 @@ function selectSso(reader: Reader, scope: OrgScope, id: string) {
   return reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
+/** As it is now, and it stays until `tx` ends; undefined once it is gone. */
+export async function holdSso(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<Sso | undefined> {
+  const row = await tx
+    .selectFrom('sso')
+    .selectAll()
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .forShare()
+    .executeTakeFirst()
+  return row && ssoOf(row)
+}
+
 /** By the name in its addresses, which its identity provider knows. */
 export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
   const row = await reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()

@@ -66,6 +66,14 @@ export function presentMetadata(urls: SamlUrls, metadata: string): Static<typeof
   return { acs_url: urls.acsUrl, entity_id: urls.entityId, logout_url: urls.logoutUrl, metadata }
 }
 
+export const DeleteAdminsBody = Type.Object({
+  emails: Type.Array(Type.String({ maxLength: 320 }), { maxItems: 1000 }),
+})
+export const DeleteAdminsReply = Type.Object({
+  deleted: Type.Array(Type.String()),
+  errors: Type.Array(Type.String(), { description: 'addresses of whom there is no account' }),
+})
+
 export const FailuresQuery = Type.Object({ ...searchQuery, ...pageQuery })
 export const FailuresReply = Type.Object({
   results: Type.Array(Type.Object({ timestamp: Timestamp, detail: Type.String(), saml_assertion_xml: Type.String() })),
