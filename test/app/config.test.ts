@@ -64,6 +64,8 @@ describe('settings', () => {
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
     ['SIGNALBOX_WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33', '10.0.0.0/33 is not an address range like 10.0.0.0/8'],
+    ['SIGNALBOX_SSO_DOMAINS', 'example.com', 'example.com is not of the form example.com=SSO_ID'],
+    ['SIGNALBOX_SSO_DOMAINS', 'a.b=7', 'a.b=7 is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_PROT', '80', 'is no setting of this release'],
   ] as const)('%s=%s is refused in one line', ([name, value, why]) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new AppError('invalid', `${name} ${why}`))

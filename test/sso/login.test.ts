@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { type IdentityProvider, encode, makeKeys, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
 
@@ -199,6 +201,30 @@ describe('single sign-on admins', () => {
     expect((await server.call('DELETE', `/orgs/${org.orgId}/ssos/${short.id}`, { as: org })).status).toBe(200)
     expect(await selfOf(browser, server)).toBeUndefined()
     expect((await browser.open(short.loginUrl)).status).toBe(404)
+  })
+})
+
+describe('an SSO that is deleted', () => {
+  it('lets in nobody whose login has begun', async () => {
+    const org = await server.addOrg()
+    const short = await addSso(server, idp, { org })
+    const { browser, request } = await beginLogin(idp, short)
+    const xml = await idp.respond(request, { ...ada, nameId: 'late@corp.example' })
+    const page = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('sso').select('id').where('id', '=', short.id).forUpdate().execute()
+      const answer = present(browser, short.acsUrl, xml)
+      await waitUntil('the login to wait for the SSO', async () => {
+        const waiting = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(server.ctx.db)
+        return waiting.rows.length > 0 ? true : null
+      })
+      await tx.deleteFrom('sso').where('id', '=', short.id).execute()
+      return { answer }
+    })
+    expect((await page.answer).status).toBe(400)
+    expect(await selfOf(browser, server)).toBeUndefined()
+    const left = server.ctx.db.selectFrom('admin').select('id').where('ssoId', '=', short.id)
+    expect(await left.execute()).toEqual([])
   })
 })
 

@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { decodeMessage } from './read-message.ts'
 import type { Sso } from './sso.ts'
+import { holdSso } from './store.ts'
 import { insertFailure } from './store-failures.ts'
 
 const MAX_DETAIL_CHARS = 500
@@ -23,6 +24,8 @@ export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from
   const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
   const assertion = storable(decodeMessage(encoded)).slice(0, MAX_MESSAGE_CHARS)
   await inTx(ctx, async (tx) => {
+    // One that has been deleted meanwhile takes its failures along.
+    if ((await holdSso(tx, sso)) === undefined) return
     await insertFailure(tx, sso, { detail, assertion, at, keep: MAX_FAILURES })
     const actor: Actor = { adminId: null, name: `SSO "${sso.doc.name}"`, ...from }
     await appendAudit(tx, actorScope(actor, sso.orgId), {
