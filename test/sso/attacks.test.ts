@@ -230,7 +230,8 @@ describe('names and documents with tricks', () => {
     expect(commented).not.toBe(xml)
     const page = await present(visit.browser, sso.acsUrl, commented)
     // The signature does not cover comments, so it is right; what counts is who is signed in.
-    if (page.status === 200) expect(await selfOf(visit.browser, server)).toMatchObject({ email: name })
+    expect(page.status).toBe(200)
+    expect(await selfOf(visit.browser, server)).toMatchObject({ email: name })
     expect(await server.ctx.db.selectFrom('admin').select('id').where('email', '=', victim).execute()).toEqual([])
   })
 
