@@ -11,7 +11,7 @@ import { createTokenUses } from '../src/access/token-uses.ts'
 import { bootstrap } from '../src/accounts/bootstrap.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Context } from '../src/platform/context.ts'
-import { openDb, openPool } from '../src/platform/db.ts'
+import { openDb, openHotPool, openPool } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
@@ -39,15 +39,19 @@ async function measureChecks(): Promise<Record<string, number>> {
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
     await migrate(postgres.connection)
-    const db = openDb(openPool({ ...postgres.connection }, (error) => log.warn({ err: error }, 'connection lost')))
+    const onLost = (error: Error) => log.warn({ err: error }, 'connection lost')
+    const db = openDb(openPool(postgres.connection, onLost))
+    const hotDb = openDb(openHotPool(postgres.connection, onLost))
     const secrets = createSecrets(randomBytes(32))
-    const ctx: Context = { db, clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const rest = { clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const ctx: Context = { db, hotDb, ...rest }
     const org = { email: 'bench@example.test', password: 'not a secret', orgName: 'Bench' }
     const { apiToken } = await bootstrap(ctx, createPasswords(), org)
     const check = checkOf(ctx, apiToken)
     const figures: Record<string, number> = {}
     for (const atOnce of CHECKS_AT_ONCE) figures[`cpu_us_${atOnce}_at_once`] = await medianCpuUs(check, atOnce)
     await db.destroy()
+    await hotDb.destroy()
     return figures
   } finally {
     await postgres.stop()

@@ -33,7 +33,8 @@ export async function run(): Promise<Record<string, unknown>> {
     const pool = openPool({ ...postgres.connection }, (error) => log.warn({ err: error }, 'connection lost'))
     const db = openDb(pool)
     const secrets = createSecrets(randomBytes(32))
-    const ctx: Context = { db, clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const rest = { clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const ctx: Context = { db, hotDb: db, ...rest }
     const figures = await upgradeAll(ctx)
     await db.destroy()
     return figures

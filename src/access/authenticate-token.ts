@@ -19,7 +19,7 @@ const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
 export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
   const isWithin = createAddressCheck()
   const findToken = coalesceReads(async (hashes) => {
-    const found = await findAccessByTokenHashes(ctx.db, hashes)
+    const found = await findAccessByTokenHashes(ctx.hotDb, hashes)
     return new Map([...found].map(([hash, access]) => [hash, { access, principal: principalOf(access) }]))
   })
   return async (key, srcIp) => {

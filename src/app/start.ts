@@ -10,7 +10,7 @@ import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
-import { endPool, openDb, openPool } from '../platform/db.ts'
+import { type Db, endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
@@ -67,7 +67,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const tls = await openTls(config, dataDir.path)
   const address = { baseUrl: config.baseUrl }
   const ctx: Context = {
-    db: openContextDb(database, log, closing),
+    ...openContextDbs(database, log, closing),
     clock: systemClock,
     wakes: createWakes(),
     log,
@@ -131,10 +131,13 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   return { url, ucentralPort, operatorKey, failed: database.lost }
 }
 
-function openContextDb(database: Database, log: Logger, closing: Closing): Context['db'] {
-  const pool = openPool(database.connection, (error) => log.warn({ err: error }, 'database connection lost'))
+function openContextDbs(database: Database, log: Logger, closing: Closing): { readonly db: Db; readonly hotDb: Db } {
+  const onLost = (error: Error) => log.warn({ err: error }, 'database connection lost')
+  const pool = openPool(database.connection, onLost)
+  const hotPool = openHotPool(database.connection, onLost)
   closing.add('database pool', () => endPool(pool))
-  return openDb(pool)
+  closing.add('database pool for hot reads', () => endPool(hotPool))
+  return { db: openDb(pool), hotDb: openDb(hotPool) }
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {

@@ -136,7 +136,7 @@ function sitesReader(ctx: Context) {
     ({ scope, page }: { readonly scope: OrgScope; readonly page: Page }) =>
       JSON.stringify([scope.orgId, scope.siteIds, page.limit, page.offset]),
     async ({ scope, page }) => {
-      const { rows, total } = await listSites(ctx.db, scope, page)
+      const { rows, total } = await listSites(ctx.hotDb, scope, page)
       return { sites: rows.map(presentSite), total }
     },
   )

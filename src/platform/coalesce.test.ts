@@ -3,6 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coalesceEqual, coalesceReads } from './coalesce.ts'
 
+/** For as many turns of the event loop as a batch gathers at most. */
+async function gathered(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn()
+}
+
 /** Loads that a test ends by hand, in the order in which they started. */
 function heldLoads<I>() {
   const started: { readonly input: I; readonly end: () => void; readonly fail: (error: Error) => void }[] = []
@@ -50,11 +55,31 @@ describe('coalesceReads', () => {
     reads.push(read('a'))
     await nextTurn()
     reads.push(read('a'), read('c'))
-    await nextTurn()
+    await gathered()
     expect(started.map(({ input }) => input)).toEqual([['a'], ['a']])
     started[0]?.end()
     await reads[0]
     expect(started.map(({ input }) => input)).toEqual([['a'], ['a'], ['a', 'c']])
+    for (const { end } of started) end()
+    await Promise.all(reads)
+  })
+
+  it('starts the next turn for a read that stays alone, and gathers a few turns while more come', async () => {
+    const { started, hold } = heldLoads<readonly string[]>()
+    const read = coalesceReads(async (keys) => {
+      await hold(keys)
+      return new Map<string, never>()
+    })
+    const reads = [read('alone')]
+    await nextTurn()
+    expect(started.map(({ input }) => input)).toEqual([['alone']])
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      reads.push(read(key), read(key))
+      await nextTurn()
+    }
+    expect(started[1]?.input).toEqual(['a', 'b', 'c', 'd'])
+    started[0]?.end()
+    await gathered()
     for (const { end } of started) end()
     await Promise.all(reads)
   })
@@ -92,7 +117,7 @@ describe('coalesceEqual', () => {
     const [a, b, again] = await Promise.all(['a', 'b', 'a'].map((id) => read({ id })))
     expect([a, b]).toEqual([{ id: 'a' }, { id: 'b' }])
     expect(again).toBe(a)
-    expect(loads).toEqual(['a', 'b'])
+    expect(loads.toSorted()).toEqual(['a', 'b'])
   })
 
   it('reads anew for who comes later, and does not wait for a different read that takes long', async () => {
@@ -116,7 +141,7 @@ describe('coalesceEqual', () => {
     const { started, hold } = heldLoads<string>()
     const read = coalesceEqual(keyOf, ({ id }) => hold(id))
     const failing = Promise.allSettled([read({ id: 'a' }), read({ id: 'a' })])
-    await nextTurn()
+    await gathered()
     started[0]?.fail(new Error('gone'))
     expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     const next = read({ id: 'a' })

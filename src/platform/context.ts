@@ -7,6 +7,8 @@ import type { Wakes } from './wakes.ts'
 /** What every use case may need; built once in app/, passed as the first argument. */
 export interface Context {
   readonly db: Db
+  /** For reads that come with every request and join in batches (coalesce.ts), on connections of their own. */
+  readonly hotDb: Db
   readonly clock: Clock
   readonly wakes: Wakes
   readonly log: Logger

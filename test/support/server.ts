@@ -13,7 +13,7 @@ import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
-import { openDb, openPool } from '../../src/platform/db.ts'
+import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -34,12 +34,14 @@ export async function createTestContext(clock: Clock = systemClock): Promise<Tes
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
-  const pool = openPool({ ...database.connection, max: 8 }, (error) => log.warn({ err: error }, 'connection lost'))
-  const db = openDb(pool)
+  const onLost = (error: Error) => log.warn({ err: error }, 'connection lost')
+  const db = openDb(openPool({ ...database.connection, max: 8 }, onLost))
+  const hotDb = openDb(openHotPool(database.connection, onLost))
   // The port is known only once the server listens, so the address is filled in then.
   const address = { baseUrl: 'http://127.0.0.1' }
   const ctx: Context = {
     db,
+    hotDb,
     clock,
     wakes: createWakes(),
     log,
@@ -57,6 +59,7 @@ export async function createTestContext(clock: Clock = systemClock): Promise<Tes
     dataDir,
     async close() {
       await db.destroy()
+      await hotDb.destroy()
       await database.drop()
       await rm(dataDir, { recursive: true, force: true })
     },

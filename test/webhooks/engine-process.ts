@@ -11,8 +11,10 @@ import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 
 const { connection, key } = JSON.parse(process.env['ENGINE'] ?? '{}')
 const log = pino({ level: 'error', name: uuidv7() }, pino.destination(2))
+const db = openDb(openPool({ ...connection, max: 4 }, () => {}))
 const ctx: Context = {
-  db: openDb(openPool({ ...connection, max: 4 }, () => {})),
+  db,
+  hotDb: db,
   clock: systemClock,
   wakes: createWakes(),
   log,

@@ -16,7 +16,7 @@ const tags = ['Accounts']
 
 /** The caller's own account. Source: spec, "OAuth", 6; contract, Self Account. */
 export function selfRoutes(ctx: Context, parts: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
-  const findExtras = coalesceReads((adminIds) => findRecordExtras(ctx.db, adminIds))
+  const findExtras = coalesceReads((adminIds) => findRecordExtras(ctx.hotDb, adminIds))
   const providers = parts.settings.oauthProviders.map(({ name }) => name)
 
   /**
