@@ -195,6 +195,17 @@ describe('what was meant for somebody else, or another time', () => {
     const answer = await idp.respond(without.request, mallory)
     await expectRefused({ ...without, browser: openBrowser() }, answer, /another browser/)
   })
+
+  it.each(['', 'short', 'x'.repeat(43)])(
+    'refuses an answer that a browser with the cookie %j asked for',
+    async (value) => {
+      const mine = openBrowser()
+      const { location } = await mine.open(sso.loginUrl, { headers: { cookie: `saml_flow=${value}` } })
+      const xml = await idp.respond(await idp.readRequest(location ?? ''), mallory)
+      const theirs = { browser: openBrowser(), request: await idp.readRequest(location ?? '') }
+      await expectRefused(theirs, xml, /another browser/)
+    },
+  )
 })
 
 describe('another organization', () => {

@@ -21,8 +21,8 @@ export interface ResponseRequest {
   readonly domain: string
   /** Base64, as the browser brought it. */
   readonly encoded: string
-  /** The cookie that startLogin was given. */
-  readonly cookie: string
+  /** The cookie that startLogin was given; null: the browser has none. */
+  readonly cookie: string | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
@@ -87,7 +87,8 @@ async function acceptAssertion(
   if (!(await insertUsed(tx, used))) return refuse('the assertion has been used before')
   if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
   if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
-  if (!equalText(asked.boundHash.toString('hex'), sha256(request.cookie).toString('hex')))
+  const { cookie } = request
+  if (cookie === null || !equalText(asked.boundHash.toString('hex'), sha256(cookie).toString('hex')))
     return refuse('another browser made the request that it answers')
   const login = await loginBySso(ctx, tx, {
     sso,

@@ -11,7 +11,7 @@ import { setSessionCookies } from '../sessions/cookies.ts'
 import { receiveLogout } from './receive-logout.ts'
 import { receiveResponse } from './receive-response.ts'
 import { SsoRefusal } from './refusal.ts'
-import { REQUEST_MS, newFlowCookie, startLogin } from './start-login.ts'
+import { REQUEST_MS, isFlowCookie, newFlowCookie, startLogin } from './start-login.ts'
 import { AcsBody, DomainParams, LoginQuery, LogoutBody } from './wire-saml.ts'
 
 export interface SamlParts {
@@ -44,7 +44,8 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
       { schema: { hide: true, params: DomainParams, querystring: LoginQuery } },
       async ({ params: { domain }, query, cookies }, reply) => {
         // The same for all tabs of a browser, so that two logins at once don't break each other.
-        const cookie = cookies[FLOW_COOKIE] ?? newFlowCookie()
+        const known = cookies[FLOW_COOKIE]
+        const cookie = known !== undefined && isFlowCookie(known) ? known : newFlowCookie()
         const address = await startLogin(ctx, settings, { domain, cookie, forward: query.forward ?? null })
         reply.setCookie(FLOW_COOKIE, cookie, {
           path: '/saml',
@@ -69,7 +70,7 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
         const signedIn = await receiveResponse(ctx, settings, {
           domain: params.domain,
           encoded: body.SAMLResponse,
-          cookie: cookie ?? '',
+          cookie: cookie ?? null,
           from: actorOf(request),
         })
         throttle.giveBackTo(request.ip)

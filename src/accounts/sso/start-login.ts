@@ -51,3 +51,8 @@ export async function startLogin(
 export function newFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }
+
+/** Anything else binds to nobody: an empty one is what every browser has. */
+export function isFlowCookie(value: string): boolean {
+  return /^[\w-]{43}$/.test(value)
+}
