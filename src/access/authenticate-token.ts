@@ -5,7 +5,7 @@ import { sha256Hex } from '../platform/secrets.ts'
 import { isIdleTooLong } from './decide-token.ts'
 import type { Principal } from './principal.ts'
 import { createAddressCheck } from './src-ips.ts'
-import { type TokenAccess, findAccessByTokenHashes } from './store.ts'
+import { type TokenAccess, accessByTokenHashes } from './store.ts'
 import type { TokenUses } from './token-uses.ts'
 
 export type AuthenticateToken = (key: string, srcIp: string) => Promise<Principal>
@@ -18,8 +18,9 @@ const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
  */
 export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
   const isWithin = createAddressCheck()
+  const findAccess = accessByTokenHashes(ctx.hotDb)
   const findToken = coalesceReads(async (hashes) => {
-    const found = await findAccessByTokenHashes(ctx.hotDb, hashes)
+    const found = await findAccess(hashes)
     return new Map([...found].map(([hash, access]) => [hash, { access, principal: principalOf(access) }]))
   })
   return async (key, srcIp) => {

@@ -1,5 +1,5 @@
-import { type ExpressionBuilder, type Insertable, type RawBuilder, sql } from 'kysely'
-import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { type ExpressionBuilder, type InferResult, type Insertable, type RawBuilder, sql } from 'kysely'
+import { type Db, type Tx, anyOf, readByKeys } from '../platform/db.ts'
 import type { PrivilegeTable } from '../platform/schema/access.ts'
 import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
@@ -67,9 +67,16 @@ function selectAccess(db: Db) {
 }
 
 /** Keyed by the hex of the token's SHA-256. A token of an admin has the admin's privileges, another its own. */
-export async function findAccessByTokenHashes(db: Db, hexHashes: readonly string[]): Promise<Map<string, TokenAccess>> {
-  const hashes = hexHashes.map((hex) => Buffer.from(hex, 'hex'))
-  const rows = await db
+export function accessByTokenHashes(db: Db): (hexHashes: readonly string[]) => Promise<Map<string, TokenAccess>> {
+  const read = readByKeys(db, selectByTokenHashes)
+  return async (hexHashes) => {
+    const rows = await read(hexHashes.map((hex) => Buffer.from(hex, 'hex')))
+    return new Map(rows.map(({ keyHash, ...row }) => [keyHash.toString('hex'), tokenAccessOf(row)]))
+  }
+}
+
+function selectByTokenHashes(db: Db, hashes: readonly Buffer[]) {
+  return db
     .selectFrom('apiToken')
     .leftJoin('admin', 'admin.id', 'apiToken.adminId')
     .select(['apiToken.keyHash', 'apiToken.id as tokenId', 'apiToken.name', 'apiToken.srcIps', 'apiToken.adminId'])
@@ -80,21 +87,20 @@ export async function findAccessByTokenHashes(db: Db, hexHashes: readonly string
         then ${privilegesFrom(ofAdmin)} else ${privilegesFrom(ofToken)} end`.as('privileges'),
     )
     .where('apiToken.keyHash', '=', anyOf(hashes))
-    .execute()
-  return new Map(
-    rows.map(({ keyHash, name, ...row }) => [
-      keyHash.toString('hex'),
-      {
-        ...row,
-        tokenName: row.adminId === null ? name : '',
-        email: row.email ?? '',
-        firstName: row.firstName ?? '',
-        lastName: row.lastName ?? '',
-        profile: row.profile ?? {},
-        hasSecondFactor: Boolean(row.hasSecondFactor),
-      },
-    ]),
-  )
+}
+
+type TokenRow = Omit<InferResult<ReturnType<typeof selectByTokenHashes>>[number], 'keyHash'>
+
+function tokenAccessOf({ name, ...row }: TokenRow): TokenAccess {
+  return {
+    ...row,
+    tokenName: row.adminId === null ? name : '',
+    email: row.email ?? '',
+    firstName: row.firstName ?? '',
+    lastName: row.lastName ?? '',
+    profile: row.profile ?? {},
+    hasSecondFactor: Boolean(row.hasSecondFactor),
+  }
 }
 
 export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Promise<SessionAccess | undefined> {

@@ -86,16 +86,18 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
       done(error instanceof Error ? error : new Error(String(error)))
     }
   })
-  http.addHook('preParsing', async ({ raw, headers }) => {
+  http.addHook('preParsing', ({ raw, headers }, _reply, payload, done) => {
     const isJson = headers['content-type']?.startsWith('application/json') === true
     // Clients send the type without a body too, which nobody reads to its end.
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     if (isJson && hasBody) destroyUnlessRead(raw, jsonBodyMs)
+    done(null, payload)
   })
   await http.register(cookie)
-  http.addHook('preValidation', async (request) => {
+  http.addHook('preValidation', (request, _reply, done) => {
     // No body and no content type is an empty object too, where the operation takes one.
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
+    done()
   })
   return http
 }

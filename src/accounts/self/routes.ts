@@ -8,7 +8,7 @@ import { clearSessionCookies } from '../sessions/cookies.ts'
 import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
 import { deleteSelf } from './delete-self.ts'
 import { requirePerson } from './person.ts'
-import { findRecordExtras } from './store.ts'
+import { recordExtras } from './store.ts'
 import { updateSelf } from './update-self.ts'
 import { DeleteBody, SelfReply, UpdateBody, parseSelfChange, presentHalfSelf, presentSelf, withAdmin } from './wire.ts'
 
@@ -16,7 +16,7 @@ const tags = ['Accounts']
 
 /** The caller's own account. Source: spec, "OAuth", 6; contract, Self Account. */
 export function selfRoutes(ctx: Context, parts: AccountParts, guard: LoginGuard): FastifyPluginAsyncTypebox {
-  const findExtras = coalesceReads((adminIds) => findRecordExtras(ctx.hotDb, adminIds))
+  const findExtras = coalesceReads(recordExtras(ctx.hotDb))
   const providers = parts.settings.oauthProviders.map(({ name }) => name)
 
   /**

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/db.ts'
 import type { AdminTable } from '../../platform/schema/access.ts'
 
 export type Admin = Selectable<AdminTable>
@@ -21,8 +21,13 @@ export interface RecordExtras {
 }
 
 /** Keyed by the admin's id. */
-export async function findRecordExtras(db: Db, adminIds: readonly string[]): Promise<Map<string, RecordExtras>> {
-  const rows = await db
+export function recordExtras(db: Db): (adminIds: readonly string[]) => Promise<Map<string, RecordExtras>> {
+  const read = readByKeys(db, selectExtras)
+  return async (adminIds) => new Map((await read(adminIds)).map(({ id, ...extras }) => [id, extras]))
+}
+
+function selectExtras(db: Db, adminIds: readonly string[]) {
+  return db
     .selectFrom('admin')
     .select([
       'id',
@@ -32,8 +37,6 @@ export async function findRecordExtras(db: Db, adminIds: readonly string[]): Pro
       sql<string[]>`array(select provider from oauth_identity where admin_id = admin.id)`.as('providers'),
     ])
     .where('id', '=', anyOf(adminIds))
-    .execute()
-  return new Map(rows.map(({ id, ...extras }) => [id, extras]))
 }
 
 /** The account with a password of its own. @param email In lower case. */
