@@ -1,10 +1,8 @@
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { type IdentityProvider, encode, makeKeys, startIdentityProvider } from './identity-provider.ts'
-import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
+import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn, untilWaiting } from './world.ts'
 
 const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
 const ssoDomains = new Map<string, string>()
@@ -213,11 +211,7 @@ describe('an SSO that is deleted', () => {
     const page = await server.ctx.db.transaction().execute(async (tx) => {
       await tx.selectFrom('sso').select('id').where('id', '=', short.id).forUpdate().execute()
       const answer = present(browser, short.acsUrl, xml)
-      await waitUntil('the login to wait for the SSO', async () => {
-        const waiting = await sql`select 1 from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(server.ctx.db)
-        return waiting.rows.length > 0 ? true : null
-      })
+      await untilWaiting(server, 1)
       await tx.deleteFrom('sso').where('id', '=', short.id).execute()
       return { answer }
     })
@@ -225,6 +219,26 @@ describe('an SSO that is deleted', () => {
     expect(await selfOf(browser, server)).toBeUndefined()
     const left = server.ctx.db.selectFrom('admin').select('id').where('ssoId', '=', short.id)
     expect(await left.execute()).toEqual([])
+  })
+})
+
+describe('an SSO that is deleted while somebody signs in', () => {
+  it('is deleted, and neither waits for the other without end', async () => {
+    const org = await server.addOrg()
+    const short = await addSso(server, idp, { org })
+    const { browser, request } = await beginLogin(idp, short)
+    const xml = await idp.respond(request, ada)
+    const path = `/orgs/${org.orgId}/ssos/${short.id}`
+    const answers = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('org').select('id').where('id', '=', org.orgId).forUpdate().execute()
+      const deleted = server.call('DELETE', path, { as: org })
+      await untilWaiting(server, 1)
+      const page = present(browser, short.acsUrl, xml)
+      await untilWaiting(server, 2)
+      return { deleted, page }
+    })
+    expect((await answers.deleted).status).toBe(200)
+    expect((await answers.page).status).toBe(400)
   })
 })
 

@@ -19,8 +19,9 @@ export async function deleteAdminsOfSso(
 ): Promise<{ readonly deleted: string[]; readonly unknown: string[] }> {
   const wanted = [...new Set(emails.map((email) => email.trim().toLowerCase()))]
   return inTx(ctx, async (tx) => {
-    await lockOrg(tx, scope)
+    // In this order, as whoever signs in by it does.
     const sso = await lockSso(tx, scope, ssoId)
+    await lockOrg(tx, scope)
     const found = new Set(await deleteSsoAdminsByEmail(tx, ssoId, wanted))
     const deleted = wanted.filter((email) => found.has(email))
     if (deleted.length > 0)

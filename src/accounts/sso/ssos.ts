@@ -50,8 +50,9 @@ export async function updateSso(
 /** With the accounts that came by it and their sessions: nobody could vouch for them any more. */
 export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
-    await lockOrg(tx, scope)
+    // In this order, as whoever signs in by it does.
     const before = await lockSso(tx, scope, id)
+    await lockOrg(tx, scope)
     const accounts = await deleteSsoAdmins(tx, id)
     await deleteSsoRow(tx, before)
     await appendAudit(tx, scope, {
