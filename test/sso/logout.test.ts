@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
-import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf } from './world.ts'
+import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, untilWaiting } from './world.ts'
 
 const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
 let idp: IdentityProvider
@@ -21,20 +21,23 @@ afterAll(async () => {
 
 interface Wanted {
   readonly nameId: string
-  readonly sessionIndex?: string
-  readonly destination?: string
+  readonly sessionIndexes?: readonly string[]
+  readonly destination?: string | null
+  readonly issuer?: string
   readonly issuedAt?: Date
 }
 
 /** Not signed yet. */
 function logoutRequest({
   nameId,
-  sessionIndex,
+  sessionIndexes = [],
   destination = `${sso.entityId}/logout`,
+  issuer = idp.issuer,
   issuedAt = clock.now(),
 }: Wanted) {
-  const index = sessionIndex === undefined ? '' : `<samlp:SessionIndex>${sessionIndex}</samlp:SessionIndex>`
-  return `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomBytes(16).toString('hex')}" Version="2.0" IssueInstant="${issuedAt.toISOString()}" Destination="${destination}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${idp.issuer}</saml:Issuer><saml:NameID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${nameId}</saml:NameID>${index}</samlp:LogoutRequest>`
+  const indexes = sessionIndexes.map((index) => `<samlp:SessionIndex>${index}</samlp:SessionIndex>`).join('')
+  const to = destination === null ? '' : ` Destination="${destination}"`
+  return `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomBytes(16).toString('hex')}" Version="2.0" IssueInstant="${issuedAt.toISOString()}"${to}><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer><saml:NameID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${nameId}</saml:NameID>${indexes}</samlp:LogoutRequest>`
 }
 
 const sign = (xml: string) => idp.sign(xml, "//*[local-name(.)='LogoutRequest']")
@@ -54,7 +57,7 @@ describe('a logout that the identity provider asks for', () => {
     const nameId = 'carla@corp.example'
     const [first, second] = [await signInAs(nameId, 'one'), await signInAs(nameId, 'two')]
     const other = await signInAs('dora@corp.example', 'one')
-    expect(await bring(sign(logoutRequest({ nameId, sessionIndex: 'one' })))).toMatchObject({
+    expect(await bring(sign(logoutRequest({ nameId, sessionIndexes: ['one'] })))).toMatchObject({
       status: 200,
       text: expect.stringContaining('signed out'),
     })
@@ -65,6 +68,31 @@ describe('a logout that the identity provider asks for', () => {
     expect(await selfOf(other, server)).toBeDefined()
     const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
     expect(body.results[0].message).toBe('Logout by single sign-on')
+  })
+
+  it('ends all of the sessions that it names', async () => {
+    const nameId = 'gerd@corp.example'
+    const browsers = [await signInAs(nameId, 'a'), await signInAs(nameId, 'b'), await signInAs(nameId, 'c')]
+    expect((await bring(sign(logoutRequest({ nameId, sessionIndexes: ['a', 'b'] })))).status).toBe(200)
+    const left = await Promise.all(browsers.map((browser) => selfOf(browser, server)))
+    expect(left.map((self) => self !== undefined)).toEqual([false, false, true])
+  })
+
+  it('waits for the SSO to be deleted, and then ends nothing', async () => {
+    const org = await server.addOrg()
+    const short = await addSso(server, idp, { org })
+    const nameId = 'hana@corp.example'
+    await signInAs(nameId, 'one', short)
+    const request = sign(logoutRequest({ nameId, destination: `${short.entityId}/logout` }))
+    const page = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('sso').select('id').where('id', '=', short.id).forUpdate().execute()
+      const answer = bring(request, short)
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('admin').where('ssoId', '=', short.id).execute()
+      await tx.deleteFrom('sso').where('id', '=', short.id).execute()
+      return { answer }
+    })
+    expect((await page.answer).status).toBe(200)
   })
 
   it('ends no session of a password, of another SSO or of somebody unknown', async () => {
@@ -90,6 +118,8 @@ describe('a logout that the identity provider asks for', () => {
       [signed.replace('nobody@corp.example', nameId), /signature/],
       [unsigned.replace('</samlp:LogoutRequest>', `${signed}</samlp:LogoutRequest>`), /signature/],
       [sign(logoutRequest({ nameId, destination: 'https://other.example/logout' })), /destination/],
+      [sign(logoutRequest({ nameId, destination: null })), /destination/],
+      [sign(logoutRequest({ nameId, issuer: 'https://other.example' })), /issuer/],
       [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /moment/],
       [`<!DOCTYPE a>${unsigned}`, /document type/],
     ]

@@ -36,7 +36,7 @@ export interface Authentication {
 // The library's parsed XML: lists of elements by name, attributes under `$`, text under `_`; an
 // element with neither is its text.
 const attribute = Type.Optional(Type.String())
-const Text = Type.Union([Type.String(), Type.Object({ _: Type.Optional(Type.String()) })])
+export const Text = Type.Union([Type.String(), Type.Object({ _: Type.Optional(Type.String()) })])
 const Texts = Type.Array(Text)
 
 const ParsedConfirmation = Type.Object({
@@ -158,6 +158,6 @@ function attributesOf(statements: readonly Statement[]): Map<string, string[]> {
   return attributes
 }
 
-function textOf(text: Static<typeof Text>): string {
+export function textOf(text: Static<typeof Text>): string {
   return typeof text === 'string' ? text : (text._ ?? '')
 }

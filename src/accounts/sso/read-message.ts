@@ -1,7 +1,7 @@
 import type { SAML } from '@node-saml/node-saml'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { type Assertion, parseAssertion } from './assertion.ts'
+import { type Assertion, Text, parseAssertion, textOf } from './assertion.ts'
 import { documentFault } from './decide-document.ts'
 import { SsoRefusal } from './refusal.ts'
 import { parseXml } from './saml-client.ts'
@@ -31,28 +31,37 @@ export async function readResponse({ encoded, destination, saml, weakest }: Mess
 
 export interface LogoutRequest {
   readonly id: string
+  readonly issuer: string
   readonly subject: string
-  /** Null: all sessions of the subject. */
-  readonly sessionId: string | null
+  /** As the identity provider calls them; empty: all sessions of the subject. */
+  readonly sessionIds: readonly string[]
   readonly issueInstant: string
 }
 
-/** An identity provider's request that somebody be signed out. @throws SsoRefusal unless it is signed. */
+/** An identity provider's request that somebody be signed out. @throws SsoRefusal unless it is signed, for us. */
 export async function readLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
-  const { IssueInstant: issueInstant = '' } = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
+  const root = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
+  // Nothing else in it says which of the services of its sender it is for.
+  if (root.$.Destination === undefined) throw new SsoRefusal('the destination is missing')
   const { profile } = await refusing(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
-  if (profile?.ID === undefined) throw new SsoRefusal('the request has no ID')
-  return { id: profile.ID, subject: profile.nameID, sessionId: profile.sessionIndex ?? null, issueInstant }
+  const { ID: id, issuer } = profile ?? {}
+  if (profile === null || id === undefined || issuer === undefined) throw new SsoRefusal('the request has no ID')
+  // The library tells of the first session only.
+  const sessionIds = (root.SessionIndex ?? []).map((index) => textOf(index))
+  return { id, issuer, subject: profile.nameID, sessionIds, issueInstant: root.$.IssueInstant ?? '' }
 }
 
 const optional = Type.Optional(Type.String())
-const Root = Type.Object({ $: Type.Object({ Destination: optional, IssueInstant: optional }) })
+const Root = Type.Object({
+  $: Type.Object({ Destination: optional, IssueInstant: optional }),
+  SessionIndex: Type.Optional(Type.Array(Text)),
+})
 
 async function checkRoot(
   encoded: string,
   element: 'Response' | 'LogoutRequest',
   { destination, weakest }: Pick<Message, 'destination' | 'weakest'>,
-): Promise<Type.Static<typeof Root>['$']> {
+): Promise<Type.Static<typeof Root>> {
   const xml = decodeMessage(encoded)
   const fault = documentFault(xml, weakest)
   if (fault !== null) throw new SsoRefusal(fault)
@@ -62,7 +71,7 @@ async function checkRoot(
   const { Destination: found } = root.$
   if (found !== undefined && found !== destination)
     throw new SsoRefusal(`the destination is ${found}, not ${destination}`)
-  return root.$
+  return root
 }
 
 /** Whatever the library throws is about the message: it does nothing but look at it. */

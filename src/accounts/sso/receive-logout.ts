@@ -10,7 +10,7 @@ import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
 import { openSaml } from './saml-client.ts'
 import { type Sso, samlUrls } from './sso.ts'
-import { findSsoByDomain } from './store.ts'
+import { findSsoByDomain, holdSso } from './store.ts'
 import { deleteSsoSessions, findSsoAdmin, insertUsed } from './store-saml.ts'
 
 /** An older request is refused; so long its use is remembered. */
@@ -50,6 +50,10 @@ async function endSessions(
   { sso, request, from }: { readonly sso: Sso; readonly request: LogoutRequest; readonly from: LogoutMessage['from'] },
 ): Promise<void> {
   const at = ctx.clock.now()
+  // One that is being deleted takes its accounts and their sessions along.
+  if ((await holdSso(tx, sso)) === undefined) return
+  if (request.issuer !== sso.doc.issuer)
+    throw new SsoRefusal(`the issuer is ${request.issuer}, not ${sso.doc.issuer ?? 'set'}`)
   const issued = parseInstant(request.issueInstant)
   if (issued === null || Math.abs(at.getTime() - issued.getTime()) > MAX_AGE_MS)
     throw new SsoRefusal('the logout request is not of this moment')
@@ -57,7 +61,7 @@ async function endSessions(
   if (!(await insertUsed(tx, used))) throw new SsoRefusal('the logout request has been used before')
   const admin = await findSsoAdmin(tx, { ssoId: sso.id, subject: request.subject })
   if (admin === undefined) return
-  await deleteSsoSessions(tx, { ssoId: sso.id, adminId: admin.id, ssoSession: request.sessionId })
+  await deleteSsoSessions(tx, { ssoId: sso.id, adminId: admin.id, ssoSessions: request.sessionIds })
   const actor: Actor = { adminId: admin.id, name: admin.email, ...from }
   await appendAccountChange(tx, { adminId: admin.id, actor, message: 'Logout by single sign-on', at })
 }

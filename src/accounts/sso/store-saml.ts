@@ -103,20 +103,18 @@ export async function shortenSession(tx: Tx, idHash: Buffer, expiresAt: Date): P
   await tx.updateTable('session').set({ expiresAt }).where('idHash', '=', idHash).execute()
 }
 
-/** @param ssoSession Null: all sessions of the account that the SSO opened. */
-export async function deleteSsoSessions(
-  tx: Tx,
-  {
-    ssoId,
-    adminId,
-    ssoSession,
-  }: { readonly ssoId: string; readonly adminId: string; readonly ssoSession: string | null },
-): Promise<number> {
-  const { numDeletedRows } = await tx
+export interface SsoSessions {
+  readonly ssoId: string
+  readonly adminId: string
+  /** As the identity provider calls them; empty: all that the SSO opened for the account. */
+  readonly ssoSessions: readonly string[]
+}
+
+export async function deleteSsoSessions(tx: Tx, { ssoId, adminId, ssoSessions }: SsoSessions): Promise<void> {
+  await tx
     .deleteFrom('session')
     .where('ssoId', '=', ssoId)
     .where('adminId', '=', adminId)
-    .$if(ssoSession !== null, (query) => query.where('ssoSession', '=', ssoSession))
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+    .$if(ssoSessions.length > 0, (query) => query.where('ssoSession', '=', anyOf(ssoSessions)))
+    .execute()
 }
