@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { type IdentityProvider, encode, makeKeys, startIdentityProvider } from './identity-provider.ts'
-import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn, untilWaiting } from './world.ts'
+import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
 
 const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
 const ssoDomains = new Map<string, string>()

@@ -1,8 +1,6 @@
-import { sql } from 'kysely'
 import { expect } from 'vitest'
 import type { AnyJson } from '../support/any-json.ts'
 import type { TestOrg, TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { type Browser, type BrowserPage, openBrowser } from '../oauth/browser.ts'
 import { type IdentityProvider, type Person, encode } from './identity-provider.ts'
 
@@ -80,15 +78,6 @@ export async function signIn(idp: IdentityProvider, sso: TestSso, person: Person
 export async function selfOf(browser: Browser, server: TestServer): Promise<AnyJson> {
   const { status, text } = await browser.open(`${server.url}/api/v1/self`)
   return status === 200 ? JSON.parse(text) : undefined
-}
-
-/** Until so many transactions wait for a row that another one holds. */
-export async function untilWaiting({ ctx }: TestServer, count: number): Promise<void> {
-  await waitUntil(`${count} to wait for a lock`, async () => {
-    const waiting = await sql`select 1 from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(ctx.db)
-    return waiting.rows.length >= count
-  })
 }
 
 /** Why logins were refused, newest first. */

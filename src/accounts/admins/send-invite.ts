@@ -43,7 +43,7 @@ export async function createInvite(
   const at = ctx.clock.now()
   const { token, ...fresh } = freshToken(at, document)
   const { invite, mail } = await inTx(ctx, async (tx) => {
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges: document.privileges })
+    await assertGrantable(tx, scope, { caller, privileges: document.privileges })
     if (await isAdminAddress(tx, scope, email)) throw invalidField('email', 'is an admin of the organization already')
     if ((await countInvites(tx, scope)) >= MAX_OPEN)
       throw new AppError('invalid', `An organization may have ${MAX_OPEN} open invitations.`)
@@ -73,7 +73,8 @@ export async function updateInvitation(
   const { invite, mail } = await inTx(ctx, async (tx) => {
     const before = await lockInvite(tx, scope, id)
     const doc: InviteDocument = { ...before.doc, ...document }
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges: doc.privileges })
+    const { privileges } = document
+    if (privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const { token, ...fresh } = freshToken(at, doc)
     const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
     await updateInvite(tx, invite)

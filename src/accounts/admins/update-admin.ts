@@ -25,7 +25,7 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
       const before = await getOrgAdmin(tx, scope, adminId)
       if (before.viaSso)
         throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
-      await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+      await assertGrantable(tx, scope, { caller, privileges })
       await deletePrivileges(tx, scope.orgId, adminId)
       await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
       const message = `Update Admin "${before.email}"`

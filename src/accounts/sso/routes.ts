@@ -76,9 +76,8 @@ function collectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         },
       },
       async ({ caller, params, body }, reply) => {
-        // Whom it vouches for may be given anything, so it takes an admin.
         const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
-        return reply.send(presentSso(await createSso(ctx, scope, body)))
+        return reply.send(presentSso(await createSso(ctx, scope, { caller, body })))
       },
     )
   }
@@ -101,7 +100,7 @@ function singleRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       { schema: { operationId: 'updateOrgSso', tags, params, body: UpdateSsoBody, response: { 200: SsoReply } } },
       async ({ caller, params, body }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
-        return reply.send(presentSso(await updateSso(ctx, scope, { id: params.sso_id, body })))
+        return reply.send(presentSso(await updateSso(ctx, scope, { id: params.sso_id, caller, body })))
       },
     )
 

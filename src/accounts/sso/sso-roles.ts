@@ -43,7 +43,7 @@ export async function createSsoRole(
     modifiedAt: at,
   }
   await inTx(ctx, async (tx) => {
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+    await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, role)
     if ((await countSsoRoles(tx, scope)) >= MAX_ROLES)
       throw new AppError('invalid', `An organization may have ${MAX_ROLES} SSO roles.`)
@@ -65,7 +65,7 @@ export async function updateSsoRole(
     const before = await lockSsoRole(tx, scope, id)
     const { name = before.name, privileges = before.privileges } = content
     const after = { ...before, name, privileges: [...privileges], modifiedAt: at }
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+    if (content.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, after)
     await updateSsoRoleRow(tx, after)
     const message = `Update SSO Role "${name}"`

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
+import type { Caller } from '../../access/authorize.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { assertGrantable } from '../admins/assert-grantable.ts'
 import { type Sso, auditDocument, mergeSso } from './sso.ts'
 import { countSsos, deleteSsoRow, insertSso, lockSso, updateSsoRow } from './store.ts'
 import { deleteSsoAdmins } from './store-saml.ts'
@@ -13,15 +16,21 @@ import { deleteSsoAdmins } from './store-saml.ts'
 type Body = Readonly<Record<string, unknown>>
 
 const MAX_SSOS = 20
+/** Whom it vouches for may be given anything, so who says what is believed must be able to give as much. */
+const anything: readonly WirePrivilege[] = [{ scope: 'org', role: 'admin' }]
 
 /** @throws AppError invalid naming the field. */
-export async function createSso(ctx: Context, scope: OrgScope, body: Body): Promise<Sso> {
+export async function createSso(
+  ctx: Context,
+  scope: OrgScope,
+  { caller, body }: { readonly caller: Caller; readonly body: Body },
+): Promise<Sso> {
   const at = ctx.clock.now()
   // Random, so that no organization's sign-in address can be guessed from its name.
   const domain = randomBytes(10).toString('hex')
   const sso = { orgId: scope.orgId, id: uuidv7(), domain, doc: mergeSso(null, body), createdAt: at, modifiedAt: at }
   await inTx(ctx, async (tx) => {
-    await lockOrg(tx, scope)
+    await assertGrantable(tx, scope, { caller, privileges: anything })
     if ((await countSsos(tx, scope)) >= MAX_SSOS)
       throw new AppError('invalid', `An organization may have ${MAX_SSOS} SSOs.`)
     await insertSso(tx, sso)
@@ -34,11 +43,12 @@ export async function createSso(ctx: Context, scope: OrgScope, body: Body): Prom
 export async function updateSso(
   ctx: Context,
   scope: OrgScope,
-  { id, body }: { readonly id: string; readonly body: Body },
+  { id, caller, body }: { readonly id: string; readonly caller: Caller; readonly body: Body },
 ): Promise<Sso> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const before = await lockSso(tx, scope, id)
+    await assertGrantable(tx, scope, { caller, privileges: anything })
     const after = { ...before, doc: mergeSso(before.doc, body), modifiedAt: at }
     await updateSsoRow(tx, after)
     const message = `Update SSO "${after.doc.name}"`

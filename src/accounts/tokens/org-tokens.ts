@@ -27,7 +27,7 @@ export async function createOrgToken(
   const { name, privileges, srcIps } = request
   const { key, ...hashed } = newTokenKey()
   const token = await inTx(ctx, async (tx) => {
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
+    await assertGrantable(tx, scope, { caller, privileges })
     if ((await countTokens(tx, scope)) >= MAX_TOKENS)
       throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
     const id = uuidv7()
@@ -50,9 +50,9 @@ export async function updateOrgToken(
     const before = await lockToken(tx, scope, id)
     if (change.srcIps !== undefined && change.srcIps.join() !== before.srcIps.join())
       throw invalidField('src_ips', 'can not be changed')
-    const privileges = change.privileges ?? before.privileges ?? []
-    await assertGrantable(tx, { caller, orgId: scope.orgId, privileges })
-    const after = { ...before, name: change.name ?? before.name, privileges: [...privileges] }
+    const { name = before.name, privileges = before.privileges ?? [] } = change
+    if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
+    const after = { ...before, name, privileges: [...privileges] }
     await updateToken(tx, id, after)
     await appendAudit(tx, scope, {
       message: `Update API Token "${after.name}"`,

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addPerson } from '../support/people.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+const privileges = [{ scope: 'org', role: 'admin' }]
+const content = { name: 'Back door', privileges }
+
+describe('who is demoted while their request is under way', () => {
+  it.each([
+    ['makes a token', 'POST', 'apitokens', content],
+    ['invites', 'POST', 'invites', { email: 'friend@example.test', privileges }],
+    ['makes a role of single sign-on', 'POST', 'ssoroles', content],
+    ['makes an SSO', 'POST', 'ssos', { name: 'Back door' }],
+    ['changes privileges', 'PUT', 'admins/FRIEND', { privileges }],
+    ['changes an SSO', 'PUT', 'ssos/SSO', { issuer: 'https://evil.example' }],
+  ])('gives nothing any more: %s', async (_what, method, path, body) => {
+    const org = await server.addOrg()
+    const inOrg = { ...server, org }
+    const caller = await addPerson(inOrg, [{ scope: 'org', role: 'admin' }])
+    const friend = await addPerson(inOrg, [{ scope: 'org', role: 'read' }])
+    const sso = await server.call('POST', `/orgs/${org.orgId}/ssos`, { as: org, body: { name: 'Company' } })
+    const place = path.replace('FRIEND', friend.adminId).replace('SSO', sso.body.id)
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('org').select('id').where('id', '=', org.orgId).forUpdate().execute()
+      const asked = server.call(method, `/orgs/${org.orgId}/${place}`, { as: caller, body })
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('privilege').where('adminId', '=', caller.adminId).execute()
+      return { answer: asked }
+    })
+    expect((await answer).status).toBe(403)
+  })
+})
+
+describe('what was given for a site that is gone', () => {
+  it.each([
+    ['a token', 'apitokens', { name: 'x' }, { name: 'y' }],
+    ['a role of single sign-on', 'ssoroles', { name: 'x' }, { name: 'y' }],
+    ['an invitation', 'invites', { email: 'friend@example.test' }, { first_name: 'Y' }],
+  ])('does not keep the rest of %s from being changed', async (_what, path, fields, change) => {
+    const org = await server.addOrg()
+    const call = (method: string, place: string, body: unknown) =>
+      server.call(method, `/orgs/${org.orgId}/${place}`, { as: org, body })
+    const { body: site } = await call('POST', 'sites', { name: 'Short' })
+    const here = [{ scope: 'site', role: 'read', site_id: site.id }]
+    const made = await call('POST', path, { ...fields, privileges: here })
+    await server.ctx.db.deleteFrom('site').where('id', '=', site.id).execute()
+    expect(await call('PUT', `${path}/${made.body.id}`, change)).toMatchObject({ status: 200, body: change })
+    expect((await call('PUT', `${path}/${made.body.id}`, { privileges: here })).status).toBe(404)
+  })
+})
