@@ -1,9 +1,10 @@
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
-import { type Person, personActor } from '../self/person.ts'
+import type { Person } from '../self/person.ts'
 import { provePassword } from '../self/prove-password.ts'
 import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { replaceRecoveryCodes, updateSecondFactor } from './store.ts'
@@ -24,7 +25,7 @@ export async function disableSecondFactor(ctx: Context, guard: LoginGuard, chang
     await updateSecondFactor(tx, adminId, { totpSecret: null, totpSince: null, totpLastStep: '0' })
     await replaceRecoveryCodes(tx, adminId, [])
     const message = 'Disable two factor authentication'
-    await appendAccountChange(tx, { adminId, actor: personActor(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
   })
 }
 
@@ -40,7 +41,7 @@ export async function renewRecoveryCodes(
   await inTx(ctx, async (tx) => {
     await replaceRecoveryCodes(tx, adminId, codes.map(recoveryCodeHash))
     const message = 'Renew recovery codes'
-    await appendAccountChange(tx, { adminId, actor: personActor(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
   })
   return codes
 }

@@ -1,9 +1,10 @@
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
-import { type Person, personActor } from '../self/person.ts'
+import type { Person } from '../self/person.ts'
 import { provePassword } from '../self/prove-password.ts'
 import { sessionEnd } from '../sessions/open-session.ts'
 import { completeSession, deleteSessionsOfAdmin } from '../sessions/store.ts'
@@ -48,7 +49,7 @@ export async function enableSecondFactor(ctx: Context, guard: LoginGuard, reques
     const end = await sessionEnd(tx, adminId, now)
     if (sessionHash !== null) await completeSession(tx, sessionHash, end)
     const message = 'Enable two factor authentication'
-    await appendAccountChange(tx, { adminId, actor: personActor(caller), message, at: now })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: now })
     return end
   })
   guard.throttle.succeed(secondFactorKey(adminId))

@@ -1,3 +1,4 @@
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -9,7 +10,7 @@ import { mailedTokenKey, makeMailedToken, requireValid } from '../mailed-token.t
 import { postMail } from '../post-mail.ts'
 import { getActorName } from '../sessions/store.ts'
 import { deleteMailedTokens, takeMailedToken } from '../store-mailed-token.ts'
-import { type Person, personActor } from './person.ts'
+import type { Person } from './person.ts'
 import { provePassword } from './prove-password.ts'
 import { findAdminByEmail, lockAdmin, updateEmail } from './store.ts'
 import type { SelfParts } from './update-self.ts'
@@ -76,7 +77,7 @@ export async function confirmEmail(
     await updateEmail(tx, adminId, to)
     await deleteMailedTokens(tx, adminId, 'recover')
     const actor =
-      caller === null ? { adminId, name: await getActorName(tx, adminId), srcIp, userAgent } : personActor(caller)
+      caller === null ? { adminId, name: await getActorName(tx, adminId), srcIp, userAgent } : actorOf(caller)
     const message = 'Change e-mail'
     await appendAccountChange(tx, { adminId, actor, message, before: { email: from }, after: { email: to }, at })
     return from

@@ -1,9 +1,10 @@
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
-import { type Person, personActor } from './person.ts'
+import type { Person } from './person.ts'
 import { provePassword } from './prove-password.ts'
 import { deleteAdmin, hasOtherAdmin, lockOrgsAdministeredBy } from './store.ts'
 
@@ -25,7 +26,7 @@ export async function deleteSelf(
       if (ssoId === null && !(await hasOtherAdmin(tx, id, adminId)))
         throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
     const message = 'Delete account'
-    await appendAccountChange(tx, { adminId, actor: personActor(caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
     await deleteAdmin(tx, adminId)
   })
 }

@@ -1,6 +1,5 @@
 import type { Caller } from '../../access/authorize.ts'
-import { type Principal, actorName } from '../../access/principal.ts'
-import type { Actor } from '../../access/scope.ts'
+import type { Principal } from '../../access/principal.ts'
 import { AppError } from '../../platform/errors.ts'
 
 /** A caller that is a person with an account, not an organization's token. */
@@ -11,9 +10,4 @@ export function requirePerson(caller: Caller): Person {
   const { adminId } = caller.principal
   if (adminId === null) throw new AppError('forbidden', 'You do not have permission to perform this action.')
   return { ...caller, principal: { ...caller.principal, adminId } }
-}
-
-/** How the logs name the caller. */
-export function personActor({ principal, srcIp, userAgent }: Caller): Actor {
-  return { adminId: principal.adminId, name: actorName(principal), srcIp, userAgent }
 }

@@ -1,3 +1,4 @@
+import { actorOf } from '../../access/authorize.ts'
 import type { Passwords } from '../../access/password.ts'
 import { mergeDocument } from '../../http/documents.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
@@ -12,7 +13,7 @@ import { postMail } from '../post-mail.ts'
 import { deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { deleteMailedTokens } from '../store-mailed-token.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
-import { type Person, personActor } from './person.ts'
+import type { Person } from './person.ts'
 import { provePassword } from './prove-password.ts'
 import { type Admin, getAdmin, lockAdmin, updatePassword, updateProfile } from './store.ts'
 
@@ -50,7 +51,7 @@ export async function updateSelf(
       await deleteMailedTokens(tx, adminId, 'recover')
       // Whoever knew the old password may have asked for another address.
       await deleteMailedTokens(tx, adminId, 'change_email')
-      await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Change password', at })
+      await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', at })
     }
     return getAdmin(tx, adminId)
   })
@@ -91,7 +92,7 @@ async function changeProfile(
     noTracking: typeof no_tracking === 'boolean' ? no_tracking : null,
     profile,
   })
-  await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Update account', before, after, at })
+  await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Update account', before, after, at })
 }
 
 /** What the owner may set, in wire shape. */

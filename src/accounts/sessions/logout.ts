@@ -1,10 +1,9 @@
-import type { Caller } from '../../access/authorize.ts'
+import { type Caller, actorOf } from '../../access/authorize.ts'
 import { deleteSession } from '../../access/store-sessions.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { personActor } from '../self/person.ts'
 import { customLogoutUrl } from '../sso/sso.ts'
 import { findSsoOfSession } from '../sso/store.ts'
 
@@ -21,7 +20,7 @@ export async function logout(ctx: Context, caller: Caller, sessionId: string): P
   return inTx(ctx, async (tx) => {
     const sso = await findSsoOfSession(tx, sessionHash)
     await deleteSession(tx, sessionHash)
-    await appendAccountChange(tx, { adminId, actor: personActor(caller), message: 'Logout', at })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Logout', at })
     return sso === undefined ? null : customLogoutUrl(sso)
   })
 }
