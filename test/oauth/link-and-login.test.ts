@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AnyJson } from '../support/any-json.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { callAs, callByScript, signedIn } from './person.ts'
@@ -36,6 +37,10 @@ async function link(org: TestOrg, subject: string): Promise<Browser> {
   const code = await codeOf(browser, SELF, subject)
   expect(await callAs(browser, server, `POST ${SELF}`, { code })).toMatchObject({ status: 200 })
   return browser
+}
+
+async function newestLog(org: TestOrg): Promise<AnyJson> {
+  return (await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })).body.results[0]
 }
 
 const identities = () => server.ctx.db.selectFrom('oauthIdentity').selectAll().execute()
@@ -128,8 +133,7 @@ describe('login', () => {
     const code = JSON.parse((await agree(browser, begun.body.authorization_url, 'bert')).text)
     expect(await callAs(browser, server, `POST ${LOGIN}`, code)).toEqual({ status: 200, body: {} })
     expect((await callAs(browser, server, 'GET /self')).body.admin_id).toBe(org.adminId)
-    const logs = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
-    expect(logs.body.results).toContainEqual(expect.objectContaining({ admin_id: org.adminId, message: 'Login' }))
+    expect(await newestLog(org)).toMatchObject({ admin_id: org.adminId, message: 'Login by OAuth: acme' })
   })
 
   it('neither makes an account nor finds one by its address', async () => {
@@ -158,6 +162,7 @@ describe('login', () => {
     })
     expect((await callAs(browser, server, `GET /orgs/${org.orgId}/sites`)).status).toBe(401)
     expect((await callAs(browser, server, `GET ${SELF}`)).status).toBe(401)
+    expect((await newestLog(org)).message).toBe('Login by OAuth: acme, two factor still missing')
   })
 
   it('asks for a second factor where an organization requires one', async () => {

@@ -25,7 +25,7 @@ export async function loginWithIdentity(ctx: Context, { provider, identity, from
     const { adminId, email, hasSecondFactor } = admin
     const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
     const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor })
+    const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor, oauthProvider: provider })
     return { opened, email, secondFactor }
   })
 }

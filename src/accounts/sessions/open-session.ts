@@ -21,6 +21,8 @@ export interface SessionRequest {
   readonly byPassword?: boolean
   /** Of a session that an identity provider opens. */
   readonly sso?: { readonly ssoId: string; readonly ssoSession: string }
+  /** The OAuth provider that said who it is. */
+  readonly oauthProvider?: string
 }
 
 export interface OpenedSession {
@@ -55,7 +57,8 @@ export async function openSession(ctx: Context, tx: Tx, request: SessionRequest)
     srcIp: actor.srcIp,
     userAgent: actor.userAgent,
   })
-  if (secondFactor !== 'missing') await recordLogin(tx, request, now)
+  // Who completes the login later does not know by which provider it was begun.
+  if (secondFactor !== 'missing' || request.oauthProvider !== undefined) await recordLogin(tx, request, now)
   return sessionOf(ctx, sessionId, expiresAt)
 }
 
@@ -70,14 +73,17 @@ export async function sessionEnd(tx: Tx, adminId: string, now: Date): Promise<Da
   return addMs(now, minutes * 60_000)
 }
 
-/** A login is complete once nothing is missing any more. */
+const twoFactor = { none: '', passed: ' with two factor', missing: ', two factor still missing' } as const
+
+/** A login, or its first half. */
 export async function recordLogin(
   tx: Tx,
-  { adminId, actor, secondFactor, sso }: SessionRequest,
+  { adminId, actor, secondFactor, sso, oauthProvider }: SessionRequest,
   at: Date,
 ): Promise<void> {
   const name = await getActorName(tx, adminId)
-  const how = sso === undefined ? '' : ' by single sign-on'
-  const message = `Login${how}${secondFactor === 'passed' ? ' with two factor' : ''}`
+  const how =
+    oauthProvider !== undefined ? ` by OAuth: ${oauthProvider}` : sso === undefined ? '' : ' by single sign-on'
+  const message = `Login${how}${twoFactor[secondFactor]}`
   await appendAccountChange(tx, { adminId, actor: { adminId, name, ...actor }, message, at })
 }
