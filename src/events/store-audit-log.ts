@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { type Db, anyOf } from '../platform/db.ts'
+import { type Db, anyOf, containing } from '../platform/db.ts'
 import type { AuditLogTable } from '../platform/schema/access.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>
@@ -46,8 +46,4 @@ export async function listAuditLog(
   if (filter.offset === 0) return { rows: [], total: 0 }
   const counted = await hits.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
   return { rows: [], total: Number(counted.total) }
-}
-
-function containing(part: string): string {
-  return `%${part.replace(/[\\%_]/g, (special) => `\\${special}`)}%`
 }

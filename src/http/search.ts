@@ -1,6 +1,7 @@
-import { Type } from 'typebox'
-import { addMs } from '../platform/clock.ts'
+import { type TSchema, Type } from 'typebox'
+import { addMs, epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
+import type { Page, Paged } from './lists.ts'
 
 /** Query of every search over time. Source: contract, "Search". */
 export const searchQuery = {
@@ -54,6 +55,59 @@ function before(instant: Date, ms: number): Date {
 /** Direction of a sort like `-timestamp`: a leading minus is descending. */
 export function parseSort(sort: string): { readonly by: string; readonly direction: 'asc' | 'desc' } {
   return sort.startsWith('-') ? { by: sort.slice(1), direction: 'desc' } : { by: sort, direction: 'asc' }
+}
+
+const rangeReply = { start: Type.Integer(), end: Type.Integer(), limit: Type.Integer(), total: Type.Integer() }
+
+/** What every search answers. Source: contract, "Search". */
+export function searchReplyOf<T extends TSchema>(item: T) {
+  return Type.Object({ results: Type.Array(item), ...rangeReply, next: Type.Optional(Type.String()) })
+}
+
+/** What every count answers: for each value of the `distinct` field, under that field's name, how many. */
+export const CountReply = Type.Object({
+  distinct: Type.String(),
+  ...rangeReply,
+  results: Type.Array(Type.Object({ count: Type.Integer() }, { additionalProperties: true })),
+})
+
+/** Whole seconds: the clients declare integers here. */
+function presentRange({ start, end }: TimeRange): { start: number; end: number } {
+  return { start: Math.floor(epochS(start)), end: Math.floor(epochS(end)) }
+}
+
+/** @param url Of the request, from which the next page's is made. */
+export function presentSearch<T, R>(
+  { rows, total }: Paged<T>,
+  present: (row: T) => R,
+  { search, url }: { readonly search: TimeRange & Page; readonly url: string },
+) {
+  return {
+    results: rows.map(present),
+    ...presentRange(search),
+    limit: search.limit,
+    total,
+    ...(search.offset + rows.length < total && { next: nextPage(url, search.page) }),
+  }
+}
+
+/** One value of a counted field, and how often it is there; null where it is not set. */
+export interface ValueCount {
+  readonly value: string | number | boolean | null
+  readonly count: number
+}
+
+export function presentCounts(
+  { rows, total }: Paged<ValueCount>,
+  { distinct, limit, ...range }: TimeRange & { readonly distinct: string; readonly limit: number },
+) {
+  return {
+    distinct,
+    ...presentRange(range),
+    limit,
+    total,
+    results: rows.map(({ value, count }) => ({ [distinct]: value, count })),
+  }
 }
 
 /** The same path and query with the next page: clients follow it as it is. */

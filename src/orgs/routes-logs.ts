@@ -3,7 +3,7 @@ import { authorize } from '../access/authorize.ts'
 import { listAuditLog } from '../events/store-audit-log.ts'
 import { setPageHeaders } from '../http/lists.ts'
 import { OrgParams } from '../http/schemas.ts'
-import { nextPage } from '../http/search.ts'
+import { presentSearch } from '../http/search.ts'
 import type { Context } from '../platform/context.ts'
 import { LogsQuery, LogsReply, parseLogsQuery, presentLog } from './wire-logs.ts'
 
@@ -31,16 +31,9 @@ export function auditLogRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         async (request, reply) => {
           const scope = authorize(request.caller, { orgId: request.params.org_id, needs: 'read', sites: 'some' })
           const filter = parseLogsQuery(request.query, ctx.clock.now())
-          const { rows, total } = await listAuditLog(ctx.db, scope, filter)
-          setPageHeaders(reply, filter, total)
-          return {
-            results: rows.map(presentLog),
-            start: Math.floor(filter.start.getTime() / 1000),
-            end: Math.floor(filter.end.getTime() / 1000),
-            limit: filter.limit,
-            total,
-            ...(filter.offset + rows.length < total && { next: nextPage(request.url, filter.page) }),
-          }
+          const found = await listAuditLog(ctx.db, scope, filter)
+          setPageHeaders(reply, filter, found.total)
+          return presentSearch(found, presentLog, { search: filter, url: request.url })
         },
       )
   }

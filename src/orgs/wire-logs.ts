@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { AuditFilter, AuditRecord } from '../events/store-audit-log.ts'
-import { pageQuery, parsePage } from '../http/lists.ts'
+import { type Page, pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
+import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 
 export const LogsQuery = Type.Object({
@@ -30,18 +30,11 @@ const LogReply = Type.Object({
   timestamp: Timestamp,
 })
 
-export const LogsReply = Type.Object({
-  results: Type.Array(LogReply),
-  start: Type.Integer(),
-  end: Type.Integer(),
-  limit: Type.Integer(),
-  total: Type.Integer(),
-  next: Type.Optional(Type.String()),
-})
+export const LogsReply = searchReplyOf(LogReply)
 
 const columns = { timestamp: 'createdAt', admin_id: 'adminId', site_id: 'siteId' } as const
 
-export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter & { readonly page: number } {
+export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter & Page {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')
   const column = by === 'admin_id' || by === 'site_id' ? columns[by] : columns.timestamp
   return {

@@ -22,6 +22,11 @@ export function anyOf<T>(values: readonly T[]): RawBuilder<T> {
   return sql<T>`any(${values})`
 }
 
+/** Right-hand side of `ilike` for texts that contain `part`, whatever is special in it. */
+export function containing(part: string): string {
+  return `%${part.replace(/[\\%_]/g, (special) => `\\${special}`)}%`
+}
+
 /** The text of a jsonb value to write. */
 export function json(value: unknown): string {
   return JSON.stringify(value)

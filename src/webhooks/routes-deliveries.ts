@@ -1,19 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { nextPage } from '../http/search.ts'
+import { CountReply, presentCounts, presentSearch } from '../http/search.ts'
 import type { Context } from '../platform/context.ts'
 import { type PlaceKind, enterWebhook, webhookParams } from './place.ts'
 import { getWebhook } from './store.ts'
 import { countDeliveries, searchDeliveries } from './store-deliveries.ts'
 import {
   DeliveryCountQuery,
-  DeliveryCountReply,
   DeliverySearchQuery,
   DeliverySearchReply,
   parseDeliveryCount,
   parseDeliverySearch,
-  presentCount,
   presentDelivery,
-  presentRange,
 } from './wire-deliveries.ts'
 
 /** The record of what a webhook has sent, under the path of the webhook. Source: contract, Webhooks. */
@@ -36,14 +33,8 @@ export function deliveryRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyn
         const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
         const search = parseDeliverySearch(query, ctx.clock.now())
         await getWebhook(ctx.db, scope, key)
-        const { rows, total } = await searchDeliveries(ctx.db, scope, { ...search, webhookId: key.id })
-        return reply.send({
-          results: rows.map(presentDelivery),
-          ...presentRange(search),
-          limit: search.limit,
-          total,
-          ...(search.offset + rows.length < total && { next: nextPage(url, search.page) }),
-        })
+        const found = await searchDeliveries(ctx.db, scope, { ...search, webhookId: key.id })
+        return reply.send(presentSearch(found, presentDelivery, { search, url }))
       },
     )
 
@@ -55,21 +46,15 @@ export function deliveryRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyn
           tags,
           params,
           querystring: DeliveryCountQuery,
-          response: { 200: DeliveryCountReply },
+          response: { 200: CountReply },
         },
       },
       async ({ caller, params, query }, reply) => {
         const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
         const count = parseDeliveryCount(query, ctx.clock.now())
         await getWebhook(ctx.db, scope, key)
-        const { rows, total } = await countDeliveries(ctx.db, scope, { ...count, webhookId: key.id })
-        return reply.send({
-          distinct: count.distinct,
-          ...presentRange(count),
-          limit: count.limit,
-          total,
-          results: rows.map((row) => presentCount(count.distinct, row)),
-        })
+        const counts = await countDeliveries(ctx.db, scope, { ...count, webhookId: key.id })
+        return reply.send(presentCounts(counts, count))
       },
     )
   }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Paged } from '../http/lists.ts'
-import type { Db } from '../platform/db.ts'
+import type { ValueCount } from '../http/search.ts'
+import { countsOf } from '../http/store-pages.ts'
+import { type Db, containing } from '../platform/db.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 
 export interface DeliveryFilter {
@@ -31,8 +33,7 @@ function hitsOf(db: Db, scope: OrgScope, filter: DeliveryFilter) {
   if (filter.status !== undefined) hits = hits.where('d.status', '=', filter.status)
   if (filter.statusCode !== undefined) hits = hits.where('d.statusCode', '=', filter.statusCode)
   if (filter.topic !== undefined) hits = hits.where('d.topic', '=', filter.topic)
-  if (filter.error !== undefined)
-    hits = hits.where('d.error', 'ilike', `%${filter.error.replace(/[\\%_]/g, (special) => `\\${special}`)}%`)
+  if (filter.error !== undefined) hits = hits.where('d.error', 'ilike', containing(filter.error))
   return hits
 }
 
@@ -67,40 +68,13 @@ export async function searchDeliveries(
   return { rows, total: Number(total) }
 }
 
-const distinctColumns = {
-  status: 'd.status',
-  status_code: 'd.statusCode',
-  topic: 'd.topic',
-  webhook_id: 'd.webhookId',
-} as const
+export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
 
-export type DeliveryDistinct = keyof typeof distinctColumns
-
-export interface DeliveryCount {
-  readonly value: string | number | null
-  readonly count: number
-}
-
-/** How many attempts there are for each value, the most frequent first, and how many values there are. */
-export async function countDeliveries(
+/** How many attempts there are for each value. */
+export function countDeliveries(
   db: Db,
   scope: OrgScope,
   { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
-): Promise<Paged<DeliveryCount>> {
-  const column = distinctColumns[distinct]
-  const rows = await hitsOf(db, scope, filter)
-    .select((eb) => [
-      eb.ref(column).$castTo<string | number | null>().as('value'),
-      eb.fn.countAll<string>().as('count'),
-      sql<string>`count(*) over ()`.as('total'),
-    ])
-    .groupBy(column)
-    .orderBy(sql`count(*)`, 'desc')
-    .orderBy(column)
-    .limit(limit)
-    .execute()
-  return {
-    rows: rows.map(({ value, count }) => ({ value, count: Number(count) })),
-    total: Number(rows[0]?.total ?? 0),
-  }
+): Promise<Paged<ValueCount>> {
+  return countsOf(db, hitsOf(db, scope, filter).selectAll('d'), { field: sql.ref(distinct), limit })
 }

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { type Page, pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
+import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
-import type { DeliveryCount, DeliveryDistinct, DeliveryFilter, DeliverySearch } from './store-deliveries.ts'
+import type { DeliveryDistinct, DeliveryFilter, DeliverySearch } from './store-deliveries.ts'
 
 const filterQuery = {
   ...searchQuery,
@@ -43,19 +43,7 @@ const DeliveryReply = Type.Object({
   resp_body: Type.Optional(Type.String()),
 })
 
-const range = { start: Type.Integer(), end: Type.Integer(), limit: Type.Integer(), total: Type.Integer() }
-
-export const DeliverySearchReply = Type.Object({
-  results: Type.Array(DeliveryReply),
-  ...range,
-  next: Type.Optional(Type.String()),
-})
-
-export const DeliveryCountReply = Type.Object({
-  distinct: Type.String(),
-  ...range,
-  results: Type.Array(Type.Object({ count: Type.Integer() }, { additionalProperties: true })),
-})
+export const DeliverySearchReply = searchReplyOf(DeliveryReply)
 
 type Filter = Omit<DeliveryFilter, 'webhookId'>
 
@@ -86,11 +74,6 @@ export function parseDeliveryCount(
   return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct: query.distinct ?? 'status' }
 }
 
-/** Whole seconds: the clients declare integers here. */
-export function presentRange({ start, end }: TimeRange): { start: number; end: number } {
-  return { start: Math.floor(epochS(start)), end: Math.floor(epochS(end)) }
-}
-
 export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryReply> {
   const { siteId, statusCode, error, exchange } = record
   return {
@@ -109,8 +92,4 @@ export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryR
     ...(exchange.respHeaders !== null && { resp_headers: exchange.respHeaders }),
     ...(exchange.respBody !== null && { resp_body: exchange.respBody }),
   }
-}
-
-export function presentCount(distinct: DeliveryDistinct, { value, count }: DeliveryCount) {
-  return { [distinct]: value, count }
 }
