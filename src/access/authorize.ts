@@ -11,11 +11,15 @@ export interface Caller {
   readonly userAgent: string | null
 }
 
-/** `operate`: acts on devices without changing what is configured (restart). */
-export type Need = 'read' | 'operate' | 'write' | 'admin'
+/**
+ * `operate`: acts on devices without changing what is configured (restart). `install`: what somebody
+ * who mounts devices needs, all of it under /installer.
+ */
+export type Need = 'read' | 'operate' | 'install' | 'write' | 'admin'
 
 const rolesThatMay: Record<Need, ReadonlySet<Role>> = {
   read: new Set(['admin', 'write', 'read', 'helpdesk']),
+  install: new Set(['admin', 'write', 'installer']),
   operate: new Set(['admin', 'write', 'helpdesk']),
   write: new Set(['admin', 'write']),
   admin: new Set(['admin']),
