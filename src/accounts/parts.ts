@@ -8,7 +8,7 @@ import type { OutboundHttp } from '../platform/outbound-http.ts'
 
 /** What the operator decides about accounts; from the environment, see app/config-accounts.ts. */
 export interface AccountSettings {
-  /** `invite`: only with an invite code or token. */
+  /** `invite`: only with an invite code, or the token of an invitation; `closed`: with that token only. */
   readonly registration: 'open' | 'invite' | 'closed'
   readonly inviteCodes: readonly string[]
   /** `no_tracking` of an account that does not say. */

@@ -75,6 +75,21 @@ describe('where registration is closed', () => {
       expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed.' } })
     expect(await mailsTo(server.dataDir, email)).toEqual([])
   })
+
+  it('lets in whom an administrator has invited, and nobody else who has the token', async () => {
+    const email = newEmail()
+    const token = await invite(email)
+    expect(await register({ referer_invite_token: token })).toMatchObject({ status: 403 })
+    expect((await register({ email, account_only: true, referer_invite_token: token })).status).toBe(200)
+    const { privileges } = (await selfOf(await verifyFirst(email))).body
+    expect(privileges).toMatchObject([{ org_id: server.org.orgId, role: 'read' }])
+    const late = newEmail()
+    const old = await invite(late, { hours: 0 })
+    expect(await register({ email: late, referer_invite_token: old })).toMatchObject({
+      status: 403,
+      body: { detail: 'Registration is closed.' },
+    })
+  })
 })
 
 describe('where registration is by invitation', () => {

@@ -4,13 +4,15 @@ import type { AccountSettings } from '../parts.ts'
 /**
  * Whether somebody may register.
  *
- * @param input.inviteCode As sent; looked at only where registration is by invitation.
+ * @param input.inviteCode As sent; looked at only where registration is by `invite`.
  * @param input.isInvited An invitation was mailed to the address, and its token was sent.
  */
 export function decideAdmission(
   { registration, inviteCodes }: Pick<AccountSettings, 'registration' | 'inviteCodes'>,
   { inviteCode, isInvited }: { readonly inviteCode: string | null; readonly isInvited: boolean },
 ): 'admitted' | 'closed' | 'not_invited' {
+  // Closed to strangers: an organization's administrators know whom they invite.
+  if (isInvited) return 'admitted'
   switch (registration) {
     case 'open':
       return 'admitted'
@@ -18,7 +20,7 @@ export function decideAdmission(
       return 'closed'
     case 'invite': {
       const knowsCode = inviteCode !== null && inviteCodes.some((code) => equalText(code, inviteCode))
-      return isInvited || knowsCode ? 'admitted' : 'not_invited'
+      return knowsCode ? 'admitted' : 'not_invited'
     }
   }
 }
