@@ -35,7 +35,7 @@ export interface LoginThrottle {
   take(key: string): void
   /** The try was right: forgets the wrong ones before. */
   succeed(key: string): void
-  /** Counts a try from an address, whatever the account. @throws AppError rate_limited. */
+  /** Counts a try from an address (login, registration, recovery), whatever the account. @throws AppError rate_limited. */
   takeFrom(srcIp: string): void
   /** The try was right, so it does not count: many people may share an address. */
   giveBackTo(srcIp: string): void
@@ -65,7 +65,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
         known !== undefined && nowMs - known.lastMs < ADDRESS_WINDOW_MS ? known : { count: 0, lastMs: nowMs }
       if (window.count >= ADDRESS_TRIES)
         throw tooManyRequests(
-          'Too many logins from this address.',
+          'Too many tries from this address.',
           Math.ceil((window.lastMs + ADDRESS_WINDOW_MS - nowMs) / 1000),
         )
       remember(addresses, key, { count: window.count + 1, lastMs: window.lastMs })

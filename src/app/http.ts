@@ -78,7 +78,7 @@ function apiRoutes(
     selfHistoryRoutes(ctx, accounts),
     secondFactorRoutes(ctx, guard),
     recoveryRoutes(ctx, accounts, guard),
-    registrationRoutes(ctx, accounts),
+    registrationRoutes(ctx, accounts, guard),
     ssoRoutes(ctx),
     ownTokenRoutes(ctx),
     orgTokenRoutes(ctx),

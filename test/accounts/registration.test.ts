@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
@@ -14,6 +14,8 @@ beforeAll(async () => {
   server = await startTestServer(clock, { trustedOrigins: ['https://portal.example.test'] })
 })
 afterAll(() => server.close())
+// Each test has an address window of its own.
+beforeEach(() => clock.advance(60_000))
 
 const newEmail = () => `${randomUUID()}@example.test`
 const people = { first_name: 'Ada', last_name: 'Lovelace', org_name: 'Engines' }
@@ -168,6 +170,20 @@ describe('mail bombing', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
     const sent = await server.ctx.db.selectFrom('pendingRegistration').select('id').where('email', '=', email).execute()
     expect(sent).toHaveLength(3)
+  })
+
+  it('bounds what one network address may ask for, whomever it names and whomever it claims to be', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 31; i += 1) {
+      const headers = { 'x-forwarded-for': `203.0.113.${i}` }
+      const body = { ...people, password, email: newEmail() }
+      const answer = await server.call('POST', '/register', { as: null, body, headers })
+      statuses.push(answer.status)
+      if (answer.status === 429) expect(answer.headers.get('retry-after')).toBe('60')
+    }
+    expect(statuses).toEqual([...Array(30).fill(200), 429])
+    clock.advance(60_000)
+    expect((await register({ email: newEmail() })).status).toBe(200)
   })
 
   it('lets nobody choose what the mails say', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
+import type { LoginThrottle } from '../../access/login-throttle.ts'
 import { strictestPolicy } from '../../orgs/setting.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
@@ -23,14 +24,17 @@ import { verifyCaptcha } from './verify-captcha.ts'
  * account. Does the same work and answers the same whether the address is new, pending or has an
  * account; only its owner is told, by the mail.
  *
- * @throws AppError invalid for a poor password; invalid or unavailable, see verifyCaptcha(); forbidden where an invitation is needed.
+ * @throws AppError rate_limited by network address; invalid for a poor password; invalid or unavailable,
+ *   see verifyCaptcha(); forbidden where an invitation is needed.
  */
 export async function register(
   ctx: Context,
-  parts: AccountParts,
+  parts: AccountParts & { readonly throttle: LoginThrottle },
   { registration, srcIp }: { readonly registration: Registration; readonly srcIp: string },
 ): Promise<void> {
-  const { settings, passwords, mailer } = parts
+  const { settings, passwords, mailer, throttle } = parts
+  // Each costs a hash, and a mail to somebody.
+  throttle.takeFrom(srcIp)
   const unfit = decidePassword(registration.password, registration.email, defaultPasswordRules)
   if (unfit !== null) throw invalidField('password', unfit)
   await verifyCaptcha(ctx, parts, { answer: registration.captcha, srcIp })

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
-import type { AccountParts } from '../parts.ts'
+import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { register } from './register.ts'
 import { verifyRegistration } from './verify-registration.ts'
@@ -20,7 +20,11 @@ const open = { config: { public: true } }
 const shared = { tags: ['Accounts'], security: [] }
 
 /** Registration. Source: spec, "Registration", 8; contract, 8b and 8c. */
-export function registrationRoutes(ctx: Context, parts: AccountParts): FastifyPluginAsyncTypebox {
+export function registrationRoutes(
+  ctx: Context,
+  parts: AccountParts,
+  { throttle }: LoginGuard,
+): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '/register/recaptcha',
@@ -40,7 +44,7 @@ export function registrationRoutes(ctx: Context, parts: AccountParts): FastifyPl
       '/register',
       { ...open, schema: { ...shared, operationId: 'registerNewAdmin', body: RegisterBody, response: { 200: Empty } } },
       async ({ body, ip }) => {
-        await register(ctx, parts, { registration: parseRegistration(body), srcIp: ip })
+        await register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: ip })
         return {}
       },
     )
