@@ -1,20 +1,12 @@
-import type { Selectable } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { InviteTable } from '../../platform/schema/accounts.ts'
-import type { Invite, InviteDocument } from './invite.ts'
+import type { Invite } from './invite.ts'
 
 /** The invitation with the token, locked so that it is accepted once. */
 export async function lockInviteByToken(tx: Tx, tokenHash: Buffer): Promise<Invite | undefined> {
-  const row = await tx
-    .selectFrom('invite')
-    .selectAll()
-    .where('tokenHash', '=', tokenHash)
-    .forUpdate()
-    .executeTakeFirst()
-  return row && inviteOf(row)
+  return tx.selectFrom('invite').selectAll().where('tokenHash', '=', tokenHash).forUpdate().executeTakeFirst()
 }
 
 export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
@@ -26,13 +18,13 @@ export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<I
     .forUpdate()
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)
-  return inviteOf(row)
+  return row
 }
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
   const ofOrg = reader.selectFrom('invite').where('orgId', '=', scope.orgId)
   const rows = await ofOrg.selectAll().orderBy('id').limit(page.limit).offset(page.offset).execute()
-  return { rows: rows.map(inviteOf), total: await countInvites(reader, scope) }
+  return { rows, total: await countInvites(reader, scope) }
 }
 
 export async function countInvites(reader: Reader, scope: OrgScope): Promise<number> {
@@ -67,9 +59,4 @@ export async function deleteInvite(tx: Tx, { orgId, id }: Pick<Invite, 'orgId' |
 
 export async function deleteInvitesExpiredBefore(tx: Tx, expiredBefore: Date): Promise<void> {
   await tx.deleteFrom('invite').where('expiresAt', '<', expiredBefore).execute()
-}
-
-function inviteOf({ doc, ...row }: Selectable<InviteTable>): Invite {
-  // Written by insertInvite and updateInvite only, from the same type.
-  return { ...row, doc: doc as unknown as InviteDocument }
 }

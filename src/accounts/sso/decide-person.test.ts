@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { SsoDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
 import { decidePerson } from './decide-person.ts'
-import type { SsoDocument } from './sso.ts'
 
 const write: WirePrivilege = { scope: 'org', role: 'write' }
 const read: WirePrivilege = { scope: 'org', role: 'read' }

@@ -1,6 +1,5 @@
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { SsoDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
 import type { Assertion } from './assertion.ts'
-import type { SsoDocument } from './sso.ts'
 
 export interface PersonRequest {
   readonly assertion: Pick<Assertion, 'nameId' | 'attributes'>

@@ -1,11 +1,11 @@
 import type { SAML } from '@node-saml/node-saml'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { SsoDocument } from '../../platform/schema/accounts.ts'
 import { type Assertion, Text, parseAssertion, textOf } from './assertion.ts'
 import { documentFault } from './decide-document.ts'
 import { SsoRefusal } from './refusal.ts'
 import { parseXml } from './saml-client.ts'
-import type { SsoDocument } from './sso.ts'
 
 export interface Message {
   /** As the form had it, base64. */

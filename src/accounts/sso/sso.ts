@@ -2,32 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { mergeDocument } from '../../http/documents.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { SsoTable } from '../../platform/schema/accounts.ts'
+import type { SsoDocument, SsoTable } from '../../platform/schema/accounts.ts'
 
-/** What a client set of a single sign-on, wire shape. Texts may be empty, which is as if not set. */
-export interface SsoDocument {
-  readonly name: string
-  readonly idp_type?: string
-  /** What the identity provider calls itself. */
-  readonly issuer?: string
-  /** PEM, several while the provider changes its key; or the base64 of the DER alone. */
-  readonly idp_cert?: string
-  readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
-  /** Where browsers are sent to sign in. */
-  readonly idp_sso_url?: string
-  readonly nameid_format?: 'email' | 'unspecified'
-  /** Where browsers are sent after they have signed out here. */
-  readonly custom_logout_url?: string
-  /** Attribute that names the roles; `Role` where not set. */
-  readonly role_attr_from?: string
-  /** `CN`: the attribute's values are distinguished names, of which only the common name counts. */
-  readonly role_attr_extraction?: string
-  /** Role of somebody for whom no role was named. */
-  readonly default_role?: string
-  readonly ignore_unmatched_roles?: boolean
-}
-
-export type Sso = Omit<Selectable<SsoTable>, 'doc'> & { readonly doc: SsoDocument }
+export type Sso = Selectable<SsoTable>
 
 const fields = [
   'name',

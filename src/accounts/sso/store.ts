@@ -1,10 +1,8 @@
-import type { Selectable } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { SsoTable } from '../../platform/schema/accounts.ts'
-import type { Sso, SsoDocument } from './sso.ts'
+import type { Sso } from './sso.ts'
 
 export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
   const rows = await reader
@@ -15,7 +13,7 @@ export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Pro
     .limit(page.limit)
     .offset(page.offset)
     .execute()
-  return { rows: rows.map(ssoOf), total: await countSsos(reader, scope) }
+  return { rows, total: await countSsos(reader, scope) }
 }
 
 export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
@@ -30,13 +28,13 @@ export async function countSsos(reader: Reader, scope: OrgScope): Promise<number
 export async function getSso(reader: Reader, scope: OrgScope, id: string): Promise<Sso> {
   const row = await selectSso(reader, scope, id).executeTakeFirst()
   if (row === undefined) throw notFound(id)
-  return ssoOf(row)
+  return row
 }
 
 export async function lockSso(tx: Tx, scope: OrgScope, id: string): Promise<Sso> {
   const row = await selectSso(tx, scope, id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)
-  return ssoOf(row)
+  return row
 }
 
 function selectSso(reader: Reader, scope: OrgScope, id: string) {
@@ -45,36 +43,26 @@ function selectSso(reader: Reader, scope: OrgScope, id: string) {
 
 /** As it is now, and it stays until `tx` ends; undefined once it is gone. */
 export async function holdSso(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<Sso | undefined> {
-  const row = await tx
-    .selectFrom('sso')
-    .selectAll()
-    .where('orgId', '=', orgId)
-    .where('id', '=', id)
-    .forShare()
-    .executeTakeFirst()
-  return row && ssoOf(row)
+  return tx.selectFrom('sso').selectAll().where('orgId', '=', orgId).where('id', '=', id).forShare().executeTakeFirst()
 }
 
 /** By the name in its addresses, which its identity provider knows. */
 export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
-  const row = await reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()
-  return row && ssoOf(row)
+  return reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()
 }
 
 export async function findSsoById(reader: Reader, id: string): Promise<Sso | undefined> {
-  const row = await reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && ssoOf(row)
+  return reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** The SSO that opened the session. */
 export async function findSsoOfSession(reader: Reader, idHash: Buffer): Promise<Sso | undefined> {
-  const row = await reader
+  return reader
     .selectFrom('session')
     .innerJoin('sso', 'sso.id', 'session.ssoId')
     .selectAll('sso')
     .where('session.idHash', '=', idHash)
     .executeTakeFirst()
-  return row && ssoOf(row)
 }
 
 export async function insertSso(tx: Tx, sso: Sso): Promise<void> {
@@ -96,9 +84,4 @@ export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso):
 /** With its failures. */
 export async function deleteSsoRow(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<void> {
   await tx.deleteFrom('sso').where('orgId', '=', orgId).where('id', '=', id).execute()
-}
-
-function ssoOf({ doc, ...row }: Selectable<SsoTable>): Sso {
-  // Written by insertSso and updateSsoRow only, from the same type.
-  return { ...row, doc: doc as unknown as SsoDocument }
 }

@@ -26,12 +26,21 @@ export interface MailSentTable {
   sentAt: Date
 }
 
+/** What an invitation gives to whoever accepts it. */
+export interface InviteDocument {
+  readonly first_name?: string
+  readonly last_name?: string
+  /** How long it may be accepted, from when it was last sent. */
+  readonly hours: number
+  readonly privileges: readonly WirePrivilege[]
+}
+
 export interface InviteTable {
   orgId: string
   id: string
   email: string
   tokenHash: Buffer
-  doc: Json<Record<string, unknown>>
+  doc: Json<InviteDocument>
   invitedBy: string | null
   createdAt: Date
   expiresAt: Date
@@ -89,11 +98,34 @@ export interface OauthCodeTable {
   expiresAt: Date
 }
 
+/** What a client set of a single sign-on, wire shape. Texts may be empty, which is as if not set. */
+export interface SsoDocument {
+  readonly name: string
+  readonly idp_type?: string
+  /** What the identity provider calls itself. */
+  readonly issuer?: string
+  /** PEM, several while the provider changes its key; or the base64 of the DER alone. */
+  readonly idp_cert?: string
+  readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
+  /** Where browsers are sent to sign in. */
+  readonly idp_sso_url?: string
+  readonly nameid_format?: 'email' | 'unspecified'
+  /** Where browsers are sent after they have signed out here. */
+  readonly custom_logout_url?: string
+  /** Attribute that names the roles; `Role` where not set. */
+  readonly role_attr_from?: string
+  /** `CN`: the attribute's values are distinguished names, of which only the common name counts. */
+  readonly role_attr_extraction?: string
+  /** Role of somebody for whom no role was named. */
+  readonly default_role?: string
+  readonly ignore_unmatched_roles?: boolean
+}
+
 export interface SsoTable {
   orgId: string
   id: string
   domain: string
-  doc: Json<Record<string, unknown>>
+  doc: Json<SsoDocument>
   createdAt: Date
   modifiedAt: Date
 }
