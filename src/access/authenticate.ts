@@ -19,6 +19,7 @@ export interface Credentials {
   readonly csrfToken: string | undefined
   /** Address that the request came from. */
   readonly srcIp: string
+  readonly userAgent: string | null
   /** Whether the method may change something (not GET, HEAD, OPTIONS). */
   readonly unsafe: boolean
 }
@@ -32,6 +33,8 @@ export interface SignInRules {
 
 export interface AuthenticateParts {
   readonly checkPassword: CheckPassword
+  /** Hears of a wrong password for an account that there is. */
+  readonly onWrongPassword: (access: AdminAccess, from: Pick<Credentials, 'srcIp' | 'userAgent'>) => void
   readonly rules: SignInRules
   readonly tokenUses: TokenUses
   readonly requestLimits: RequestLimits
@@ -55,18 +58,19 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
  * Source: spec, "Authentication", 1, 2 and 5.
  */
 export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
-  const { checkPassword, rules, requestLimits } = parts
+  const { checkPassword, onWrongPassword, rules, requestLimits } = parts
   const byToken = createAuthenticateToken(ctx, parts.tokenUses)
   const inTurn = limitConcurrency(basicTurns)
 
-  async function byPassword(encoded: string): Promise<Principal> {
+  async function byPassword(encoded: string, { srcIp, userAgent }: Credentials): Promise<Principal> {
     const plain = Buffer.from(encoded, 'base64').toString('utf8')
     const colon = plain.indexOf(':')
     if (colon < 0 || plain.includes('\0')) throw wrongCredentials()
     const email = plain.slice(0, colon).trim().toLowerCase()
     const access = await findAccessByEmail(ctx.db, email)
     const passwordHash = access?.passwordHash ?? null
-    const ok = await checkPassword({ email, passwordHash, password: plain.slice(colon + 1) })
+    const ok = await checkPassword({ email, passwordHash, password: plain.slice(colon + 1), srcIp })
+    if (!ok && access !== undefined) onWrongPassword(access, { srcIp, userAgent })
     // A second factor can't be given here, so a password alone must not do.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
     const { requiresTwoFactor, expiryDays } = await rules.policyOf(access.adminId)
@@ -101,7 +105,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (authorization !== undefined) {
       const [scheme = '', value = ''] = authorization.trim().split(/\s+/, 2)
       if (/^token$/i.test(scheme) && value !== '') return byToken(value, credentials.srcIp)
-      if (/^basic$/i.test(scheme) && value !== '') return inTurn(() => byPassword(value))
+      if (/^basic$/i.test(scheme) && value !== '') return inTurn(() => byPassword(value, credentials))
       throw noCredentials()
     }
     if (sessionId !== undefined) return bySession(sessionId, credentials)

@@ -7,10 +7,12 @@ export interface PasswordAttempt {
   readonly email: string
   readonly passwordHash: string | null
   readonly password: string
+  /** Where the try comes from, for who has not counted that already. */
+  readonly srcIp?: string
 }
 
 /**
- * Whether the password is right, with the tries of the account bounded.
+ * Whether the password is right, with the tries of the account and those from the address bounded.
  *
  * @throws AppError rate_limited.
  */
@@ -20,11 +22,24 @@ export function createCheckPassword(passwords: Passwords, throttle: LoginThrottl
   // A script that starts with many calls at once proves one password, not many.
   const running = new Map<string, Promise<boolean>>()
 
-  async function check({ email, passwordHash, password }: PasswordAttempt): Promise<boolean> {
+  /** Who is refused at once is back at once: a refusal takes as long as a check. */
+  async function takeFrom(srcIp: string, password: string): Promise<void> {
+    try {
+      throttle.takeFrom(srcIp)
+    } catch (refusal) {
+      await passwords.matches(null, password)
+      throw refusal
+    }
+  }
+
+  async function check({ email, passwordHash, password, srcIp }: PasswordAttempt): Promise<boolean> {
+    if (srcIp !== undefined) await takeFrom(srcIp, password)
     throttle.take(email)
     const ok = await passwords.matches(passwordHash, password)
-    if (ok) throttle.succeed(email)
-    return ok
+    if (!ok) return false
+    throttle.succeed(email)
+    if (srcIp !== undefined) throttle.giveBackTo(srcIp)
+    return true
   }
 
   return async (attempt) => {

@@ -20,6 +20,7 @@ import { selfEmailRoutes } from '../accounts/self/routes-email.ts'
 import { selfHistoryRoutes } from '../accounts/self/routes-history.ts'
 import { emailPageRoutes } from '../accounts/self/routes-page.ts'
 import { selfRoutes } from '../accounts/self/routes.ts'
+import { recordLoginFailure } from '../accounts/sessions/record-login-failure.ts'
 import { sessionRoutes } from '../accounts/sessions/routes.ts'
 import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
 import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
@@ -51,7 +52,12 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
     policyOf: (adminId: string) => passwordPolicyOf(ctx.db, adminId),
     idleMinutesOf: (adminId: string) => idleMinutesOf(ctx.db, adminId),
   }
-  const authenticate = createAuthenticate(ctx, { ...parts.accounts, checkPassword: guard.checkPassword, rules })
+  const authenticate = createAuthenticate(ctx, {
+    ...parts.accounts,
+    checkPassword: guard.checkPassword,
+    onWrongPassword: (access, from) => recordLoginFailure(ctx, access, from),
+    rules,
+  })
   const oauth = openOauth(ctx, parts.accounts.settings)
   await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth, guard)])
   await http.register(oauthCallbackRoutes(ctx, oauth))

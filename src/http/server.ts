@@ -133,14 +133,15 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 async function identify(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
   const csrf = request.headers['x-csrftoken']
+  const from = { srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }
   const principal = await authenticate({
     authorization: request.headers.authorization,
     sessionId: request.cookies['sessionid'],
     csrfToken: typeof csrf === 'string' ? csrf : undefined,
-    srcIp: request.ip,
+    ...from,
     unsafe: !SAFE.has(request.method),
   })
-  return { principal, srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }
+  return { principal, ...from }
 }
 
 /** Unique over restarts; counting is cheaper than drawing random bits for each request. */

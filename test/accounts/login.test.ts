@@ -100,6 +100,34 @@ describe('login', () => {
     expect((await browser.login(org.email, 'guess 7')).status).toBe(429)
   })
 
+  it('bounds guesses by Basic from one address over all accounts', async () => {
+    const basic = (email: string, password: string, srcIp = '') => {
+      const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`
+      return server.call('GET', '/self', { as: null, headers: { authorization, 'x-forwarded-for': srcIp } })
+    }
+    expect((await basic(org.email, org.password)).status).toBe(200)
+    const statuses: number[] = []
+    for (let i = 0; i < 31; i += 1) statuses.push((await basic(`nobody-${i}@example.test`, 'x', `10.0.0.${i}`)).status)
+    expect(statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429])
+    expect((await browser.login('nobody@example.test', 'x')).status).toBe(429)
+    // Who was let in a moment ago from there goes on.
+    expect((await basic(org.email, org.password)).status).toBe(200)
+    const other = await server.addOrg()
+    expect((await basic(other.email, other.password)).status).toBe(429)
+    clock.advance(MINUTE_MS)
+    expect((await basic(other.email, other.password)).status).toBe(200)
+  })
+
+  it('believes nobody who claims another address', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 31; i += 1) {
+      const headers = { 'x-forwarded-for': `203.0.113.${i}`, forwarded: `for=203.0.113.${i}` }
+      const body = { email: `nobody-${i}@example.test`, password: 'x' }
+      statuses.push((await server.call('POST', '/login', { as: null, body, headers })).status)
+    }
+    expect(statuses.at(-1)).toBe(429)
+  })
+
   it('bounds guesses from one address over all accounts', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 31; i += 1) statuses.push((await browser.login(`nobody-${i}@example.test`, 'x')).status)
@@ -124,6 +152,17 @@ describe('login', () => {
     expect(failures).toMatchObject({ last_failure_at: at, src_ips: ['127.0.0.1'], scr_ips: ['127.0.0.1'] })
     const { body } = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
     expect(body.results).toContainEqual(expect.objectContaining({ message: 'Login failed', admin_id: null }))
+  })
+
+  it('shows wrong passwords of Basic to the owner too', async () => {
+    const authorization = `Basic ${Buffer.from(`${org.email.toUpperCase()}:wrong`).toString('base64')}`
+    const headers = { authorization, 'user-agent': 'guesser/1' }
+    expect((await server.call('GET', '/self', { as: null, headers })).status).toBe(401)
+    const failures = await waitUntil('the failure is recorded', async () => {
+      const { body } = await server.call('GET', '/self/login_failures', { as: org })
+      return body.num_attempts === 1 && body
+    })
+    expect(failures).toMatchObject({ src_ips: ['127.0.0.1'], user_agents: ['guesser/1'] })
   })
 
   it('makes an outdated hash anew', async () => {

@@ -1,21 +1,15 @@
-import { uuidv7 } from 'uuidv7'
 import { isPasswordExpired } from '../../access/decide-session.ts'
 import { type Passwords, isOutdatedHash } from '../../access/password.ts'
-import { actorName } from '../../access/principal.ts'
-import type { Actor } from '../../access/scope.ts'
 import { type AdminAccess, findAccessByEmail } from '../../access/store.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
-import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
-import { deleteLoginFailuresBefore, insertLoginFailure, replaceHash } from './store.ts'
-
-const KEEP_FAILURES_MS = 30 * 86_400_000
+import { recordLoginFailure } from './record-login-failure.ts'
+import { replaceHash } from './store.ts'
 
 export interface LoginRequest {
   readonly email: string
@@ -45,7 +39,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   parts.throttle.takeFrom(actor.srcIp)
   const access = await findAccessByEmail(ctx.db, email)
   const ok = await parts.checkPassword({ email, passwordHash: access?.passwordHash ?? null, password })
-  if (access !== undefined && !ok) recordFailure(ctx, access, actor)
+  if (access !== undefined && !ok) recordLoginFailure(ctx, access, actor)
   if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
   parts.throttle.giveBackTo(actor.srcIp)
   const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
@@ -63,23 +57,8 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
     return { opened, email, secondFactor } as const
   })
   if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
+  else if (hasSecondFactor && request.code !== undefined) recordLoginFailure(ctx, access, actor)
   return loggedIn
-}
-
-/**
- * For the account's owner to see. It goes on after the answer, so that the time does not tell that
- * there is an account.
- */
-function recordFailure(ctx: Context, access: AdminAccess, actor: Pick<Actor, 'srcIp' | 'userAgent'>): void {
-  const { adminId } = access
-  const at = ctx.clock.now()
-  inTx(ctx, async (tx) => {
-    await deleteLoginFailuresBefore(tx, adminId, addMs(at, -KEEP_FAILURES_MS))
-    await insertLoginFailure(tx, { adminId, id: uuidv7(), ...actor, createdAt: at })
-    // Whoever tried is not known to be the admin.
-    const name = actorName({ ...access, tokenName: '' })
-    await appendAccountChange(tx, { adminId, actor: { adminId: null, name, ...actor }, message: 'Login failed', at })
-  }).catch((error: unknown) => ctx.log.error({ err: error }, 'could not record a failed login'))
 }
 
 /** A hash of older parameters is made anew while the password is at hand. */
