@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const STEP_MS = 30_000
 const MINUTE_MS = 60_000
@@ -222,6 +223,16 @@ describe('logging in with it', () => {
     expect((await pass(next, nextCode(enrolled))).status).toBe(200)
   })
 
+  it('shows wrong codes to the owner as failed logins', async () => {
+    const enrolled = await enrol()
+    expect((await pass(await halfSession(), wrongCode(enrolled))).status).toBe(401)
+    await createBrowser(server).login(org.email, org.password, wrongCode(enrolled))
+    await waitUntil('both failures are recorded', async () => {
+      const { body } = await browser.call('GET', '/self/login_failures')
+      return body.num_attempts === 2
+    })
+  })
+
   it('answers 401 without a session and 404 where none is enrolled', async () => {
     expect((await pass(createBrowser(server), '123456')).status).toBe(401)
     expect((await pass(browser, '123456')).status).toBe(404)
@@ -249,6 +260,13 @@ describe('recovery codes', () => {
     const code = recoveryCodes[3]?.toUpperCase().replaceAll('-', ' ') ?? ''
     expect((await pass(await halfSession(), code)).status).toBe(200)
     expect((await pass(await halfSession(), code)).status).toBe(401)
+  })
+
+  it('are good once for calls at the same time too', async () => {
+    const { recoveryCodes } = await enrol()
+    const halves = [await halfSession(), await halfSession(), await halfSession()]
+    const answers = await Promise.all(halves.map((half) => pass(half, recoveryCodes[0] ?? '')))
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401])
   })
 
   it('are replaced by new ones', async () => {

@@ -6,6 +6,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
 import { recordLogin, sessionEnd } from './open-session.ts'
+import { recordLoginFailure } from './record-login-failure.ts'
 import { completeSession, countSecondFactorTry } from './store.ts'
 
 /** A session in which so many codes were wrong ends. */
@@ -42,7 +43,10 @@ export async function passSecondFactor(
     await recordLogin(tx, { adminId, actor, secondFactor: 'passed' }, now)
     return end
   })
-  if (expiresAt === null) throw wrongCode()
+  if (expiresAt === null) {
+    recordLoginFailure(ctx, { ...caller.principal, adminId }, caller)
+    throw wrongCode()
+  }
   throttle.succeed(secondFactorKey(adminId))
   return expiresAt
 }
