@@ -1,11 +1,15 @@
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sweepFirmwareFiles } from '../src/firmware/storage.ts'
-import { addSite, claimNewDevices, connectDevice, makeDevices } from './support/devices.ts'
+import { addSite } from './support/devices.ts'
 import { type Operation, fetchOpenApi, operationsOf } from './support/openapi.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from './support/server.ts'
+import { makeAccounts } from './tenancy/accounts.ts'
+import type { Area, Ids, MakeArea, Samples } from './tenancy/area.ts'
+import { makeDevicesArea } from './tenancy/devices.ts'
+import { makeOrgs } from './tenancy/orgs.ts'
+import { makeUpgrades, upgradeBody } from './tenancy/upgrades.ts'
+import { makeWebhooks } from './tenancy/webhooks.ts'
 
 /** Operations on nothing that belongs to an organization. */
 const OF_NOBODY = [
@@ -47,192 +51,42 @@ const OF_NOBODY = [
   'unlinkOauth2Provider',
 ]
 
-/** Ids of one organization's objects, by the name of the path parameter. */
-type Ids = Readonly<Record<string, string>>
-
-interface Objects {
-  readonly ids: Ids
-  /** Of an image that no upgrade uses. */
-  readonly spareImageId: string
-  readonly siteWebhookId: string
-  readonly mac: string
-  /** Of a device that nobody has claimed. */
-  readonly claimCode: string
-}
-
-/** A call that would succeed for who may make it. */
-interface Sample {
-  readonly body?: unknown
-  readonly query?: string
-  readonly headers?: Record<string, string>
-  /** Where the path needs other ids than its parameters' names say. */
-  readonly ids?: Ids
-}
-
-const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
-const orgToken = { name: 'script', privileges: [{ scope: 'org', role: 'read' }] }
-const invitation = { email: 'invited@example.test', privileges: [{ scope: 'org', role: 'read' }] }
-const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'] }
-
-/**
- * One for each operation of the OpenAPI document. In the order in which they are called as the owner,
- * so what removes something comes last.
- */
-function samplesFor({ ids, spareImageId, siteWebhookId, mac, claimCode }: Objects): Record<string, Sample> {
-  const ofSite = { ids: { webhook_id: siteWebhookId } }
-  return {
-    getOrg: {},
-    updateOrg: { body: { name: 'Changed' } },
-    listOrgSites: {},
-    createOrgSite: { body: { name: 'New' } },
-    getSite: {},
-    updateSite: { body: { notes: 'changed' } },
-    listOrgAuditLogs: {},
-    listOrgAdmins: {},
-    updateOrgAdmin: { body: { privileges: [{ scope: 'org', role: 'read' }] } },
-    listOrgAdminInvites: {},
-    inviteOrgAdmin: { body: invitation },
-    updateOrgAdminInvite: { body: { hours: 48 } },
-    listOrgApiTokens: {},
-    createOrgApiToken: { body: orgToken },
-    getOrgApiToken: {},
-    updateOrgApiToken: { body: { name: 'changed' } },
-    listOrgSsos: {},
-    createOrgSso: { body: { name: 'Another company' } },
-    getOrgSso: {},
-    updateOrgSso: { body: { name: 'changed' } },
-    getOrgSamlMetadata: {},
-    downloadOrgSamlMetadata: {},
-    listOrgSsoLatestFailures: {},
-    deleteOrgSsoAdmins: { body: { emails: [] } },
-    listOrgSsoRoles: {},
-    createOrgSsoRole: { body: { ...orgToken, name: 'another role' } },
-    getOrgSsoRole: {},
-    updateOrgSsoRole: { body: { name: 'changed' } },
-    getOrgSettings: {},
-    updateOrgSettings: { body: { ui_idle_timeout: 30 } },
-    searchOrgAuditLogs: {},
-    getOrgInventory: {},
-    addOrgInventory: { body: [claimCode] },
-    updateOrgInventoryAssignment: { body: { op: 'assign', site_id: ids['site_id'], macs: [mac] } },
-    listOrgDevices: {},
-    listSiteDevices: {},
-    getSiteDevice: {},
-    updateSiteDevice: { body: { name: 'changed' } },
-    restartSiteDevice: { body: {} },
-    listOrgDevicesStats: {},
-    listSiteDevicesStats: {},
-    getSiteDeviceStats: {},
-    uploadOrgFirmware: {
-      query: 'version=9.9.9&models=AP45',
-      body: 'another image',
-      headers: { 'content-type': 'application/octet-stream' },
-    },
-    listOrgFirmware: {},
-    getOrgFirmware: {},
-    listOrgAvailableDeviceVersions: {},
-    listSiteAvailableDeviceVersions: {},
-    listOrgDeviceUpgrades: {},
-    getOrgDeviceUpgrade: {},
-    pauseOrgDeviceUpgrade: {},
-    resumeOrgDeviceUpgrade: {},
-    cancelOrgDeviceUpgrade: {},
-    upgradeOrgDevices: { body: upgradeBody },
-    listOrgWebhooks: {},
-    createOrgWebhook: { body: hook },
-    getOrgWebhook: {},
-    updateOrgWebhook: { body: { name: 'changed' } },
-    pingOrgWebhook: {},
-    searchOrgWebhooksDeliveries: {},
-    countOrgWebhooksDeliveries: {},
-    listSiteWebhooks: {},
-    createSiteWebhook: { body: hook },
-    getSiteWebhook: ofSite,
-    updateSiteWebhook: { ...ofSite, body: { name: 'changed' } },
-    pingSiteWebhook: ofSite,
-    searchSiteWebhooksDeliveries: ofSite,
-    countSiteWebhooksDeliveries: ofSite,
-    deleteSiteWebhook: ofSite,
-    deleteOrgWebhook: {},
-    deleteOrgApiToken: {},
-    deleteOrgSso: {},
-    deleteOrgSsoRole: {},
-    uninviteOrgAdmin: {},
-    revokeOrgAdmin: {},
-    deleteOrgFirmware: { ids: { image_id: spareImageId } },
-  }
-}
+/** In the order in which they are made: each may use what those before it have made. */
+const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeUpgrades, makeWebhooks, makeAccounts]
 
 let server: TestServer
 let operations: Operation[]
-let mine: Objects
+let mine: Ids
+let samples: Samples
 let stranger: TestOrg
 let strangerSiteId: string
-let samples: Record<string, Sample>
 
 beforeAll(async () => {
   server = await startTestServer()
   operations = operationsOf(await fetchOpenApi(server))
-  mine = await makeObjects()
-  samples = samplesFor(mine)
+  await makeAreas()
   stranger = await server.addOrg('Stranger')
   strangerSiteId = await addSite(server, 'Elsewhere', stranger)
 })
 afterAll(() => server.close())
 
-async function makeObjects(): Promise<Objects> {
-  const { orgId } = server.org
-  const siteId = await addSite(server)
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  const [unclaimed] = await makeDevices(server.ctx, 1)
-  if (device === undefined || unclaimed === undefined) throw new Error('no device')
-  await connectDevice(server.ctx, device.mac)
-  // As start-up does; it makes the folder.
-  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware'), maxBytes: 1024 })
-  const image = await create(`/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
-  const spare = await create(`/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
-  const upgrade = await create(`/orgs/${orgId}/devices/upgrade`, upgradeBody)
-  const orgHook = await create(`/orgs/${orgId}/webhooks`, hook)
-  const siteHook = await create(`/sites/${siteId}/webhooks`, hook)
-  const ids = { org_id: orgId, site_id: siteId, device_id: device.id, image_id: image, upgrade_id: upgrade }
-  const token = await create(`/orgs/${orgId}/apitokens`, orgToken)
-  const invite = await create(`/orgs/${orgId}/invites`, invitation)
-  const accounts = { apitoken_id: token, invite_id: invite, admin_id: await addColleague() }
-  const sso = await create(`/orgs/${orgId}/ssos`, { name: 'Company' })
-  const ssoRole = await create(`/orgs/${orgId}/ssoroles`, { ...orgToken, name: 'role' })
-  return {
-    ids: { ...ids, ...accounts, sso_id: sso, ssorole_id: ssoRole, webhook_id: orgHook },
-    spareImageId: spare,
-    siteWebhookId: siteHook,
-    mac: device.mac,
-    claimCode: unclaimed.claim_code,
+async function makeAreas(): Promise<void> {
+  mine = { org_id: server.org.orgId, site_id: await addSite(server) }
+  const made: Area[] = []
+  for (const make of areas) {
+    const area = await make(server, mine)
+    made.push(area)
+    mine = { ...mine, ...area.ids }
   }
-}
-
-/** A further admin of the first organization. */
-async function addColleague(): Promise<string> {
-  const { adminId } = await server.addOrg('Of a colleague')
-  const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId }
-  await server.ctx.db
-    .insertInto('privilege')
-    .values({ ...privilege, scope: 'org', role: 'write', siteId: null })
-    .execute()
-  return adminId
-}
-
-/** @returns The id of what was made. */
-async function create(path: string, body: unknown): Promise<string> {
-  const headers: Record<string, string> = typeof body === 'string' ? { 'content-type': 'application/octet-stream' } : {}
-  const answer = await server.call('POST', path, { body, headers })
-  expect(answer, path).toMatchObject({ status: 200 })
-  return answer.body.id
+  const parts = [...made.map((area) => area.samples), ...made.map((area) => area.removals ?? {}).toReversed()]
+  samples = Object.assign({}, ...parts)
 }
 
 /** Calls the operation's sample. @param own Ids that take the place of the first organization's. */
 function call({ id, method, path }: Operation, as: TestOrg, own: Ids = {}): Promise<Answer> {
   const sample = samples[id]
   if (sample === undefined) throw new Error(`${id} has no sample`)
-  const ids = { ...mine.ids, ...sample.ids, ...own }
+  const ids = { ...mine, ...sample.ids, ...own }
   const filled = path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const value = ids[name]
     if (value === undefined) throw new Error(`${id}: no sample of ${name}`)
@@ -301,12 +155,12 @@ describe('another organization', () => {
   it('does not reach through a body or a query', async () => {
     const before = await databaseState()
     const { orgId } = stranger
-    const siteId = mine.ids['site_id']
-    const assign = { op: 'assign', site_id: strangerSiteId, macs: [mine.mac] }
+    const { site_id: siteId, device_mac: mac = '' } = mine
+    const assign = { op: 'assign', site_id: strangerSiteId, macs: [mac] }
     const put = (body: unknown) => server.call('PUT', `/orgs/${orgId}/inventory`, { as: stranger, body })
-    expect(await put(assign)).toMatchObject({ status: 400, body: { error: [mine.mac], reason: ['not found'] } })
+    expect(await put(assign)).toMatchObject({ status: 400, body: { error: [mac], reason: ['not found'] } })
     expect((await put({ ...assign, site_id: siteId })).status).toBe(404)
-    expect(await put({ op: 'delete', macs: [mine.mac] })).toMatchObject({ status: 400, body: { error: [mine.mac] } })
+    expect(await put({ op: 'delete', macs: [mac] })).toMatchObject({ status: 400, body: { error: [mac] } })
     const upgrade = { ...upgradeBody, all_sites: false, site_ids: [siteId] }
     const started = await server.call('POST', `/orgs/${orgId}/devices/upgrade`, { as: stranger, body: upgrade })
     expect(started.status).toBe(404)

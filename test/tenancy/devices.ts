@@ -1,0 +1,26 @@
+import { claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
+import type { TestServer } from '../support/server.ts'
+import type { Area, Ids } from './area.ts'
+
+export async function makeDevicesArea(server: TestServer, { site_id: siteId }: Ids): Promise<Area> {
+  const [device] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  const [unclaimed] = await makeDevices(server.ctx, 1)
+  if (device === undefined || unclaimed === undefined) throw new Error('no device')
+  await connectDevice(server.ctx, device.mac)
+  return {
+    ids: { device_id: device.id, device_mac: device.mac },
+    samples: {
+      getOrgInventory: {},
+      addOrgInventory: { body: [unclaimed.claim_code] },
+      updateOrgInventoryAssignment: { body: { op: 'assign', site_id: siteId, macs: [device.mac] } },
+      listOrgDevices: {},
+      listSiteDevices: {},
+      getSiteDevice: {},
+      updateSiteDevice: { body: { name: 'changed' } },
+      restartSiteDevice: { body: {} },
+      listOrgDevicesStats: {},
+      listSiteDevicesStats: {},
+      getSiteDeviceStats: {},
+    },
+  }
+}

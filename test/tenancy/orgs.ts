@@ -1,0 +1,20 @@
+import type { Area } from './area.ts'
+
+/** The organization and its site are there before every area. */
+export async function makeOrgs(): Promise<Area> {
+  return {
+    ids: {},
+    samples: {
+      getOrg: {},
+      updateOrg: { body: { name: 'Changed' } },
+      listOrgSites: {},
+      createOrgSite: { body: { name: 'New' } },
+      getSite: {},
+      updateSite: { body: { notes: 'changed' } },
+      listOrgAuditLogs: {},
+      searchOrgAuditLogs: {},
+      getOrgSettings: {},
+      updateOrgSettings: { body: { ui_idle_timeout: 30 } },
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Area, type Ids, create } from './area.ts'
+
+export const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
+
+/** Firmware and the upgrades to it, of the devices that are there. */
+export async function makeUpgrades(server: TestServer, { org_id: orgId }: Ids): Promise<Area> {
+  // As start-up does; it makes the folder.
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware'), maxBytes: 1024 })
+  const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
+  const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
+  const upgrade = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
+  return {
+    ids: { image_id: image, upgrade_id: upgrade },
+    samples: {
+      uploadOrgFirmware: {
+        query: 'version=9.9.9&models=AP45',
+        body: 'another image',
+        headers: { 'content-type': 'application/octet-stream' },
+      },
+      listOrgFirmware: {},
+      getOrgFirmware: {},
+      listOrgAvailableDeviceVersions: {},
+      listSiteAvailableDeviceVersions: {},
+      listOrgDeviceUpgrades: {},
+      getOrgDeviceUpgrade: {},
+      pauseOrgDeviceUpgrade: {},
+      resumeOrgDeviceUpgrade: {},
+      cancelOrgDeviceUpgrade: {},
+      upgradeOrgDevices: { body: upgradeBody },
+    },
+    removals: { deleteOrgFirmware: { ids: { image_id: spare } } },
+  }
+}

@@ -1,0 +1,29 @@
+import type { TestServer } from '../support/server.ts'
+import { type Area, type Ids, create } from './area.ts'
+
+const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'] }
+
+export async function makeWebhooks(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
+  const orgHook = await create(server, `/orgs/${orgId}/webhooks`, hook)
+  const ofSite = { ids: { webhook_id: await create(server, `/sites/${siteId}/webhooks`, hook) } }
+  return {
+    ids: { webhook_id: orgHook },
+    samples: {
+      listOrgWebhooks: {},
+      createOrgWebhook: { body: hook },
+      getOrgWebhook: {},
+      updateOrgWebhook: { body: { name: 'changed' } },
+      pingOrgWebhook: {},
+      searchOrgWebhooksDeliveries: {},
+      countOrgWebhooksDeliveries: {},
+      listSiteWebhooks: {},
+      createSiteWebhook: { body: hook },
+      getSiteWebhook: ofSite,
+      updateSiteWebhook: { ...ofSite, body: { name: 'changed' } },
+      pingSiteWebhook: ofSite,
+      searchSiteWebhooksDeliveries: ofSite,
+      countSiteWebhooksDeliveries: ofSite,
+    },
+    removals: { deleteSiteWebhook: ofSite, deleteOrgWebhook: {} },
+  }
+}
