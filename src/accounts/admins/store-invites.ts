@@ -1,5 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Invite } from './invite.ts'
@@ -22,9 +23,7 @@ export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<I
 }
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
-  const ofOrg = reader.selectFrom('invite').where('orgId', '=', scope.orgId)
-  const rows = await ofOrg.selectAll().orderBy('id').limit(page.limit).offset(page.offset).execute()
-  return { rows, total: await countInvites(reader, scope) }
+  return pageOf<Invite>(reader, reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId), page)
 }
 
 export async function countInvites(reader: Reader, scope: OrgScope): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { SsoRoleTable, WirePrivilege } from '../../platform/schema/accounts.ts'
@@ -9,15 +10,7 @@ import type { SsoRoleTable, WirePrivilege } from '../../platform/schema/accounts
 export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
-  const rows = await reader
-    .selectFrom('ssoRole')
-    .selectAll()
-    .where('orgId', '=', scope.orgId)
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  return { rows, total: await countSsoRoles(reader, scope) }
+  return pageOf<SsoRole>(reader, reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId), page)
 }
 
 export async function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {

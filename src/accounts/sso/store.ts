@@ -1,19 +1,12 @@
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Sso } from './sso.ts'
 
 export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
-  const rows = await reader
-    .selectFrom('sso')
-    .selectAll()
-    .where('orgId', '=', scope.orgId)
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  return { rows, total: await countSsos(reader, scope) }
+  return pageOf<Sso>(reader, reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId), page)
 }
 
 export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { ApiTokenTable } from '../../platform/schema/access.ts'
@@ -12,8 +13,7 @@ import type { Token } from './token.ts'
 export type TokenOwner = { readonly adminId: string } | OrgScope
 
 export async function listTokens(reader: Reader, owner: TokenOwner, page: Page): Promise<Paged<Token>> {
-  const rows = await selectTokens(reader, owner).orderBy('apiToken.id').limit(page.limit).offset(page.offset).execute()
-  return { rows, total: await countTokens(reader, owner) }
+  return pageOf<Token>(reader, selectTokens(reader, owner), page)
 }
 
 export async function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {
