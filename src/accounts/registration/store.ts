@@ -1,12 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { SettingDocument } from '../../orgs/setting.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
-import type { PendingRegistrationTable } from '../../platform/schema/accounts.ts'
-import type { RegistrationDocument } from './registration.ts'
+import type { PendingRegistrationTable, RegistrationDocument } from '../../platform/schema/accounts.ts'
 
-export type PendingRegistration = Omit<Selectable<PendingRegistrationTable>, 'doc'> & {
-  readonly doc: RegistrationDocument
-}
+export type PendingRegistration = Selectable<PendingRegistrationTable>
+
+export type NewPending = Omit<PendingRegistration, 'doc' | 'usedAt'> & { readonly doc: RegistrationDocument }
 
 /** Whether an account with a password has the address. */
 export async function hasAccount(reader: Reader, email: string): Promise<boolean> {
@@ -45,7 +44,7 @@ export async function findInvitingSetting(reader: Reader, tokenHash: Buffer): Pr
   return row?.doc
 }
 
-export async function insertPending(tx: Tx, pending: Omit<PendingRegistration, 'usedAt'>): Promise<void> {
+export async function insertPending(tx: Tx, pending: NewPending): Promise<void> {
   await tx
     .insertInto('pendingRegistration')
     .values({ ...pending, doc: json(pending.doc), usedAt: null })
@@ -66,9 +65,7 @@ export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingReg
     .orderBy('id')
     .forUpdate()
     .execute()
-  const row = rows.find((candidate) => candidate.tokenHash.equals(tokenHash))
-  // Written by insertPending only, from the same type.
-  return row && { ...row, doc: row.doc as unknown as RegistrationDocument }
+  return rows.find((candidate) => candidate.tokenHash.equals(tokenHash))
 }
 
 /** No registration of the address can be verified any more; what it asked for is forgotten. */

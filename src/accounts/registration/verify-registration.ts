@@ -7,6 +7,7 @@ import { insertOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { RegistrationDocument, UnfitPassword } from '../../platform/schema/accounts.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { applyInvite } from '../admins/apply-invite.ts'
@@ -14,8 +15,7 @@ import type { AccountSettings } from '../parts.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import { insertAdmin } from '../store.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
-import type { UnfitPassword } from './registration.ts'
-import { type PendingRegistration, lockPending, markPendingUsed } from './store.ts'
+import { lockPending, markPendingUsed } from './store.ts'
 
 export interface Verified {
   readonly opened: OpenedSession
@@ -46,12 +46,13 @@ export async function verifyRegistration(
 ): Promise<Verified> {
   return inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
-    const pending = await lockPending(tx, sha256(token))
-    if (pending === undefined) throw new AppError('not_found', 'Not found.')
-    if (pending.usedAt !== null) throw new AppError('invalid', 'already registered')
-    if (pending.expiresAt <= at) throw new AppError('invalid', 'expired')
+    const row = await lockPending(tx, sha256(token))
+    if (row === undefined) throw new AppError('not_found', 'Not found.')
+    const { email, passwordHash, doc, usedAt, expiresAt } = row
+    if (usedAt !== null || doc.first_name === undefined) throw new AppError('invalid', 'already registered')
+    if (expiresAt <= at) throw new AppError('invalid', 'expired')
+    const pending = { email, passwordHash, doc }
     const adminId = uuidv7()
-    const { email, doc } = pending
     const name = { firstName: doc.first_name, lastName: doc.last_name }
     const actor: Actor = { adminId, name: actorName({ ...name, email, tokenName: '' }), ...from }
     await createAdmin(tx, { adminId, pending, at })
@@ -70,7 +71,7 @@ export async function verifyRegistration(
 
 interface Made {
   readonly adminId: string
-  readonly pending: PendingRegistration
+  readonly pending: { readonly email: string; readonly passwordHash: string; readonly doc: RegistrationDocument }
   readonly at: Date
 }
 

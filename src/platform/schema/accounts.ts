@@ -1,11 +1,40 @@
 import type { Json } from './json.ts'
 
+/** Kept in wire shape until the address has been verified. */
+export interface RegistrationDocument {
+  readonly first_name: string
+  readonly last_name: string
+  readonly org_name: string
+  readonly account_only: boolean
+  readonly allow_mist?: boolean
+  readonly no_tracking?: boolean
+  /** Where to lead the browser in the end. */
+  readonly return_to?: string
+  /** Address of the person: `city`, `street_address 2` and so on. */
+  readonly profile: Readonly<Record<string, string>>
+  /** Hex of the SHA-256 of an invitation's token. */
+  readonly invite_token_hash?: string
+  /** Why the invitation's organization does not take the password, which only the registration knows. */
+  readonly unfit_for_invite?: UnfitPassword
+}
+
+export interface UnfitPassword {
+  /** As the end of a sentence that starts with the password. */
+  readonly reason: string
+  readonly min_length: number
+}
+
+/** Of a registration that was used: what it asked for is forgotten. */
+export interface ForgottenDocument {
+  readonly first_name?: undefined
+}
+
 export interface PendingRegistrationTable {
   id: string
   tokenHash: Buffer
   email: string
   passwordHash: string
-  doc: Json<Record<string, unknown>>
+  doc: Json<RegistrationDocument | ForgottenDocument>
   createdAt: Date
   expiresAt: Date
   usedAt: Date | null
