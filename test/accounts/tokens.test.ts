@@ -5,6 +5,7 @@ import { sha256 } from '../../src/platform/secrets.ts'
 import { addSite } from '../support/devices.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const DAY_MS = 24 * 3600e3
@@ -114,6 +115,20 @@ describe('tokens of an admin', () => {
     const person = await server.addOrg('Many')
     for (let count = 1; count < 100; count += 1) await create('/self/apitokens', {}, person)
     expect(await server.call('POST', '/self/apitokens', { as: person, body: {} })).toMatchObject({ status: 400 })
+  })
+})
+
+describe('whose account is deleted meanwhile', () => {
+  it('gets no token', async () => {
+    const org = await server.addOrg()
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('admin').select('id').where('id', '=', org.adminId).forUpdate().execute()
+      const asked = server.call('POST', '/self/apitokens', { as: org, body: {} })
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
+      return { answer: asked }
+    })
+    expect((await answer).status).toBe(401)
   })
 })
 
