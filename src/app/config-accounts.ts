@@ -76,7 +76,8 @@ function parseOrigin(value: string): string {
 }
 
 function parseSsoDomain(value: string): [string, string] {
-  const [, domain = '', id = ''] = /^([a-z0-9.-]+\.[a-z0-9-]+)=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i.exec(value) ?? []
+  const [, domain = '', id = ''] =
+    /^([a-z0-9.-]+\.[a-z0-9-]+)=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i.exec(value) ?? []
   if (domain === '') throw invalid('SIGNALBOX_SSO_DOMAINS', `${value} is not of the form example.com=SSO_ID`)
   return [domain.toLowerCase(), id.toLowerCase()]
 }
