@@ -38,7 +38,8 @@ it('stops in order when told so while it starts', async () => {
   const lock = join(dataDir, 'postgres/cluster/postmaster.pid')
   const pid = await waitUntil(
     'its database runs',
-    () => existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8')),
+    // The file is empty for a moment: that is no number yet.
+    () => (existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8'))) || null,
   )
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
