@@ -159,6 +159,18 @@ describe('codes of the provider itself', () => {
   })
 })
 
+describe('logins that somebody begins and does not end', () => {
+  it('are bounded for each address', async () => {
+    const provider = await startOpenId('begun')
+    const server = await startServer(provider.settings)
+    const begin = () => server.call('GET', '/login/oauth/begun', { as: null })
+    for (let tries = 0; tries < 30; tries += 1) expect((await begin()).status).toBe(200)
+    const refused = await begin()
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})
+
 describe('codes that somebody makes up', () => {
   it('are bounded for each address', async () => {
     const provider = await startOpenId('guessed')

@@ -285,6 +285,15 @@ describe('names and documents with tricks', () => {
 })
 
 describe('tries without end', () => {
+  it('to begin a login are bounded for each address, and those that end well do not count', async () => {
+    const begin = async () => (await openBrowser().open(sso.loginUrl)).status
+    await signIn(idp, sso, mallory)
+    for (let tries = 0; tries < 30; tries += 1) expect(await begin()).toBe(302)
+    expect(await begin()).toBe(429)
+    clock.offsetMs += 61_000
+    expect(await begin()).toBe(302)
+  })
+
   it('are bounded for each address, and so are the failures that are kept', async () => {
     const visit = await beginLogin(idp, sso)
     const statuses: number[] = []

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Caller, actorOf } from '../../access/authorize.ts'
+import { type LoginThrottle, createLoginThrottle } from '../../access/login-throttle.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -35,8 +36,10 @@ const LOGIN_PATH = '/login/oauth/:provider'
 export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     await http.register(linkRoutes(ctx, oauth))
-    await http.register(loginUrlRoutes(ctx, oauth))
-    await http.register(loginRoutes(ctx, oauth, guard))
+    // Each login that is begun is kept for a while, and nobody is known yet.
+    const begun = createLoginThrottle(ctx.clock)
+    await http.register(loginUrlRoutes(ctx, oauth, begun))
+    await http.register(loginRoutes(ctx, oauth, { ...guard, begun }))
     // The specification and the published interface name different paths.
     for (const [path, operationId] of [
       [LINK_PATH, 'unlinkSelfOauth2Provider'],
@@ -107,7 +110,7 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   }
 }
 
-function loginUrlRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+function loginUrlRoutes(ctx: Context, oauth: Oauth, begun: LoginThrottle): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       LOGIN_PATH,
@@ -123,6 +126,7 @@ function loginUrlRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
+        begun.takeFrom(request.ip)
         const value = newFlowCookie()
         const bound = bindingOfCookie(value)
         const visit = {
@@ -140,7 +144,11 @@ function loginUrlRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   }
 }
 
-function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
+interface LoginBounds extends LoginGuard {
+  readonly begun: LoginThrottle
+}
+
+function loginRoutes(ctx: Context, oauth: Oauth, { throttle, begun }: LoginBounds): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.post(
       LOGIN_PATH,
@@ -165,6 +173,7 @@ function loginRoutes(ctx: Context, oauth: Oauth, { throttle }: LoginGuard): Fast
         const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from })
         throttle.giveBackTo(ip)
+        begun.giveBackTo(ip)
         setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
         void reply.clearCookie(FLOW_COOKIE, flowCookie(ctx))
         return reply.send(presentLogin(loggedIn))

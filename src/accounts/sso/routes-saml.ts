@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LoginThrottle } from '../../access/login-throttle.ts'
+import { type LoginThrottle, createLoginThrottle } from '../../access/login-throttle.ts'
 import type { Actor } from '../../access/scope.ts'
 import { replyWithError } from '../../http/errors.ts'
 import type { Context } from '../../platform/context.ts'
@@ -37,12 +37,15 @@ export function samlRoutes(ctx: Context, parts: SamlParts): FastifyPluginAsyncTy
 }
 
 function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPluginAsyncTypebox {
+  // Each login that is begun is kept for a while, and nobody is known yet.
+  const begun = createLoginThrottle(ctx.clock)
   const secure = (): boolean => ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.get(
       '/login',
       { schema: { hide: true, params: DomainParams, querystring: LoginQuery } },
-      async ({ params: { domain }, query, cookies }, reply) => {
+      async ({ params: { domain }, query, cookies, ip }, reply) => {
+        begun.takeFrom(ip)
         // The same for all tabs of a browser, so that two logins at once don't break each other.
         const known = cookies[FLOW_COOKIE]
         const cookie = known !== undefined && isFlowCookie(known) ? known : newFlowCookie()
@@ -74,6 +77,7 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
           from: actorOf(request),
         })
         throttle.giveBackTo(request.ip)
+        begun.giveBackTo(request.ip)
         setSessionCookies(reply, signedIn.opened, secure())
         if (signedIn.forward !== null) return reply.redirect(signedIn.forward, 303)
         return show(reply, 200, signedInPage(signedIn.secondFactorMissing))
