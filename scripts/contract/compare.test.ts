@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { type Finding, compare } from './compare.ts'
+import type { Document, Schema } from './openapi.ts'
+
+interface Shapes {
+  readonly query?: Readonly<Record<string, Schema>>
+  readonly body?: Schema
+  readonly reply?: Schema
+}
+
+const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
+
+/** A document with the one operation PUT /things/{PARAM}. */
+function documentOf({ query = {}, body, reply }: Shapes, param = 'id'): Document {
+  const parameters = Object.entries(query).map(([name, schema]) => ({ in: 'query', name, schema }))
+  const spec = {
+    operationId: 'updateThing',
+    tags: ['Things'],
+    parameters,
+    ...(body && { requestBody: json(body) }),
+    responses: { 200: reply ? json(reply) : {} },
+  }
+  return { paths: { [`/things/{${param}}`]: { put: spec } } }
+}
+
+function find(contract: Shapes, ours: Shapes): Pick<Finding, 'verdict' | 'fields'> | undefined {
+  const [finding] = compare(documentOf(contract), documentOf(ours, 'thing_id'))
+  return finding && { verdict: finding.verdict, fields: finding.fields }
+}
+
+const text = { type: 'string' }
+const object = (properties: Record<string, Schema>, more: Schema = {}): Schema => ({
+  type: 'object',
+  properties,
+  ...more,
+})
+
+it('finds an operation whatever its path parameters are called, and says when there is none', () => {
+  expect(find({}, {})).toEqual({ verdict: 'same', fields: [] })
+  const [finding] = compare(documentOf({}), { paths: {} })
+  expect(finding).toEqual({
+    id: 'updateThing',
+    method: 'PUT',
+    path: '/things/{id}',
+    tags: ['Things'],
+    verdict: 'missing',
+    fields: [],
+  })
+})
+
+describe('queries and bodies', () => {
+  it('are narrower where something is not taken, and wider where more is', () => {
+    expect(find({ query: { name: text } }, {})).toEqual({ verdict: 'narrower', fields: ['query.name: not taken'] })
+    expect(find({}, { query: { name: text } })).toEqual({ verdict: 'wider', fields: [] })
+    expect(find({ body: object({}) }, {})).toEqual({ verdict: 'narrower', fields: ['body: not taken'] })
+  })
+
+  it('are narrower where a type, a value or a number in bounds is refused', () => {
+    const theirs = object({
+      a: { type: ['string', 'null'] },
+      b: { enum: ['x', 'y'] },
+      c: { type: 'integer', minimum: 0 },
+    })
+    const ours = object({ a: { type: 'integer' }, b: { enum: ['x'] }, c: { type: 'number', minimum: 1 } })
+    expect(find({ body: theirs }, { body: ours })?.fields).toEqual([
+      'body.a: string refused',
+      'body.b: y refused',
+      'body.c: minimum 1 instead of 0',
+    ])
+  })
+
+  it('keep fields that they do not declare unless they refuse them, and are narrower where they require more', () => {
+    const theirs = { body: object({ a: text, deep: object({ b: text }) }) }
+    expect(find(theirs, { body: object({}) })).toEqual({ verdict: 'same', fields: [] })
+    const strict = object({ a: text, deep: object({}, { additionalProperties: false }) }, { required: ['a'] })
+    expect(find(theirs, { body: strict })?.fields).toEqual(['body.a: required here', 'body.deep.b: not there'])
+  })
+})
+
+describe('replies', () => {
+  it('are narrower where a promised field is optional or a type is another', () => {
+    const theirs = object({ id: text, count: { type: 'integer' } }, { required: ['id'] })
+    const ours = object({ id: text, count: { type: 'number' } })
+    expect(find({ reply: theirs }, { reply: ours })?.fields).toEqual([
+      'reply.id: not always there',
+      'reply.count: number instead of integer',
+    ])
+  })
+
+  it('are compared through arrays, references and alternatives with null', () => {
+    const contract = documentOf({ reply: { $ref: '#/components/schemas/things' } })
+    const components = {
+      schemas: { things: { type: 'array', items: { allOf: [object({ a: text }), object({ b: text })] } } },
+    }
+    const nullable = { anyOf: [object({ a: text }), { type: 'null' }] }
+    const [finding] = compare({ ...contract, components }, documentOf({ reply: { type: 'array', items: nullable } }))
+    expect(finding?.fields).toEqual(['reply[]: null instead of object'])
+    const open = { type: 'array', items: object({ a: text }, { additionalProperties: true }) }
+    expect(compare({ ...contract, components }, documentOf({ reply: open }))).toMatchObject([{ verdict: 'same' }])
+  })
+})

@@ -1,0 +1,198 @@
+import { type Document, type Operation, type Schema, isSchema, listOf, operationsOf, resolve } from './openapi.ts'
+
+/**
+ * `same`; `wider`: takes or answers more; `narrower`: something that the contract has is not there or
+ * is refused; `missing`: no such operation.
+ */
+export type Verdict = 'same' | 'wider' | 'narrower' | 'missing'
+
+export interface Finding {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly tags: readonly string[]
+  readonly verdict: Verdict
+  /** Fields with what is different, like `query.type: not taken`. Empty unless narrower. */
+  readonly fields: readonly string[]
+}
+
+/** One finding for each operation of `contract`, in its order. */
+export function compare(contract: Document, ours: Document): Finding[] {
+  const own = operationsOf(ours)
+  return [...operationsOf(contract)].map(([key, theirs]) => {
+    const { id, method, path, tags } = theirs
+    const mine = own.get(key)
+    if (mine === undefined) return { id, method, path, tags, verdict: 'missing', fields: [] }
+    const differences = [...compareQuery(theirs, mine), ...compareBody(theirs, mine), ...compareReply(theirs, mine)]
+    const fields = differences.filter(({ kind }) => kind === 'narrower').map(({ field }) => field)
+    const verdict = fields.length > 0 ? 'narrower' : differences.length > 0 ? 'wider' : 'same'
+    return { id, method, path, tags, verdict, fields }
+  })
+}
+
+interface Difference {
+  readonly kind: 'wider' | 'narrower'
+  readonly field: string
+}
+
+const narrower = (field: string): Difference => ({ kind: 'narrower', field })
+const wider = (field: string): Difference => ({ kind: 'wider', field })
+
+function compareQuery(theirs: Operation, mine: Operation): Difference[] {
+  const differences: Difference[] = []
+  for (const [name, schema] of theirs.query) {
+    const own = mine.query.get(name)
+    if (own === undefined) differences.push(narrower(`query.${name}: not taken`))
+    else differences.push(...refusals(`query.${name}`, schema, own))
+  }
+  for (const name of mine.query.keys()) if (!theirs.query.has(name)) differences.push(wider(`query.${name}`))
+  return differences
+}
+
+function compareBody(theirs: Operation, mine: Operation): Difference[] {
+  if (theirs.body === null) return mine.body === null ? [] : [wider('body')]
+  if (mine.body === null) return [narrower('body: not taken')]
+  const pair = { theirs: { schema: theirs.body, in: theirs.document }, mine: { schema: mine.body, in: mine.document } }
+  return walk('body', pair, 'request')
+}
+
+function compareReply(theirs: Operation, mine: Operation): Difference[] {
+  if (theirs.reply === null) return []
+  if (mine.reply === null) return [narrower('reply: none')]
+  const pair = {
+    theirs: { schema: theirs.reply, in: theirs.document },
+    mine: { schema: mine.reply, in: mine.document },
+  }
+  return walk('reply', pair, 'reply')
+}
+
+interface Placed {
+  readonly schema: unknown
+  readonly in: Document
+}
+
+interface Pair {
+  readonly theirs: Placed
+  readonly mine: Placed
+}
+
+/** Schemas may contain themselves. */
+const MAX_DEPTH = 8
+
+function walk(field: string, pair: Pair, direction: 'request' | 'reply'): Difference[] {
+  const theirs = pick(resolve(pair.theirs.in, pair.theirs.schema), pair.theirs.in)
+  const mine = pick(resolve(pair.mine.in, pair.mine.schema), pair.mine.in)
+  if (field.split(/[.[]/).length > MAX_DEPTH || isOpen(theirs) || isOpen(mine)) return []
+  const own = direction === 'request' ? refusals(field, theirs, mine) : surprises(field, theirs, mine)
+  if (own.some(({ kind }) => kind === 'narrower')) return own
+  const into = (at: string, theirPart: unknown, myPart: unknown): Difference[] =>
+    walk(
+      at,
+      { theirs: { schema: theirPart, in: pair.theirs.in }, mine: { schema: myPart, in: pair.mine.in } },
+      direction,
+    )
+  if (isSchema(theirs['items']) && isSchema(mine['items']))
+    return [...own, ...into(`${field}[]`, theirs['items'], mine['items'])]
+  return [...own, ...walkProperties(field, { theirs, mine, direction }, into)]
+}
+
+interface Objects {
+  readonly theirs: Schema
+  readonly mine: Schema
+  readonly direction: 'request' | 'reply'
+}
+
+function walkProperties(
+  field: string,
+  { theirs, mine, direction }: Objects,
+  into: (at: string, theirPart: unknown, myPart: unknown) => Difference[],
+): Difference[] {
+  const theirProperties = propertiesOf(theirs)
+  const myProperties = propertiesOf(mine)
+  const keepsOthers =
+    mine['additionalProperties'] !== false && (direction === 'request' || 'additionalProperties' in mine)
+  const required = listOf((direction === 'request' ? mine : theirs)['required']).map(String)
+  const promised = new Set(listOf((direction === 'request' ? theirs : mine)['required']).map(String))
+  const differences: Difference[] = required
+    .filter((name) => !promised.has(name))
+    .map((name) => narrower(`${field}.${name}: ${direction === 'request' ? 'required here' : 'not always there'}`))
+  for (const [name, schema] of Object.entries(theirProperties)) {
+    const own = myProperties[name]
+    if (own !== undefined) differences.push(...into(`${field}.${name}`, schema, own))
+    else if (!keepsOthers) differences.push(narrower(`${field}.${name}: not there`))
+  }
+  for (const name of Object.keys(myProperties))
+    if (!(name in theirProperties)) differences.push(wider(`${field}.${name}`))
+  return differences
+}
+
+/** What the contract allows to be sent, and we refuse. */
+function refusals(field: string, theirs: Schema, mine: Schema): Difference[] {
+  const theirTypes = typesOf(theirs)
+  const myTypes = typesOf(mine)
+  const refused = [...theirTypes].filter((type) => !takes(myTypes, type) && type !== 'null')
+  if (myTypes.size > 0 && refused.length > 0) return [narrower(`${field}: ${refused.join(' or ')} refused`)]
+  const differences: Difference[] = []
+  const values = enumOf(mine)
+  const gone = enumOf(theirs).filter((value) => value !== null && value !== '' && !values.includes(value))
+  if (values.length > 0 && gone.length > 0) differences.push(narrower(`${field}: ${gone.join(', ')} refused`))
+  if (values.length > 0 && enumOf(theirs).length === 0)
+    differences.push(narrower(`${field}: only ${values.join(', ')}`))
+  for (const [bound, sign] of [
+    ['minimum', 1],
+    ['maximum', -1],
+  ] as const) {
+    const [limit, own] = [theirs[bound], mine[bound]]
+    if (typeof limit === 'number' && typeof own === 'number' && (own - limit) * sign > 0)
+      differences.push(narrower(`${field}: ${bound} ${own} instead of ${limit}`))
+  }
+  return differences
+}
+
+/** What we answer, and the contract's clients do not expect. */
+function surprises(field: string, theirs: Schema, mine: Schema): Difference[] {
+  const theirTypes = typesOf(theirs)
+  if (theirTypes.size === 0) return []
+  const odd = [...typesOf(mine)].filter((type) => !takes(theirTypes, type))
+  return odd.length === 0 ? [] : [narrower(`${field}: ${odd.join(' or ')} instead of ${[...theirTypes].join(' or ')}`)]
+}
+
+function takes(types: ReadonlySet<string>, type: string): boolean {
+  return types.has(type) || (type === 'integer' && types.has('number'))
+}
+
+/** A schema that says nothing lets everything pass. */
+function isOpen(schema: Schema): boolean {
+  return typesOf(schema).size === 0 && !('properties' in schema)
+}
+
+/** The object or array among the alternatives, where there is just one; otherwise the schema itself. */
+function pick(schema: Schema, document: Document): Schema {
+  const alternatives = alternativesOf(schema).map((alternative) => resolve(document, alternative))
+  const structured = alternatives.filter((alternative) => 'properties' in alternative || 'items' in alternative)
+  const [only] = structured
+  if (only === undefined || structured.length > 1) return schema
+  return { ...only, type: [...typesOf({ anyOf: alternatives })] }
+}
+
+function alternativesOf(schema: Schema): readonly unknown[] {
+  return [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
+}
+
+function typesOf(schema: Schema): Set<string> {
+  const { type } = schema
+  const own = Array.isArray(type) ? type.map(String) : typeof type === 'string' ? [type] : []
+  const values = [...enumOf(schema), ...('const' in schema ? [schema['const']] : [])].map((value) =>
+    value === null ? 'null' : typeof value,
+  )
+  const alternatives = alternativesOf(schema).filter(isSchema).map(typesOf)
+  return new Set([own.length > 0 ? own : values, ...alternatives].flatMap((types) => Array.from(types)))
+}
+
+function enumOf(schema: Schema): readonly unknown[] {
+  return listOf(schema['enum'])
+}
+
+function propertiesOf(schema: Schema): Schema {
+  return isSchema(schema['properties']) ? schema['properties'] : {}
+}

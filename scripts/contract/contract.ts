@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Finding, type Verdict, compare } from './compare.ts'
+import type { Document } from './openapi.ts'
+
+/** Compares the OpenAPI document that the server serves (its committed copy) with a contract file. */
+const ROOT = join(import.meta.dirname, '../..')
+const VERDICTS: readonly Verdict[] = ['same', 'wider', 'narrower', 'missing']
+const USAGE = `usage: npm run contract -- FILE [--tag TAG]... [--only ${VERDICTS.join('|')}] [--unexplained]
+
+  FILE           OpenAPI document of the contract
+  --tag          only operations with this tag; may be repeated
+  --only         only findings of this kind
+  --unexplained  only narrower and missing operations that docs/spec-map.md does not name; ends with 1 if there are some`
+
+interface Options {
+  readonly file: string
+  readonly tags: readonly string[]
+  readonly only: string | null
+  readonly unexplained: boolean
+}
+
+function parseArguments(args: readonly string[]): Options {
+  const rest = [...args]
+  const options = { file: '', tags: [] as string[], only: null as string | null, unexplained: false }
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--tag') options.tags.push(rest.shift() ?? '')
+    else if (arg === '--only') options.only = rest.shift() ?? ''
+    else if (arg === '--unexplained') options.unexplained = true
+    else if (options.file === '' && !arg.startsWith('-')) options.file = arg
+    else throw new Error(USAGE)
+  }
+  const knows = (verdict: string): boolean => VERDICTS.some((known) => known === verdict)
+  if (options.file === '' || (options.only !== null && !knows(options.only))) throw new Error(USAGE)
+  return options
+}
+
+async function readDocument(file: string): Promise<Document> {
+  const document: unknown = JSON.parse(await readFile(file, 'utf8'))
+  if (typeof document !== 'object' || document === null || !('paths' in document))
+    throw new Error(`${file} is no OpenAPI document`)
+  return document as Document
+}
+
+async function main(): Promise<void> {
+  const { file, tags, only, unexplained } = parseArguments(process.argv.slice(2))
+  const [contract, ours] = await Promise.all([readDocument(file), readDocument(join(ROOT, 'docs/openapi.json'))])
+  const inScope = compare(contract, ours).filter(
+    (finding) => tags.length === 0 || finding.tags.some((t) => tags.includes(t)),
+  )
+  const explained = unexplained ? await readFile(join(ROOT, 'docs/spec-map.md'), 'utf8') : ''
+  const shown = inScope
+    .filter(({ verdict }) => only === null || verdict === only)
+    .filter((finding) => !unexplained || isUnexplained(finding, explained))
+  for (const line of shown.flatMap(linesOf)) console.log(line)
+  const counts = VERDICTS.map(
+    (verdict) => `${inScope.filter((finding) => finding.verdict === verdict).length} ${verdict}`,
+  )
+  console.log(`${inScope.length} operations: ${counts.join(', ')}`)
+  if (unexplained && shown.length > 0) process.exitCode = 1
+}
+
+function isUnexplained({ id, verdict }: Finding, explained: string): boolean {
+  return (verdict === 'narrower' || verdict === 'missing') && !explained.includes(`\`${id}\``)
+}
+
+function linesOf({ verdict, method, path, id, fields }: Finding): string[] {
+  return [`${verdict.padEnd(8)}  ${method.padEnd(6)} ${path}  ${id}`, ...fields.map((field) => `            ${field}`)]
+}
+
+// The runner died.
+process.once('disconnect', () => process.exit(1))
+
+try {
+  await main()
+} catch (error) {
+  console.error(`contract: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+}
+process.disconnect?.()

@@ -1,0 +1,101 @@
+/** A JSON Schema object, or whatever stands in its place. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** The parts of an OpenAPI document that are compared. */
+export interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+export interface Operation {
+  readonly id: string
+  /** In capitals. */
+  readonly method: string
+  /** As in the document: /api/v1/orgs/{org_id}. */
+  readonly path: string
+  readonly tags: readonly string[]
+  readonly query: ReadonlyMap<string, Schema>
+  /** Of the JSON body; null without one. */
+  readonly body: Schema | null
+  /** Of the JSON answer with status 200; null without one. */
+  readonly reply: Schema | null
+  readonly document: Document
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+const NO_SCHEMA: Schema = {}
+
+/** By method and path, path parameters without their names: documents call the same one differently. */
+export function operationsOf(document: Document): Map<string, Operation> {
+  const operations = new Map<string, Operation>()
+  for (const [path, item] of Object.entries(document.paths))
+    for (const method of METHODS) {
+      const spec = item[method]
+      if (isSchema(spec)) operations.set(keyOf(method, path), readOperation(document, { path, item, method, spec }))
+    }
+  return operations
+}
+
+function keyOf(method: string, path: string): string {
+  return `${method.toUpperCase()} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`
+}
+
+interface Place {
+  readonly path: string
+  readonly item: Schema
+  readonly method: string
+  readonly spec: Schema
+}
+
+function readOperation(document: Document, { path, item, method, spec }: Place): Operation {
+  const parameters = [...listOf(item['parameters']), ...listOf(spec['parameters'])]
+    .map((parameter) => resolve(document, parameter))
+    .filter((parameter) => parameter['in'] === 'query')
+  const responses = isSchema(spec['responses']) ? spec['responses'] : {}
+  return {
+    id: typeof spec['operationId'] === 'string' ? spec['operationId'] : '',
+    method: method.toUpperCase(),
+    path,
+    tags: listOf(spec['tags']).map(String),
+    query: new Map(
+      parameters.map(({ name, schema }) => [String(name), isSchema(schema) ? resolve(document, schema) : NO_SCHEMA]),
+    ),
+    body: jsonSchemaOf(document, spec['requestBody']),
+    reply: jsonSchemaOf(document, responses['200']),
+    document,
+  }
+}
+
+function jsonSchemaOf(document: Document, holder: unknown): Schema | null {
+  if (!isSchema(holder)) return null
+  const { content } = resolve(document, holder)
+  const json = isSchema(content) ? content['application/json'] : undefined
+  return isSchema(json) && isSchema(json['schema']) ? json['schema'] : null
+}
+
+/** Follows references, and joins the parts of `allOf` to one schema. */
+export function resolve(document: Document, schema: unknown): Schema {
+  if (!isSchema(schema)) return NO_SCHEMA
+  const { $ref, allOf, ...own } = schema
+  if (typeof $ref === 'string') return resolve(document, find(document, $ref))
+  if (!Array.isArray(allOf)) return schema
+  const parts = [...allOf.map((part) => resolve(document, part)), own]
+  return {
+    ...Object.assign({}, ...parts),
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: parts.flatMap(({ required }) => listOf(required)),
+  }
+}
+
+function find(document: Document, ref: string): unknown {
+  const [, , section = '', name = ''] = ref.split('/')
+  return document.components?.[section]?.[name]
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
