@@ -29,7 +29,13 @@ it('stops in order when Ctrl-C comes twice, from the terminal and from the runne
 
 it('stops in order when told so while it starts', async () => {
   const dataDir = join(await temporaryDir(), 'data')
-  const env = { ...process.env, SIGNALBOX_DATA_DIR: dataDir, SIGNALBOX_PORT: '0', SIGNALBOX_UCENTRAL_PORT: '0' }
+  const env = {
+    ...process.env,
+    SIGNALBOX_DATA_DIR: dataDir,
+    SIGNALBOX_PORT: '0',
+    SIGNALBOX_UCENTRAL_PORT: '0',
+    SIGNALBOX_LOG_LEVEL: 'warn',
+  }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''

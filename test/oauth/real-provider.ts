@@ -1,6 +1,7 @@
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
+import { vi } from 'vitest'
 import type { OauthProvider } from '../../src/accounts/parts.ts'
 import type { Browser, BrowserPage } from './browser.ts'
 
@@ -20,7 +21,7 @@ export async function startRealProvider(name: string): Promise<RealProvider> {
   return {
     settings,
     serve(baseUrl) {
-      const provider = new Provider(issuer, {
+      const provider = quietProvider(issuer, {
         clients: [
           {
             client_id: settings.clientId,
@@ -30,11 +31,27 @@ export async function startRealProvider(name: string): Promise<RealProvider> {
         ],
         cookies: { keys: ['of the tests'] },
         pkce: { required: () => true },
+        ttl: { Interaction: TTL_S, Session: TTL_S, Grant: TTL_S, AccessToken: TTL_S, IdToken: TTL_S },
         findAccount: (_request: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
       })
       http.on('request', provider.callback())
     },
     close: () => closeServer(http),
+  }
+}
+
+const TTL_S = 3600
+
+/** Without its warnings that what it brings for development is for development. */
+function quietProvider(issuer: string, configuration: Readonly<Record<string, unknown>>): Provider {
+  const { warn } = console
+  const spy = vi.spyOn(console, 'warn').mockImplementation((...said: unknown[]) => {
+    if (!/^oidc-provider WARNING: .*development-only/.test(String(said[0]))) warn(...said)
+  })
+  try {
+    return new Provider(issuer, configuration)
+  } finally {
+    spy.mockRestore()
   }
 }
 
