@@ -4,12 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite } from './support/devices.ts'
 import { type Operation, fetchOpenApi, operationsOf } from './support/openapi.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from './support/server.ts'
-import { makeAccounts } from './tenancy/accounts.ts'
-import type { Area, Ids, MakeArea, Samples } from './tenancy/area.ts'
-import { makeDevicesArea } from './tenancy/devices.ts'
-import { makeOrgs } from './tenancy/orgs.ts'
-import { makeUpgrades, upgradeBody } from './tenancy/upgrades.ts'
-import { makeWebhooks } from './tenancy/webhooks.ts'
+import type { Ids, Samples } from './tenancy/area.ts'
+import { makeAreas } from './tenancy/areas.ts'
+import { upgradeBody } from './tenancy/upgrades.ts'
 
 /** Operations on nothing that belongs to an organization. */
 const OF_NOBODY = [
@@ -51,9 +48,6 @@ const OF_NOBODY = [
   'unlinkOauth2Provider',
 ]
 
-/** In the order in which they are made: each may use what those before it have made. */
-const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeUpgrades, makeWebhooks, makeAccounts]
-
 let server: TestServer
 let operations: Operation[]
 let mine: Ids
@@ -64,23 +58,13 @@ let strangerSiteId: string
 beforeAll(async () => {
   server = await startTestServer()
   operations = operationsOf(await fetchOpenApi(server))
-  await makeAreas()
+  const areas = await makeAreas(server)
+  mine = areas.ids
+  samples = areas.samples
   stranger = await server.addOrg('Stranger')
   strangerSiteId = await addSite(server, 'Elsewhere', stranger)
 })
 afterAll(() => server.close())
-
-async function makeAreas(): Promise<void> {
-  mine = { org_id: server.org.orgId, site_id: await addSite(server) }
-  const made: Area[] = []
-  for (const make of areas) {
-    const area = await make(server, mine)
-    made.push(area)
-    mine = { ...mine, ...area.ids }
-  }
-  const parts = [...made.map((area) => area.samples), ...made.map((area) => area.removals ?? {}).toReversed()]
-  samples = Object.assign({}, ...parts)
-}
 
 /** Calls the operation's sample. @param own Ids that take the place of the first organization's. */
 function call({ id, method, path }: Operation, as: TestOrg, own: Ids = {}): Promise<Answer> {

@@ -1,0 +1,30 @@
+import { addSite } from '../support/devices.ts'
+import type { TestServer } from '../support/server.ts'
+import { makeAccounts } from './accounts.ts'
+import type { Area, Ids, MakeArea, Samples } from './area.ts'
+import { makeDevicesArea } from './devices.ts'
+import { makeOrgs } from './orgs.ts'
+import { makeUpgrades } from './upgrades.ts'
+import { makeWebhooks } from './webhooks.ts'
+
+/** In the order in which they are made: each may use what those before it have made. */
+const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeUpgrades, makeWebhooks, makeAccounts]
+
+export interface Areas {
+  readonly ids: Ids
+  /** Of every operation on something of an organization, in the order in which they succeed. */
+  readonly samples: Samples
+}
+
+/** Fills the server's first organization with one object of every kind. */
+export async function makeAreas(server: TestServer): Promise<Areas> {
+  let ids: Ids = { org_id: server.org.orgId, site_id: await addSite(server) }
+  const made: Area[] = []
+  for (const make of areas) {
+    const area = await make(server, ids)
+    made.push(area)
+    ids = { ...ids, ...area.ids }
+  }
+  const parts = [...made.map((area) => area.samples), ...made.map((area) => area.removals ?? {}).toReversed()]
+  return { ids, samples: Object.assign({}, ...parts) }
+}
