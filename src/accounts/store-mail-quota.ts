@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
 
-/** Makes transactions that count mails to the same address take turns, until `tx` ends. */
+/** Makes transactions about the same address take turns, until `tx` ends. */
 export async function lockMailAddress(tx: Tx, addressHash: Buffer): Promise<void> {
   await sql`select pg_advisory_xact_lock(${addressHash.readBigInt64BE().toString()}::bigint)`.execute(tx)
 }

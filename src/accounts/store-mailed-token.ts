@@ -38,6 +38,13 @@ export async function deleteMailedTokens(tx: Tx, adminId: string, purpose: Maile
   await tx.deleteFrom('mailedToken').where('adminId', '=', adminId).where('purpose', '=', purpose).execute()
 }
 
+/** Leaves those that somebody else is about to delete, so that two can't wait for each other. */
 export async function deleteMailedTokensBefore(tx: Tx, expiredBefore: Date): Promise<void> {
-  await tx.deleteFrom('mailedToken').where('expiresAt', '<', expiredBefore).execute()
+  const old = tx
+    .selectFrom('mailedToken')
+    .select('tokenHash')
+    .where('expiresAt', '<', expiredBefore)
+    .forUpdate()
+    .skipLocked()
+  await tx.deleteFrom('mailedToken').where('tokenHash', 'in', old).execute()
 }

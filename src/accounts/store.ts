@@ -1,4 +1,6 @@
 import { type Tx, json } from '../platform/db.ts'
+import { sha256 } from '../platform/secrets.ts'
+import { lockMailAddress } from './store-mail-quota.ts'
 
 export interface NewAdmin {
   readonly id: string
@@ -12,8 +14,18 @@ export interface NewAdmin {
   readonly noTracking?: boolean
 }
 
+/**
+ * Makes whoever is about to give the address to an account take turns, until `tx` ends.
+ *
+ * @param email In lower case.
+ */
+export async function lockAddress(tx: Tx, email: string): Promise<void> {
+  await lockMailAddress(tx, sha256(email))
+}
+
 /** @returns False when an account has the address already; nothing is changed then. */
 export async function insertAdmin(tx: Tx, { profile = {}, ...admin }: NewAdmin): Promise<boolean> {
+  await lockAddress(tx, admin.email)
   const inserted = await tx
     .insertInto('admin')
     .values({ ...admin, profile: json(profile), passwordModifiedAt: admin.createdAt })

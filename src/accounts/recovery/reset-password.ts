@@ -49,8 +49,8 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
   const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
 
   const loggedIn = await inTx(ctx, async (tx): Promise<LoggedIn> => {
-    requireValid(await takeMailedToken(tx, key), now)
     const admin = await lockAdmin(tx, adminId)
+    requireValid(await takeMailedToken(tx, key), now)
     await updatePassword(tx, adminId, { passwordHash, at: now })
     await deleteMailedTokens(tx, adminId, 'recover')
     // Whoever got in with the old password may have asked for another address.

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
-import { provePassword } from '../self/prove-password.ts'
+import { lockProved, provePassword } from '../self/prove-password.ts'
 import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { replaceRecoveryCodes, updateSecondFactor } from './store.ts'
 import { secondFactorKey, takeCode } from './take-code.ts'
@@ -22,6 +22,7 @@ export async function disableSecondFactor(ctx: Context, guard: LoginGuard, chang
   const { adminId } = change.caller.principal
   await proveBoth(ctx, guard, change)
   await inTx(ctx, async (tx) => {
+    await lockProved(tx, change.caller)
     await updateSecondFactor(tx, adminId, { totpSecret: null, totpSince: null, totpLastStep: '0' })
     await replaceRecoveryCodes(tx, adminId, [])
     const message = 'Disable two factor authentication'
@@ -39,6 +40,7 @@ export async function renewRecoveryCodes(
   await proveBoth(ctx, guard, change)
   const codes = makeRecoveryCodes()
   await inTx(ctx, async (tx) => {
+    await lockProved(tx, change.caller)
     await replaceRecoveryCodes(tx, adminId, codes.map(recoveryCodeHash))
     const message = 'Renew recovery codes'
     await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
-import { provePassword } from '../self/prove-password.ts'
+import { lockProved, provePassword } from '../self/prove-password.ts'
 import { sessionEnd } from '../sessions/open-session.ts'
 import { completeSession, deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { OFFER_MS, offeredToOf } from './offer-secret.ts'
@@ -42,6 +42,7 @@ export async function enableSecondFactor(ctx: Context, guard: LoginGuard, reques
   const now = ctx.clock.now()
   const recoveryCodes = makeRecoveryCodes()
   const expiresAt = await inTx(ctx, async (tx) => {
+    await lockProved(tx, caller)
     const step = await findStepOfOffer(ctx, tx, { caller, code })
     await updateSecondFactor(tx, adminId, { totpSince: now, totpLastStep: String(step) })
     await replaceRecoveryCodes(tx, adminId, recoveryCodes.map(recoveryCodeHash))

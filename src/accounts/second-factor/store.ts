@@ -9,7 +9,7 @@ export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondF
     .selectFrom('admin')
     .select(['email', 'ssoId', 'totpSecret', 'totpSince', 'totpLastStep'])
     .where('id', '=', adminId)
-    .forUpdate()
+    .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 }
 

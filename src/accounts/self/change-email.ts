@@ -9,9 +9,10 @@ import { takeMailQuota } from '../mail-quota.ts'
 import { mailedTokenKey, makeMailedToken, requireValid } from '../mailed-token.ts'
 import { postMail } from '../post-mail.ts'
 import { getActorName } from '../sessions/store.ts'
-import { deleteMailedTokens, takeMailedToken } from '../store-mailed-token.ts'
+import { deleteMailedTokens, findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { lockAddress } from '../store.ts'
 import type { Person } from './person.ts'
-import { provePassword } from './prove-password.ts'
+import { lockProved, provePassword } from './prove-password.ts'
 import { findAdminByEmail, lockAdmin, updateEmail } from './store.ts'
 import type { SelfParts } from './update-self.ts'
 
@@ -36,6 +37,7 @@ export async function requestEmailChange(ctx: Context, parts: SelfParts, change:
   await provePassword(ctx, parts, { caller, password, field: 'password' })
   const now = ctx.clock.now()
   const mail = await inTx(ctx, async (tx) => {
+    await lockProved(tx, caller)
     if (!(await takeMailQuota(tx, email, now))) return null
     await deleteMailedTokens(tx, adminId, 'change_email')
     const purpose = 'change_email'
@@ -67,11 +69,13 @@ export async function confirmEmail(
 ): Promise<void> {
   const at = ctx.clock.now()
   const changed = await inTx(ctx, async (tx) => {
-    const { adminId, doc } = requireValid(await takeMailedToken(tx, mailedTokenKey('change_email', token)), at)
-    // The error undoes the taking: the link stays good for its owner.
+    const key = mailedTokenKey('change_email', token)
+    const { adminId, doc } = requireValid(await findMailedToken(tx, key), at)
     if (caller !== null && caller.principal.adminId !== adminId) throw new AppError('not_found', 'Not found.')
     const { email: from } = await lockAdmin(tx, adminId)
+    requireValid(await takeMailedToken(tx, key), at)
     const to = String(doc['email'])
+    await lockAddress(tx, to)
     if ((await findAdminByEmail(tx, to)) !== undefined)
       throw new AppError('invalid', 'The address has an account already.')
     await updateEmail(tx, adminId, to)

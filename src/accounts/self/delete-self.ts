@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from './person.ts'
-import { provePassword } from './prove-password.ts'
+import { lockProved, provePassword } from './prove-password.ts'
 import { deleteAdmin, hasOtherAdmin, lockOrgsAdministeredBy } from './store.ts'
 
 /**
@@ -25,6 +25,7 @@ export async function deleteSelf(
     for (const { id, name } of await lockOrgsAdministeredBy(tx, adminId))
       if (ssoId === null && !(await hasOtherAdmin(tx, id, adminId)))
         throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
+    if (ssoId === null) await lockProved(tx, caller)
     const message = 'Delete account'
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
     await deleteAdmin(tx, adminId)

@@ -1,8 +1,9 @@
 import { findAccessByEmail } from '../../access/store.ts'
 import type { Context } from '../../platform/context.ts'
+import type { Tx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
-import { findPasswordAt } from '../sessions/store.ts'
+import { findPasswordAt, lockSignIn } from '../sessions/store.ts'
 import type { Person } from './person.ts'
 
 /** A login by password counts as proof for so long, for clients that know no field for it. */
@@ -19,7 +20,7 @@ export interface PasswordProof {
 /**
  * What decides who gets into an account (password, second factor, e-mail, deletion) needs more than a
  * session or token that somebody left open: the password in the body, in the request itself (Basic),
- * or given in this session a moment ago.
+ * or given in this session a moment ago. Follow it by lockProved() in the transaction of the change.
  *
  * @throws AppError forbidden where none was given, invalid where it is wrong, rate_limited.
  */
@@ -39,4 +40,15 @@ export async function provePassword(
   const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, sessionHash)
   if (givenAt !== null && ctx.clock.now().getTime() - givenAt.getTime() <= RECENT_MS) return
   throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again.`)
+}
+
+/**
+ * Keeps the password that the caller has proved as it is until `tx` ends. Proving it and hashing another
+ * take a while; a recovery in between may have been from the caller, and must last.
+ *
+ * @throws AppError forbidden where the password has changed since the request came.
+ */
+export async function lockProved(tx: Tx, { principal }: Person): Promise<void> {
+  if ((await lockSignIn(tx, principal)) === undefined)
+    throw new AppError('forbidden', 'The password was changed meanwhile. Log in again.')
 }

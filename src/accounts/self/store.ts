@@ -1,15 +1,23 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { AdminTable } from '../../platform/schema/access.ts'
 
 export type Admin = Selectable<AdminTable>
 
+/** @throws AppError not_found: it may have been deleted since the request was let in. */
 export async function lockAdmin(tx: Tx, adminId: string): Promise<Admin> {
-  return tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirstOrThrow()
+  return existing(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
 }
 
+/** @throws AppError not_found, as lockAdmin(). */
 export async function getAdmin(reader: Reader, adminId: string): Promise<Admin> {
-  return reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirstOrThrow()
+  return existing(await reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirst())
+}
+
+function existing(admin: Admin | undefined): Admin {
+  if (admin === undefined) throw new AppError('not_found', 'Not found.')
+  return admin
 }
 
 /** What the account record says besides the principal. */

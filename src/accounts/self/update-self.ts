@@ -14,7 +14,7 @@ import { deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { deleteMailedTokens } from '../store-mailed-token.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
 import type { Person } from './person.ts'
-import { provePassword } from './prove-password.ts'
+import { lockProved, provePassword } from './prove-password.ts'
 import { type Admin, getAdmin, lockAdmin, updatePassword, updateProfile } from './store.ts'
 
 export interface SelfParts extends LoginGuard {
@@ -44,6 +44,7 @@ export async function updateSelf(
   const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
   const at = ctx.clock.now()
   const updated = await inTx(ctx, async (tx) => {
+    if (passwordHash !== null) await lockProved(tx, caller)
     await changeProfile(tx, { caller, fields: change.fields, at })
     if (passwordHash !== null) {
       await updatePassword(tx, adminId, { passwordHash, at })

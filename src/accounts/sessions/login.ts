@@ -9,7 +9,7 @@ import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { replaceHash } from './store.ts'
+import { lockSignIn, replaceHash } from './store.ts'
 
 export interface LoginRequest {
   readonly email: string
@@ -40,7 +40,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const access = await findAccessByEmail(ctx.db, email)
   const ok = await parts.checkPassword({ email, passwordHash: access?.passwordHash ?? null, password })
   if (access !== undefined && !ok) recordLoginFailure(ctx, access, actor)
-  if (!ok || access === undefined) throw new AppError('invalid', 'Invalid email or password.')
+  if (!ok || access === undefined) throw wrongPassword()
   parts.throttle.giveBackTo(actor.srcIp)
   const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
   if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
@@ -50,15 +50,23 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const { adminId, hasSecondFactor } = access
   if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
   const loggedIn = await inTx(ctx, async (tx) => {
+    const signIn = await lockSignIn(tx, access)
+    // Its owner has recovered the account meanwhile, maybe from whoever gave this password.
+    if (signIn === undefined) throw wrongPassword()
     const passed =
       hasSecondFactor && request.code !== undefined && (await takeCode(ctx, tx, { adminId, code: request.code }))
-    const secondFactor = passed ? 'passed' : hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
+    const isMissing = signIn.totpSince !== null || requiresTwoFactor
+    const secondFactor = passed ? 'passed' : isMissing ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: true })
     return { opened, email, secondFactor } as const
   })
   if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
   else if (hasSecondFactor && request.code !== undefined) recordLoginFailure(ctx, access, actor)
   return loggedIn
+}
+
+function wrongPassword(): AppError {
+  return new AppError('invalid', 'Invalid email or password.')
 }
 
 /** A hash of older parameters is made anew while the password is at hand. */

@@ -7,7 +7,7 @@ import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
 import { recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { completeSession, countSecondFactorTry } from './store.ts'
+import { completeSession, countSecondFactorTry, lockSignIn } from './store.ts'
 
 /** A session in which so many codes were wrong ends. */
 const MAX_TRIES = 5
@@ -25,12 +25,14 @@ export async function passSecondFactor(
   { throttle }: LoginGuard,
   { caller, code }: { readonly caller: Caller; readonly code: string },
 ): Promise<Date> {
-  const { adminId, sessionHash, hasSecondFactor } = caller.principal
+  const { adminId, sessionHash, hasSecondFactor, passwordModifiedAt } = caller.principal
   if (adminId === null || sessionHash === null) throw wrongCode()
   if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
   throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
   const expiresAt = await inTx(ctx, async (tx) => {
+    // Before the session, as in a recovery, which would wait for the session and be waited for.
+    if ((await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined) return null
     const tries = await countSecondFactorTry(tx, sessionHash)
     if (tries === undefined) return null
     if (!(await takeCode(ctx, tx, { adminId, code }))) {

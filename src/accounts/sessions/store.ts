@@ -1,7 +1,7 @@
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
-import type { SessionTable } from '../../platform/schema/access.ts'
+import type { AdminTable, SessionTable } from '../../platform/schema/access.ts'
 
 /** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
 export async function findSessionMinutes(reader: Reader, adminId: string): Promise<number | null> {
@@ -12,6 +12,28 @@ export async function findSessionMinutes(reader: Reader, adminId: string): Promi
     .where('privilege.adminId', '=', adminId)
     .executeTakeFirst()
   return row?.minutes ?? null
+}
+
+export type SignIn = Pick<Selectable<AdminTable>, 'passwordModifiedAt' | 'totpSince'>
+
+/**
+ * What decides how somebody gets into the account, which stays so until `tx` ends. Whoever needs sessions
+ * or mailed tokens of the account locked too locks those after it.
+ *
+ * @param known As read when the password was checked, which takes its time.
+ * @returns Undefined where the password has changed since, or the account is gone.
+ */
+export async function lockSignIn(
+  tx: Tx,
+  known: { readonly adminId: string; readonly passwordModifiedAt: Date | null },
+): Promise<SignIn | undefined> {
+  const row = await tx
+    .selectFrom('admin')
+    .select(['passwordModifiedAt', 'totpSince'])
+    .where('id', '=', known.adminId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row?.passwordModifiedAt?.getTime() === known.passwordModifiedAt?.getTime() ? row : undefined
 }
 
 /** As the audit log names the admin. */
@@ -28,8 +50,10 @@ export async function insertSession(tx: Tx, session: Insertable<SessionTable>): 
   await tx.insertInto('session').values(session).execute()
 }
 
+/** Leaves those that somebody else is about to delete: waiting for each other, two logins could wait for ever. */
 export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
-  await tx.deleteFrom('session').where('expiresAt', '<=', now).execute()
+  const expired = tx.selectFrom('session').select('idHash').where('expiresAt', '<=', now).forUpdate().skipLocked()
+  await tx.deleteFrom('session').where('idHash', 'in', expired).execute()
 }
 
 /** Ends what was opened with an older password, or without the second factor. @param but Null: all of them. */

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createPasswords } from '../../src/access/password.ts'
+import { insertAdmin } from '../../src/accounts/store.ts'
+import type { Tx } from '../../src/platform/db.ts'
+import { type Browser, codeAt, createBrowser } from '../support/browser.ts'
+import { tokenIn, waitForMail } from '../support/mails.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const MINUTE_MS = 60_000
+const newPassword = 'a horse of another colour'
+
+let clock: TestClock
+let server: TestServer
+let org: TestOrg
+let browser: Browser
+let recoveredHash: string
+beforeAll(async () => {
+  recoveredHash = await createPasswords().hash('chosen by the owner')
+  clock = createTestClock()
+  server = await startTestServer(clock)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  clock.advance(MINUTE_MS)
+  org = await server.addOrg()
+  browser = createBrowser(server)
+  await browser.login(org.email, org.password)
+  clock.advance(1000)
+})
+
+/**
+ * Starts `work` while a transaction has done `first` and not committed; once `work` waits for it, it
+ * does `then` and commits. @returns What `work` came to.
+ */
+async function during<T>(
+  first: (tx: Tx) => Promise<unknown>,
+  work: () => Promise<T>,
+  then: (tx: Tx) => Promise<unknown> = async () => {},
+): Promise<T> {
+  const started = await server.ctx.db.transaction().execute(async (tx) => {
+    await first(tx)
+    const working = work()
+    await waitUntil('it waits', async () => {
+      const { rows } = await sql`select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(server.ctx.db)
+      return rows.length > 0
+    })
+    await then(tx)
+    return { working }
+  })
+  return started.working
+}
+
+const lockOwner = (tx: Tx) => tx.selectFrom('admin').where('id', '=', org.adminId).select('id').forUpdate().execute()
+const sessions = () => server.ctx.db.selectFrom('session').select('idHash').where('adminId', '=', org.adminId).execute()
+const passwordHash = async () =>
+  (await server.ctx.db.selectFrom('admin').select('passwordHash').where('id', '=', org.adminId).executeTakeFirst())
+    ?.passwordHash
+
+/** What a recovery does: the old password is void, and every session of the account ends. */
+async function recover(tx: Tx): Promise<void> {
+  const set = { passwordHash: recoveredHash, passwordModifiedAt: clock.now() }
+  await tx.updateTable('admin').set(set).where('id', '=', org.adminId).execute()
+  await tx.deleteFrom('session').where('adminId', '=', org.adminId).execute()
+}
+
+describe('a login', () => {
+  it('opens no session for a password that is recovered while it is checked', async () => {
+    const wrong = await createBrowser(server).login(org.email, 'wrong')
+    const answer = await during(recover, () => createBrowser(server).login(org.email, org.password))
+    expect([answer.status, answer.body]).toEqual([400, wrong.body])
+    expect(await sessions()).toEqual([])
+  })
+
+  it('asks for the second factor that is turned on while the password is checked', async () => {
+    const enable = (tx: Tx) =>
+      tx.updateTable('admin').set({ totpSince: clock.now() }).where('id', '=', org.adminId).execute()
+    const answer = await during(enable, () => createBrowser(server).login(org.email, org.password))
+    expect(answer.body).toMatchObject({ two_factor_required: true })
+  })
+
+  it('fails as ever where the account is deleted meanwhile', async () => {
+    const remove = (tx: Tx) => tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
+    const answer = await during(remove, () => createBrowser(server).login(org.email, org.password))
+    expect(answer.status).toBe(400)
+  })
+})
+
+describe('who has proved a password that is recovered before they have done what needs it', () => {
+  it('sets no other', async () => {
+    const body = { password: newPassword, old_password: org.password }
+    expect((await during(recover, () => browser.call('PUT', '/self', body))).status).toBe(403)
+    expect(await passwordHash()).toBe(recoveredHash)
+  })
+
+  it('gives the account no other address', async () => {
+    const body = { email: `other-${org.email}`, password: org.password }
+    expect((await during(recover, () => browser.call('POST', '/self/update', body))).status).toBe(403)
+    const tokens = server.ctx.db.selectFrom('mailedToken').select('adminId').where('adminId', '=', org.adminId)
+    expect(await tokens.execute()).toEqual([])
+  })
+
+  it('turns no second factor on', async () => {
+    const { body: offer } = await browser.call('GET', '/self/two_factor/token')
+    const body = { two_factor: codeAt(offer.two_factor_secret, clock.now()), password: org.password }
+    expect((await during(recover, () => browser.call('POST', '/self/two_factor/verify', body))).status).toBe(403)
+    const row = server.ctx.db.selectFrom('admin').select('totpSince').where('id', '=', org.adminId)
+    expect((await row.executeTakeFirstOrThrow()).totpSince).toBeNull()
+  })
+
+  it('deletes no account', async () => {
+    const other = await server.addOrg()
+    const scope = { scope: 'org', role: 'admin', siteId: null, sitegroupId: null } as const
+    await server.ctx.db
+      .insertInto('privilege')
+      .values({ orgId: org.orgId, id: randomUUID(), adminId: other.adminId, ...scope })
+      .execute()
+    const answer = await during(recover, () => browser.call('DELETE', '/self', { password: org.password }))
+    expect(answer.status).toBe(403)
+    expect(await passwordHash()).toBe(recoveredHash)
+  })
+})
+
+describe('a second factor', () => {
+  it('is refused, and nothing breaks, where the account is recovered while the code is on its way', async () => {
+    const { body: offer } = await browser.call('GET', '/self/two_factor/token')
+    const code = () => codeAt(offer.two_factor_secret, clock.now())
+    expect((await browser.call('POST', '/self/two_factor/verify', { two_factor: code() })).status).toBe(200)
+    clock.advance(30_000)
+    const half = createBrowser(server)
+    await half.login(org.email, org.password)
+    const answer = await during(
+      lockOwner,
+      () => half.call('POST', '/login/two_factor', { two_factor: code() }),
+      recover,
+    )
+    expect(answer.status).toBe(401)
+  })
+})
+
+describe('a link to recover', () => {
+  it('waits for another change of the account, and is void where that has voided it', async () => {
+    expect((await server.call('POST', '/recover', { as: null, body: { email: org.email } })).status).toBe(200)
+    const token = tokenIn(await waitForMail(server.dataDir, org.email))
+    const answer = await during(
+      lockOwner,
+      () => server.call('POST', `/recover/verify/${token}`, { as: null, body: { password: newPassword } }),
+      (tx) => tx.deleteFrom('mailedToken').where('adminId', '=', org.adminId).execute(),
+    )
+    expect(answer.status).toBe(404)
+    expect(await passwordHash()).not.toBe(recoveredHash)
+  })
+
+  it('is void with its account', async () => {
+    expect((await server.call('POST', '/recover', { as: null, body: { email: org.email } })).status).toBe(200)
+    const token = tokenIn(await waitForMail(server.dataDir, org.email))
+    const remove = (tx: Tx) => tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
+    const reset = () => server.call('POST', `/recover/verify/${token}`, { as: null, body: { password: newPassword } })
+    expect((await during(remove, reset)).status).toBe(404)
+  })
+})
+
+describe('an address', () => {
+  it('is given to one account only, however close two come', async () => {
+    const email = `new-${org.email}`
+    expect((await browser.call('POST', '/self/update', { email })).status).toBe(200)
+    const token = tokenIn(await waitForMail(server.dataDir, email))
+    const names = { firstName: 'Celia', lastName: 'Brooke' }
+    const register = (tx: Tx) =>
+      insertAdmin(tx, { id: randomUUID(), email, passwordHash: 'x', ...names, createdAt: clock.now() })
+    const confirm = () => server.call('POST', `/self/update/verify/${token}`, { as: null })
+    expect(await during(register, confirm)).toMatchObject({
+      status: 400,
+      body: { detail: 'The address has an account already.' },
+    })
+  })
+})
