@@ -40,6 +40,11 @@ describe('createAddressCheck', () => {
     [['2001:db8::/32'], '2001:db9::1', false],
     [['fe80::/10'], 'fe80::1%eth0', true],
     [['10.0.0.0/8'], '::1', false],
+    [['10.0.0.0/8'], '::ffff:a00:1', true],
+    [['::ffff:10.0.0.0/104'], '10.0.0.1', true],
+    [['0.0.0.0/0'], '2001:db8::1', false],
+    [['10.0.0.0/8', '2001:db8::/32'], 'unknown', false],
+    [['10.0.0.0/8'], '10.0.0.1:80', false],
   ])('%j holds %s: %s', (ranges, address, within) => {
     expect(isWithin(ranges, address)).toBe(within)
   })

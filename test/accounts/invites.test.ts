@@ -5,6 +5,7 @@ import { addSite } from '../support/devices.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const HOUR_MS = 3600e3
@@ -61,6 +62,21 @@ describe('an invitation', () => {
     // Good once.
     expect((await accept(guest, tokenIn(mail))).status).toBe(404)
     expect((await server.call('GET', invites)).body).not.toContainEqual(expect.objectContaining({ id: created.id }))
+  })
+
+  it('is accepted once, however many of it and of its like come at once', async () => {
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    await invite(guest.email)
+    const tokens = await waitUntil('both mails', async () => {
+      const mails = await mailsTo(server.dataDir, guest.email)
+      return mails.length === 2 && mails.map(tokenIn)
+    })
+    const answers = await Promise.all([...tokens, ...tokens, ...tokens].map((token) => accept(guest, token)))
+    expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+    const held = server.ctx.db.selectFrom('privilege').select('role').where('adminId', '=', guest.adminId)
+    expect(await held.where('orgId', '=', server.org.orgId).execute()).toEqual([{ role: 'read' }])
   })
 
   it('is recorded where it belongs, without its token, and nowhere else', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepTokens } from '../../src/accounts/tokens/sweep-tokens.ts'
 import { sha256 } from '../../src/platform/secrets.ts'
@@ -227,6 +228,24 @@ describe('tokens of an organization', () => {
     const headers = { 'x-forwarded-for': '10.0.0.1' }
     const refused = await server.call('GET', '/self', { as: holder(elsewhere.key), headers })
     expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('address') } })
+  })
+
+  it.each([
+    ['10.0.0.1', 200],
+    ['::ffff:10.0.0.1', 200],
+    ['198.51.100.1, 10.0.0.1', 200],
+    ['10.0.0.1, 198.51.100.1', 403],
+    ['unknown', 403],
+    ['', 403],
+  ])('goes by what a trusted proxy says last: %j', async (forwardedFor, status) => {
+    const { key } = await create(orgTokens, { name: 'far', privileges: readAll, src_ips: ['10.0.0.0/8'] })
+    const headers = { authorization: `Token ${key}`, 'x-forwarded-for': forwardedFor }
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      get(`${server.url}/api/v1/self`, { headers, localAddress: '127.0.0.2' }, (reply) => {
+        reply.resume().on('end', () => resolve(reply.statusCode))
+      }).on('error', reject)
+    })
+    expect(answer).toBe(status)
   })
 })
 
