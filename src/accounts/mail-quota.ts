@@ -10,10 +10,12 @@ export const MAIL_WINDOW_MS = 3600e3
 
 /**
  * Whether one more mail may go to an address that somebody unknown has named, and if so counts it in
- * the caller's transaction. Calls for the same address wait for each other until that ends.
+ * the caller's transaction. Calls for the same wait for each other until that ends.
+ *
+ * @param what The address; or words with it, for mails that are counted apart.
  */
-export async function takeMailQuota(tx: Tx, email: string, now: Date): Promise<boolean> {
-  const addressHash = sha256(email.trim().toLowerCase())
+export async function takeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
+  const addressHash = sha256(what.trim().toLowerCase())
   await lockMailAddress(tx, addressHash)
   if ((await countMailsSent(tx, addressHash, addMs(now, -MAIL_WINDOW_MS))) >= MAILS_PER_WINDOW) return false
   await insertMailSent(tx, { addressHash, id: uuidv7(), sentAt: now })

@@ -82,6 +82,15 @@ describe('recovery', () => {
     await mailedToken(4)
   })
 
+  it('is mailed to an address that somebody else has used up the mails of', async () => {
+    const names = { first_name: 'A', last_name: 'B', org_name: 'C' }
+    const register = () =>
+      server.call('POST', '/register', { as: null, body: { ...names, email: org.email, password: newPassword } })
+    for (let i = 1; i <= 4; i += 1) expect((await register()).status).toBe(200)
+    await waitForMail(server.dataDir, org.email, 3)
+    expect((await reset(await mailedToken(4), newPassword)).status).toBe(200)
+  })
+
   it('leads to the address of the configuration, whatever host the request names', async () => {
     await recover(org.email, { host: 'evil.test', 'x-forwarded-host': 'evil.test' })
     const { text = '' } = await waitForMail(server.dataDir, org.email)

@@ -41,10 +41,15 @@ async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
   const now = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const admin = await findAdminByEmail(tx, email)
-    if (admin === undefined || !(await takeMailQuota(tx, email, now))) return null
+    if (admin === undefined || !(await takeMailQuota(tx, recoveryOf(email), now))) return null
     const token = await makeMailedToken(tx, { adminId: admin.id, purpose: 'recover', doc: {}, now, validMs: VALID_MS })
     return recoveryMail(email, `${ctx.baseUrl}/verify/recover?token=${token}`)
   })
+}
+
+/** Counted apart from other mails: who registers the address again and again must not keep its owner out. */
+function recoveryOf(email: string): string {
+  return `recovery of ${email}`
 }
 
 function recoveryMail(to: string, url: string): Mail {
