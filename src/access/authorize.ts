@@ -2,7 +2,7 @@ import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { type Principal, type Privilege, type Role, actorName } from './principal.ts'
 import { type Actor, type OrgScope, type SiteScope, grant } from './scope.ts'
-import { findOrgOfSite } from './store.ts'
+import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './store.ts'
 
 /** Who calls, and from where. */
 export interface Caller {
@@ -72,6 +72,28 @@ export async function authorizeSite(
   if (here.length === 0) throw notFound(siteId)
   if (!here.some((privilege) => rolesThatMay[needs].has(privilege.role))) throw tooLittle()
   return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) })
+}
+
+/**
+ * As authorizeSite, for a site that is known by its name.
+ * @param siteName As decoded from a path, where some clients write a `+` for a space: the very name is
+ *   tried first.
+ * @throws AppError as authorize(); not_found, and conflict where several sites that the caller may act in
+ *   have the name, because a guess would change the wrong one.
+ */
+export async function authorizeSiteNamed(
+  ctx: Context,
+  caller: Caller,
+  { orgId, siteName, needs }: { readonly orgId: string; readonly siteName: string; readonly needs: Need },
+): Promise<SiteScope> {
+  const { siteIds, actor } = authorize(caller, { orgId, needs, sites: 'some' })
+  let found = await findSitesNamed(ctx.db, { orgId, siteIds }, siteName)
+  if (found.length === 0 && siteName.includes('+'))
+    found = await findSitesNamedLike(ctx.db, { orgId, siteIds }, siteName)
+  const [siteId, another] = found
+  if (siteId === undefined) throw notFound(siteName)
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one, or use its id.')
+  return grant({ orgId, siteId, siteIds: [siteId], actor })
 }
 
 /** Whether the caller could also have asked for `needs` in the place of `scope`. */

@@ -17,7 +17,7 @@ export interface OrgScope {
   readonly actor: Actor
 }
 
-/** Proof that the caller may act in one site of `orgId`. Only authorizeSite() makes one. */
+/** Proof that the caller may act in one site of `orgId`. Only authorizeSite() and authorizeSiteNamed() make one. */
 export interface SiteScope extends OrgScope {
   readonly siteId: string
 }

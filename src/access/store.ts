@@ -133,6 +133,31 @@ export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: s
   return row?.orgId
 }
 
+/** Of the organization's sites, or of those of `siteIds`, the ones with this very name. At most two. */
+export async function findSitesNamed(db: Db, { orgId, siteIds }: SitesOfOrg, name: string): Promise<string[]> {
+  const rows = await selectSiteIds(db, { orgId, siteIds }).where('name', '=', name).limit(2).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** As findSitesNamed, where a `+` and a space are the same. */
+export async function findSitesNamedLike(db: Db, { orgId, siteIds }: SitesOfOrg, name: string): Promise<string[]> {
+  const rows = await selectSiteIds(db, { orgId, siteIds })
+    .where(sql<string>`replace(name, '+', ' ')`, '=', name.replaceAll('+', ' '))
+    .limit(2)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+interface SitesOfOrg {
+  readonly orgId: string
+  readonly siteIds: 'all' | readonly string[]
+}
+
+function selectSiteIds(db: Db, { orgId, siteIds }: SitesOfOrg) {
+  const ofOrg = db.selectFrom('site').select('id').where('orgId', '=', orgId)
+  return siteIds === 'all' ? ofOrg : ofOrg.where('id', '=', anyOf(siteIds))
+}
+
 export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &
   Partial<Pick<Insertable<PrivilegeTable>, 'siteId' | 'sitegroupId' | 'views'>>
 
