@@ -102,7 +102,7 @@ export async function deliverMessage(
       reqUrl: url,
       createdAt: at,
       exchange: {
-        reqHeaders: JSON.stringify(withoutCredentials(headers)),
+        reqHeaders: JSON.stringify({ ...headers, ...hidden(receiver.headers) }),
         reqPayload: message.body.toString('utf8'),
         ...answerOf(result),
       },
@@ -135,9 +135,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
-/** The record is for everyone who may read; what opens the receiver's door is not. */
-function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, /^authorization$/i.test(name) ? '***' : value]),
-  )
+/** The record is for everyone who may read; what opens the receiver's door is not, and custom headers often do. */
+function hidden(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, '***']))
 }

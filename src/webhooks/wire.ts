@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { omitFields } from '../http/documents.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
@@ -51,14 +52,16 @@ export const WebhookReply = Type.Object(
 
 export const ListQuery = Type.Object(pageQuery)
 
-/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
+/**
+ * @param withSecrets See revealsSecrets(); without, its secrets and its headers are as if never set. Not as
+ * asterisks: a client that sends back what it got would store those.
+ */
 export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<typeof WebhookReply> {
-  const { siteId } = webhook
+  const { siteId, doc } = webhook
   return {
     type: 'http-post',
     verify_cert: true,
-    ...webhook.doc,
-    ...(withSecrets && webhook.secrets),
+    ...(withSecrets ? { ...doc, ...webhook.secrets } : omitFields(doc, ['headers'])),
     id: webhook.id,
     org_id: webhook.orgId,
     ...(siteId !== null && { site_id: siteId }),

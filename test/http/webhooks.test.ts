@@ -99,6 +99,16 @@ describe('webhooks of an organization', () => {
       expect((await server.call(method, path, { as, body: { url } })).status).toBe(403)
   })
 
+  it('shows custom headers, which often hold credentials, as it shows secrets', async () => {
+    const headers = { 'X-Api-Key': 'opens the door' }
+    const { id } = await create({ name: 'Guarded', headers })
+    const seen = await server.call('GET', `${hooks}/${id}`)
+    expect(seen.body).toMatchObject({ headers })
+    const as = await reader()
+    for (const path of [`${hooks}/${id}`, hooks])
+      expect(JSON.stringify((await server.call('GET', path, { as })).body)).not.toMatch(/opens the door|X-Api-Key/)
+  })
+
   it('lists in pages and deletes once', async () => {
     const other = await server.addOrg('Pages')
     const path = `/orgs/${other.orgId}/webhooks`

@@ -58,7 +58,7 @@ describe('delivery', () => {
     expect(exchange).toMatchObject({ reqPayload: message?.raw.toString('utf8'), respBody: 'thank\uFFFDyou' })
     expect(JSON.parse(exchange?.respHeaders ?? '')).toMatchObject({ 'x-answer': 'yes' })
     const sent = JSON.parse(exchange?.reqHeaders ?? '')
-    expect(sent).toMatchObject({ Authorization: '***', 'webhook-id': message?.headers['webhook-id'] })
+    expect(sent).toMatchObject({ 'X-Lab': '***', Authorization: '***', 'webhook-id': message?.headers['webhook-id'] })
   })
 
   it('sends neither signature nor secret where there is none, but always an id and a time', async () => {
