@@ -7,7 +7,7 @@ import { Value } from 'typebox/value'
 import type { AccountSettings } from '../accounts/parts.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
-import { isLoopback } from '../platform/loopback.ts'
+import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
@@ -74,6 +74,7 @@ export interface Config {
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const env = checkEnvironment(environment)
   const host = env.SIGNALBOX_HOST ?? '127.0.0.1'
+  const baseUrl = parseUrl('SIGNALBOX_BASE_URL', env.SIGNALBOX_BASE_URL, ['http:', 'https:'])
   if (isIP(host) === 0 && host !== 'localhost') throw invalid('SIGNALBOX_HOST', 'must be an IP address or localhost')
   return Object.freeze({
     dataDir: resolve(env.SIGNALBOX_DATA_DIR ?? 'data'),
@@ -81,7 +82,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     host,
     port: env.SIGNALBOX_PORT ?? 8080,
     ucentralPort: env.SIGNALBOX_UCENTRAL_PORT ?? 15_002,
-    baseUrl: parseUrl('SIGNALBOX_BASE_URL', env.SIGNALBOX_BASE_URL, ['http:', 'https:']),
+    baseUrl,
     tls: parseTls(env),
     ucentralTls: parseUcentralTls(env),
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
@@ -89,7 +90,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
-    accounts: parseAccountSettings(env, environment, isLoopback(host)),
+    accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),
     smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),
     mailFrom: env.SIGNALBOX_MAIL_FROM ?? 'Signalbox <signalbox@localhost>',
   })

@@ -51,6 +51,15 @@ describe('settings', () => {
     })
   })
 
+  it('let browsers be led to loopback only where nobody else reaches the server', () => {
+    const trusts = (host: string, baseUrl: string) =>
+      parseConfig({ SIGNALBOX_HOST: host, SIGNALBOX_BASE_URL: baseUrl }).accounts.trustLoopback
+    expect(trusts('', '')).toBe(true)
+    expect(trusts('127.0.0.1', 'http://localhost:8080')).toBe(true)
+    expect(trusts('127.0.0.1', 'https://signalbox.example.net')).toBe(false)
+    expect(trusts('0.0.0.0', '')).toBe(false)
+  })
+
   test.for([
     ['SIGNALBOX_PORT', 'abc', 'must be a whole number from 0 to 65535'],
     ['SIGNALBOX_PORT', '1.5', 'must be a whole number from 0 to 65535'],
