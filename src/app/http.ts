@@ -30,6 +30,7 @@ import { inventoryRoutes } from '../devices/inventory/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { serveOpenApi } from '../http/openapi.ts'
+import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
@@ -66,6 +67,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
+  await http.register(imageRoutes(ctx, parts.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   return http

@@ -11,6 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { type Db, endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
+import { DEFAULT_MAX_IMAGE_BYTES, sweepImages } from '../platform/images/image-files.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
@@ -23,6 +24,7 @@ import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
 import { type Database, explainDatabaseError, openDatabase } from './database.ts'
 import { buildHttp } from './http.ts'
+import { filterKnownImages } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { openTls } from './tls.ts'
 import { startWorkers } from './workers.ts'
@@ -79,6 +81,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     },
   }
   const firmwareFiles = { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes }
+  const imageFiles = { dir: join(dataDir.path, 'images'), maxBytes: DEFAULT_MAX_IMAGE_BYTES }
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
@@ -108,11 +111,13 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     firmwareFiles,
+    imageFiles,
     outbound,
   })
   closing.add('http', () => http.close())
   // Before the first upload can come.
   await sweepFirmwareFiles(ctx, firmwareFiles)
+  await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
   address.baseUrl ??= url

@@ -38,6 +38,7 @@ export interface Schema {
   deviceSession: devices.DeviceSessionTable
   deviceCommand: devices.DeviceCommandTable
   deviceEvent: devices.DeviceEventTable
+  deviceImage: devices.DeviceImageTable
   firmwareImage: firmware.FirmwareImageTable
   firmwareVersion: firmware.FirmwareVersionTable
   firmwareDownload: firmware.FirmwareDownloadTable

@@ -12,6 +12,8 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from './errors.ts'
 
+export type SignPurpose = 'csrf' | 'firmware' | 'image'
+
 /** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
 export interface Secrets {
   /** AES-256-GCM; `aad` binds the text to its row, so it can't be moved to another. */
@@ -19,8 +21,8 @@ export interface Secrets {
   /** @throws Error when the bytes were not sealed here for `aad`. */
   open(sealed: Buffer, aad: string): string
   /** HMAC-SHA256, base64url, for signed addresses and CSRF tokens. */
-  sign(purpose: 'csrf' | 'firmware', text: string): string
-  verify(purpose: 'csrf' | 'firmware', text: string, signature: string): boolean
+  sign(purpose: SignPurpose, text: string): string
+  verify(purpose: SignPurpose, text: string, signature: string): boolean
 }
 
 const NONCE_BYTES = 12
@@ -31,7 +33,7 @@ const KEY_ID = 1
 export function createSecrets(masterKey: Buffer): Secrets {
   const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32))
   const sealKey = derive('seal')
-  const signKeys = { csrf: derive('csrf'), firmware: derive('firmware') }
+  const signKeys = { csrf: derive('csrf'), firmware: derive('firmware'), image: derive('image') }
   const sign: Secrets['sign'] = (purpose, text) =>
     createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
   return {

@@ -14,6 +14,7 @@ import { buildHttp } from '../../src/app/http.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
+import { sweepImages } from '../../src/platform/images/image-files.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -134,6 +135,8 @@ export async function startTestServer(
   const accounts = { ...accountSettings, ...settings }
   const tokenUses = createTokenUses(ctx)
   const requestLimits = createRequestLimits(accounts.requestsPerHour)
+  const imageFiles = { dir: join(context.dataDir, 'images'), maxBytes: 1024 * 1024 }
+  await sweepImages(ctx.log, imageFiles, async () => new Set())
   const http = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
@@ -142,6 +145,7 @@ export async function startTestServer(
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
     firmwareFiles: { dir: join(context.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 },
+    imageFiles,
     outbound,
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

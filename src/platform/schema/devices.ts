@@ -114,3 +114,15 @@ export interface DeviceEventTable {
   event: Json<Record<string, unknown>>
   createdAt: Date
 }
+
+export interface DeviceImageTable {
+  orgId: string
+  deviceId: string
+  /** 1 to 3. */
+  number: number
+  /** Of its file. */
+  name: string
+  width: number
+  height: number
+  createdAt: Date
+}

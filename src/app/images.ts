@@ -1,0 +1,7 @@
+import { filterKnownDeviceImages } from '../devices/images/store.ts'
+import type { Db } from '../platform/db.ts'
+
+/** Of the files in the folder of images, those that a row of some noun refers to. See sweepImages(). */
+export async function filterKnownImages(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set(await filterKnownDeviceImages(db, names))
+}

@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream'
+import multipart from '@fastify/multipart'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError, invalidField } from '../platform/errors.ts'
+import { assertText, parseJsonBody } from './body.ts'
+
+/** A client that sends nothing for so long has gone, whatever its socket says. */
+const IDLE_MS = 60_000
+const MAX_FIELD_BYTES = 1024 * 1024
+const MAX_PARTS = 16
+
+/**
+ * Lets the routes of this context take forms (`multipart/form-data`) instead of JSON. Register it in a
+ * context of its own, and let the route authorize before it calls `readForm`.
+ */
+export async function takeForms(http: FastifyInstance): Promise<void> {
+  http.removeAllContentTypeParsers()
+  await http.register(multipart, {
+    limits: { fields: MAX_PARTS, parts: MAX_PARTS, files: 1, fieldSize: MAX_FIELD_BYTES, headerPairs: 50 },
+  })
+  // What is left of a body that was refused is not worth reading.
+  http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))
+}
+
+/** What a form brought besides its file. */
+export interface FormFields {
+  readonly [name: string]: string
+}
+
+/** A file while it arrives. */
+export interface FormFile {
+  readonly body: Readable
+  /** As the client says; null where it says nothing. */
+  readonly type: string | null
+}
+
+export interface Form<T> {
+  readonly fields: FormFields
+  /** What `take` made of the file. */
+  readonly file: T
+}
+
+export interface FormOptions<T> {
+  /** Name of the part with the file. */
+  readonly file: string
+  readonly maxBytes: number
+  /** Reads the file to its end. */
+  readonly take: (file: FormFile) => Promise<T>
+  /** Undoes `take` where the rest of the form turns out to be no good. */
+  readonly discard: (taken: T) => Promise<void>
+}
+
+/**
+ * Reads a form with one file, part by part.
+ * @throws AppError invalid naming the part; what `take` throws; errors of the form itself have a 4xx status.
+ */
+export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
+  if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
+  request.raw.setTimeout(IDLE_MS)
+  const fields: Record<string, string> = {}
+  let taken: { readonly file: T } | null = null
+  try {
+    // One byte more than allowed: then it is `take` who refuses it, with what it knows of the file.
+    for await (const part of request.parts({ limits: { fileSize: options.maxBytes + 1 } })) {
+      if (part.type === 'field') fields[part.fieldname] = textOf(part)
+      else if (part.fieldname !== options.file) throw invalidField(part.fieldname, 'no such file is expected')
+      else taken = { file: await options.take({ body: part.file, type: part.mimetype || null }) }
+    }
+    if (taken === null) throw invalidField(options.file, 'is required')
+    return { fields, file: taken.file }
+  } catch (error) {
+    if (taken !== null) await options.discard(taken.file)
+    throw error
+  }
+}
+
+interface Field {
+  readonly fieldname: string
+  readonly value: unknown
+  readonly valueTruncated: boolean
+}
+
+function textOf({ fieldname, value, valueTruncated }: Field): string {
+  if (valueTruncated) throw new AppError('too_large', `${fieldname} may have at most ${MAX_FIELD_BYTES} bytes.`)
+  // A part that calls itself JSON has been parsed already.
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  assertText(text)
+  return text
+}
+
+/** A part that holds a JSON object; an empty one where the form has no such part. @throws AppError invalid. */
+export function jsonPart(fields: FormFields, name: string): Record<string, unknown> {
+  const value = parseJsonBody(fields[name] ?? '')
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw invalidField(name, 'must be a JSON object')
+}

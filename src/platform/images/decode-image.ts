@@ -1,0 +1,89 @@
+import { open } from 'node:fs/promises'
+import sharp, { type Sharp } from 'sharp'
+import { AppError } from '../errors.ts'
+import { limitConcurrency } from '../limit-concurrency.ts'
+
+export type ImageType = 'image/png' | 'image/jpeg'
+
+export interface DecodedImage {
+  readonly contentType: ImageType
+  /** As it is shown: a photo that its camera has marked as turned is turned. */
+  readonly width: number
+  readonly height: number
+}
+
+// Files are decoded once, and under names of their own: nothing would ever be found in a cache.
+sharp.cache(false)
+
+/** Four bytes each while an interlaced one is decoded; a plan of A0 at 150 dpi has 35 million. */
+const MAX_PIXELS = 50_000_000
+const DECODE_WITHIN_S = 30
+/** A decoder's memory is bounded by its pixels, so theirs together by their number. */
+const decoding = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
+
+/**
+ * What the picture in a file is, by its bytes alone. Every line of it is decoded: one that is cut or
+ * broken further down is found here and not by whoever wants to see it.
+ * @throws AppError invalid.
+ */
+export async function decodeImage(path: string, declaredType: string | null): Promise<DecodedImage> {
+  const contentType = await sniff(path)
+  const declared = declaredType?.split(';', 1)[0]?.trim().toLowerCase().replace('image/jpg', 'image/jpeg') ?? ''
+  if (declared.startsWith('image/') && declared !== contentType)
+    throw new AppError('invalid', `The image is ${contentType}, not ${declared} as the upload says.`)
+  return decoding(async () => {
+    try {
+      const picture = pictureAt(path)
+      const { autoOrient } = await picture.metadata()
+      await picture.timeout({ seconds: DECODE_WITHIN_S }).resize(16, 16, { fit: 'inside' }).raw().toBuffer()
+      return { contentType, width: autoOrient.width, height: autoOrient.height }
+    } catch (error) {
+      throw refusal(error)
+    }
+  })
+}
+
+/** Writes a copy with sides of at most `side`, without what a camera knows of place and time. */
+export async function shrink(
+  source: string,
+  { path, contentType, side }: { readonly path: string; readonly contentType: ImageType; readonly side: number },
+): Promise<{ readonly width: number; readonly height: number; readonly sizeBytes: number }> {
+  return decoding(async () => {
+    const small = pictureAt(source)
+      .timeout({ seconds: DECODE_WITHIN_S })
+      .autoOrient()
+      .resize(side, side, { fit: 'inside', withoutEnlargement: true })
+    const { width, height, size } = await small.toFormat(contentType === 'image/png' ? 'png' : 'jpeg').toFile(path)
+    return { width, height, sizeBytes: size }
+  })
+}
+
+function pictureAt(path: string): Sharp {
+  return sharp(path, { limitInputPixels: MAX_PIXELS, sequentialRead: true, failOn: 'error' })
+}
+
+const signatures: readonly { readonly type: ImageType; readonly bytes: readonly number[] }[] = [
+  { type: 'image/png', bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
+  { type: 'image/jpeg', bytes: [0xff, 0xd8, 0xff] },
+]
+
+/** Before the decoder sees it: it knows more formats than we want to be attacked by. */
+async function sniff(path: string): Promise<ImageType> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer } = await file.read(Buffer.alloc(8), 0, 8, 0)
+    const found = signatures.find(({ bytes }) => bytes.every((byte, index) => buffer[index] === byte))
+    if (found === undefined) throw new AppError('invalid', 'The image is neither PNG nor JPEG.')
+    return found.type
+  } finally {
+    await file.close()
+  }
+}
+
+/** The file could be read, so what the decoder says is about the picture in it. */
+function refusal(error: unknown): AppError {
+  const why = error instanceof Error ? error.message : String(error)
+  return /pixel limit/.test(why)
+    ? new AppError('invalid', `The image has more than ${MAX_PIXELS} pixels.`)
+    : new AppError('invalid', 'The image is broken or incomplete.')
+}

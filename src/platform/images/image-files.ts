@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { AppError, notFound } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import { type DecodedImage, type ImageType, decodeImage, shrink } from './decode-image.ts'
+
+/**
+ * Pictures that people upload: of maps, and of devices where they hang.
+ *
+ * A row names its picture by the name of its file. Order: `receiveImage` and `keepImage` before the
+ * transaction that writes the name, `removeImage` of a name that was replaced after its commit. What a
+ * crash leaves in between, `sweepImages` removes at the next start.
+ */
+export interface ImageFiles {
+  /** Absolute path; one file a picture. */
+  readonly dir: string
+  /** Of one upload. */
+  readonly maxBytes: number
+}
+
+/** A plan of a floor in print quality has a tenth of it. */
+export const DEFAULT_MAX_IMAGE_BYTES = 20 * 1024 * 1024
+
+/** A picture that lies complete and decoded in the folder of incoming files. */
+export interface ReceivedImage extends DecodedImage {
+  /** What `keepImage` will call it: `UUID.png` or `UUID.jpg`. */
+  readonly name: string
+  readonly path: string
+  readonly sizeBytes: number
+}
+
+/** Pictures that are not kept yet; nothing in it outlives the process. */
+const INCOMING = 'incoming'
+const OWNER_ONLY = 0o600
+const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
+
+/** Whether a file's name is one that was given here. */
+export function isImageName(name: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(png|jpg)$/.test(name)
+}
+
+export function typeOfImage(name: string): ImageType {
+  return name.endsWith('.png') ? 'image/png' : 'image/jpeg'
+}
+
+/**
+ * Makes the folders and removes what a crash left behind.
+ * @param filterKnown Of the names it is given, those that a row has.
+ */
+export async function sweepImages(
+  log: Logger,
+  { dir }: ImageFiles,
+  filterKnown: (names: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  const incoming = join(dir, INCOMING)
+  await rm(incoming, { recursive: true, force: true })
+  await mkdir(incoming, { recursive: true, mode: 0o700 })
+  const names = (await readdir(dir)).filter((name) => isImageName(name))
+  const known = await filterKnown(names)
+  for (const name of names.filter((name) => !known.has(name))) {
+    log.warn({ image: name }, 'removed a picture that nothing refers to')
+    await rm(join(dir, name), { force: true })
+  }
+}
+
+/**
+ * Streams an upload to disk, then decodes it to its last line. The file is gone when this throws.
+ * @param declaredType What the client says it is; an image type that is not the picture's own is refused.
+ * @throws AppError too_large, unavailable (disk full), invalid for what is neither PNG nor JPEG, is cut or
+ *   broken, has too many pixels, or lies about its type.
+ */
+export async function receiveImage(
+  files: ImageFiles,
+  body: Readable,
+  declaredType: string | null,
+): Promise<ReceivedImage> {
+  const id = randomUUID()
+  const path = join(files.dir, INCOMING, `${id}.part`)
+  try {
+    const sizeBytes = await write(files, body, path)
+    const image = await decodeImage(path, declaredType)
+    return { ...image, name: `${id}.${extensions[image.contentType]}`, path, sizeBytes }
+  } catch (error) {
+    await discardImage({ path })
+    throw error
+  }
+}
+
+async function write({ maxBytes }: ImageFiles, body: Readable, path: string): Promise<number> {
+  let sizeBytes = 0
+  async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length
+      if (sizeBytes > maxBytes) throw imageTooLarge(maxBytes)
+      yield chunk
+    }
+  }
+  try {
+    await pipeline(body, measured, createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY }))
+  } catch (error) {
+    throw writeError(error)
+  }
+  return sizeBytes
+}
+
+export function imageTooLarge(maxBytes: number): AppError {
+  return new AppError('too_large', `An image may have at most ${maxBytes} bytes.`)
+}
+
+const clientWentAway = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'])
+const diskIsFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+function writeError(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (clientWentAway.has(code)) return new AppError('invalid', 'The upload ended before the image was complete.')
+  if (diskIsFull.has(code)) return new AppError('unavailable', 'There is no space left for this image.')
+  return error
+}
+
+/**
+ * A smaller copy of a kept picture, to be kept under its own name; not larger than the picture is.
+ * @param side Pixels of the longer side, at most.
+ * @throws AppError not_found where the picture is gone by now.
+ */
+export async function shrinkImage({ dir }: ImageFiles, name: string, side: number): Promise<ReceivedImage> {
+  const id = randomUUID()
+  const path = join(dir, INCOMING, `${id}.part`)
+  const contentType = typeOfImage(name)
+  const source = await openImage({ dir }, name)
+  if (source === null) throw notFound(name)
+  await source.close()
+  try {
+    const made = await shrink(join(dir, name), { path, contentType, side })
+    return { ...made, contentType, name: `${id}.${extensions[contentType]}`, path }
+  } catch (error) {
+    await discardImage({ path })
+    throw error
+  }
+}
+
+/** Puts a received picture under its name: after this a power cut leaves it whole. */
+export async function keepImage({ dir }: ImageFiles, received: Pick<ReceivedImage, 'name' | 'path'>): Promise<void> {
+  await sync(received.path)
+  await rename(received.path, join(dir, received.name))
+  // A rename is durable once its folder is.
+  await sync(dir)
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+export async function discardImage(received: Pick<ReceivedImage, 'path'>): Promise<void> {
+  await rm(received.path, { force: true })
+}
+
+/** Who has it open reads on to its end. */
+export async function removeImage({ dir }: ImageFiles, name: string): Promise<void> {
+  await rm(join(dir, name), { force: true })
+}
+
+/** The caller closes it. @returns null where there is none (any more). */
+export async function openImage({ dir }: Pick<ImageFiles, 'dir'>, name: string): Promise<FileHandle | null> {
+  return open(join(dir, name), 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+}

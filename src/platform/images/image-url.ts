@@ -1,0 +1,38 @@
+import type { Context } from '../context.ts'
+import { AppError, notFound } from '../errors.ts'
+
+/** The segments of the address's path, as they come. */
+export interface ImagePath {
+  readonly name: string
+  readonly expires: string
+  readonly signature: string
+}
+
+const HOUR_S = 3600
+
+/**
+ * The address at which a kept picture is shown, for one to two hours. The signature is the credential:
+ * whoever has the address may look, as the `<img>` of a page must without a header.
+ *
+ * It stays the same for an hour, so that a page that asks for it again finds it in the browser's cache.
+ */
+export function imageUrl(ctx: Pick<Context, 'secrets' | 'baseUrl' | 'clock'>, name: string): string {
+  const hour = Math.floor(ctx.clock.now().getTime() / 1000 / HOUR_S)
+  const path = `${name}/${(hour + 2) * HOUR_S}`
+  return `${ctx.baseUrl}/images/${path}/${ctx.secrets.sign('image', path)}`
+}
+
+/**
+ * @returns The picture's name and for how long, in whole seconds, the address still works.
+ * @throws AppError not_found for an address that was not made here, forbidden for one that has expired.
+ */
+export function openImageTicket(
+  ctx: Pick<Context, 'secrets' | 'clock'>,
+  { name, expires, signature }: ImagePath,
+): { readonly name: string; readonly maxAgeS: number } {
+  // The text is compared as it came: only one spelling of it was ever signed.
+  if (!ctx.secrets.verify('image', `${name}/${expires}`, signature)) throw notFound(name)
+  const maxAgeS = Number(expires) - Math.ceil(ctx.clock.now().getTime() / 1000)
+  if (maxAgeS <= 0) throw new AppError('forbidden', 'This address has expired.')
+  return { name, maxAgeS }
+}

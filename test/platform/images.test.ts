@@ -1,0 +1,137 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pino } from 'pino'
+import sharp from 'sharp'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import {
+  type ImageFiles,
+  discardImage,
+  keepImage,
+  openImage,
+  receiveImage,
+  removeImage,
+  shrinkImage,
+  sweepImages,
+} from '../../src/platform/images/image-files.ts'
+
+const log = pino({ level: 'silent' })
+const nothing = async () => new Set<string>()
+
+let files: ImageFiles
+beforeEach(async () => {
+  files = { dir: join(await temporaryDir(), 'images'), maxBytes: 2 * 1024 * 1024 }
+  await sweepImages(log, files, nothing)
+})
+
+const blank = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: '#446688' } })
+
+const receive = (bytes: Buffer, type: string | null = null) => receiveImage(files, Readable.from([bytes]), type)
+
+/** Everything under the folder, the one of incoming files left out. */
+async function kept(): Promise<string[]> {
+  const incoming = await readdir(join(files.dir, 'incoming'))
+  const names = await readdir(files.dir)
+  return [...names.filter((name) => name !== 'incoming'), ...incoming]
+}
+
+describe('receiveImage', () => {
+  it.each(['png', 'jpeg'] as const)('tells what a %s is and keeps its bytes as they came', async (format) => {
+    const bytes = await blank(40, 30).toFormat(format).toBuffer()
+    const received = await receive(bytes, `image/${format}; charset=binary`)
+    expect(received).toMatchObject({ contentType: `image/${format}`, width: 40, height: 30, sizeBytes: bytes.length })
+    await keepImage(files, received)
+    expect(await kept()).toEqual([received.name])
+    const file = await openImage(files, received.name)
+    expect((await file?.readFile())?.equals(bytes)).toBe(true)
+    await file?.close()
+    await removeImage(files, received.name)
+    expect(await openImage(files, received.name)).toBeNull()
+  })
+
+  it('takes width and height as a photo is shown', async () => {
+    const turned = await blank(40, 30).jpeg().withMetadata({ orientation: 6 }).toBuffer()
+    expect(await receive(turned)).toMatchObject({ width: 30, height: 40 })
+  })
+
+  const noise = (size: number) =>
+    sharp({
+      create: {
+        width: size,
+        height: size,
+        channels: 3,
+        background: '#000',
+        noise: { type: 'gaussian', mean: 128, sigma: 60 },
+      },
+    })
+
+  it.each<[string, () => Promise<Buffer>, string | null, string]>([
+    ['text', async () => Buffer.from('not an image'), 'image/png', 'neither PNG nor JPEG'],
+    ['nothing', async () => Buffer.alloc(0), null, 'neither PNG nor JPEG'],
+    ['another format', () => blank(4, 4).webp().toBuffer(), 'image/webp', 'neither PNG nor JPEG'],
+    ['a drawing with a program in it', async () => Buffer.from('<svg><script/></svg>'), 'image/png', 'neither'],
+    ['a PNG that calls itself JPEG', () => blank(4, 4).png().toBuffer(), 'image/jpeg', 'not image/jpeg'],
+    ['a JPEG that calls itself PNG', () => blank(4, 4).jpeg().toBuffer(), 'image/png', 'not image/png'],
+    ['a PNG that is cut', async () => (await noise(300).png().toBuffer()).subarray(0, 9000), null, 'broken'],
+    ['a JPEG that is cut', async () => (await noise(300).jpeg().toBuffer()).subarray(0, 9000), null, 'broken'],
+    ['a signature alone', async () => Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), null, 'broken'],
+    ['a hundred megapixels in a few bytes', () => blank(10_000, 10_000).png().toBuffer(), null, 'more than 50000000'],
+    ['a bomb of a long line', () => blank(60_000, 1000).png().toBuffer(), null, 'more than 50000000'],
+  ])('refuses %s and keeps nothing', async (_what, make, type, why) => {
+    await expect(receive(await make(), type)).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining(why),
+    })
+    expect(await kept()).toEqual([])
+  })
+
+  it('refuses what grows too large, and what breaks off, and keeps nothing', async () => {
+    await expect(receive(Buffer.alloc(files.maxBytes + 1))).rejects.toMatchObject({ code: 'too_large' })
+    const broken = Object.assign(new Error('gone'), { code: 'ECONNRESET' })
+    const body = new Readable({
+      read() {
+        this.destroy(broken)
+      },
+    })
+    await expect(receiveImage(files, body, null)).rejects.toMatchObject({ code: 'invalid' })
+    expect(await kept()).toEqual([])
+  })
+})
+
+describe('shrinkImage', () => {
+  it('makes a copy within the sides, of the same type, and never a larger one', async () => {
+    const original = await receive(await blank(400, 200).png().toBuffer())
+    await keepImage(files, original)
+    const small = await shrinkImage(files, original.name, 100)
+    expect(small).toMatchObject({ contentType: 'image/png', width: 100, height: 50 })
+    await keepImage(files, small)
+    expect((await kept()).sort()).toEqual([original.name, small.name].sort())
+    const same = await shrinkImage(files, original.name, 1000)
+    expect(same).toMatchObject({ width: 400, height: 200 })
+    await discardImage(same)
+  })
+
+  it('says so where the picture is gone', async () => {
+    await expect(shrinkImage(files, '00000000-0000-4000-8000-000000000000.png', 10)).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+})
+
+it('a sweep removes what no row refers to, half uploads, and nothing else', async () => {
+  const [one, two] = [
+    await receive(await blank(2, 2).png().toBuffer()),
+    await receive(await blank(2, 2).png().toBuffer()),
+  ]
+  await keepImage(files, one)
+  await keepImage(files, two)
+  await receive(await blank(2, 2).jpeg().toBuffer())
+  await writeFile(join(files.dir, 'of-somebody-else'), '')
+  await sweepImages(log, files, async (names) => {
+    expect([...names].sort()).toEqual([one.name, two.name].sort())
+    return new Set([two.name])
+  })
+  expect((await kept()).sort()).toEqual(['of-somebody-else', two.name].sort())
+})
