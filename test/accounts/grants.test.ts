@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
@@ -39,6 +40,23 @@ describe('who is demoted while their request is under way', () => {
 })
 
 describe('what was given for a site that is gone', () => {
+  it('is not given by an invitation any more, and the audit log does not say so', async () => {
+    const [org, guest] = [await server.addOrg(), await server.addOrg()]
+    const call = (method: string, place: string, body?: unknown) =>
+      server.call(method, `/orgs/${org.orgId}/${place}`, { as: org, body })
+    const [short, lasting] = [await call('POST', 'sites', { name: 'A' }), await call('POST', 'sites', { name: 'B' })]
+    const privileges = [short, lasting].map(({ body }) => ({ scope: 'site', role: 'read', site_id: body.id }))
+    await call('POST', 'invites', { email: guest.email, privileges })
+    await server.ctx.db.deleteFrom('site').where('id', '=', short.body.id).execute()
+    const token = tokenIn(await waitForMail(server.dataDir, guest.email))
+    expect((await server.call('POST', `/invite/verify/${token}`, { as: guest })).status).toBe(200)
+    const { body: logs } = await call('GET', 'logs')
+    expect(logs.results[0]).toMatchObject({
+      message: `Accept Invite of "${guest.email}"`,
+      after: { privileges: privileges.slice(1) },
+    })
+  })
+
   it.each([
     ['a token', 'apitokens', { name: 'x' }, { name: 'y' }],
     ['a role of single sign-on', 'ssoroles', { name: 'x' }, { name: 'y' }],

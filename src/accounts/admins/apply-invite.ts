@@ -38,9 +38,9 @@ export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Pr
     now,
   })
   if (outcome !== 'applied') return outcome
-  await insertPrivileges(tx, { orgId, adminId: admin.id }, doc.privileges)
+  const after = await insertPrivileges(tx, { orgId, adminId: admin.id }, doc.privileges)
   await deleteInvite(tx, invite)
   const message = `Accept Invite of "${admin.email}"`
-  await recordPrivileges(tx, scope, { adminId: admin.id, message, before: [], after: doc.privileges, at: now })
+  await recordPrivileges(tx, scope, { adminId: admin.id, message, before: [], after, at: now })
   return 'applied'
 }

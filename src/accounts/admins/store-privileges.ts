@@ -40,17 +40,17 @@ export function wirePrivilege({ scope, role, siteId, sitegroupId, views }: Privi
   }
 }
 
-/** Gives the privileges in this order; those of sites that are gone meanwhile are left out. */
+/** Gives the privileges in this order, and answers them; those of sites that are gone meanwhile are left out. */
 export async function insertPrivileges(
   tx: Tx,
   holder: { readonly orgId: string; readonly adminId: string },
   privileges: readonly WirePrivilege[],
-): Promise<void> {
+): Promise<WirePrivilege[]> {
   const sites = await listKnownSites(tx, holder.orgId, privileges)
-  for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [] } of privileges) {
-    if (siteId !== null && !sites.has(siteId)) continue
+  const given = privileges.filter(({ site_id: siteId }) => siteId === undefined || sites.has(siteId))
+  for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [] } of given)
     await insertPrivilege(tx, { ...holder, id: uuidv7(), scope, role, siteId, sitegroupId, views: [...views] })
-  }
+  return given
 }
 
 /** Ids of those sites of `privileges` that the organization has. */

@@ -27,9 +27,9 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
         throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
       await assertGrantable(tx, scope, { caller, privileges })
       await deletePrivileges(tx, scope.orgId, adminId)
-      await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
+      const after = await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
       const message = `Update Admin "${before.email}"`
-      await recordPrivileges(tx, scope, { adminId, message, before: before.privileges, after: privileges, at })
+      await recordPrivileges(tx, scope, { adminId, message, before: before.privileges, after, at })
       return getOrgAdmin(tx, scope, adminId)
     }),
   )
