@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
+import { openPage } from '../support/page.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
@@ -164,5 +165,30 @@ describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
     expect(policy.match(nonces)).not.toEqual(other.headers.get('content-security-policy')?.match(nonces))
     expect(withoutNonce(await mailed.text())).toBe(withoutNonce(await other.text()))
     expect((await reset(token, newPassword)).status).toBe(200)
+  })
+})
+
+describe('pressing its button', () => {
+  it('sets the password that is typed in, once it is good enough', async () => {
+    const url = `${server.url}/verify/recover?token=${await mailedToken()}`
+    const type = async (password: string) => (await openPage(url, { password })).press()
+    expect(await type('password1')).toEqual({
+      said: 'The password is one of the most common passwords.',
+      again: true,
+    })
+    expect(await type(newPassword)).toEqual({ said: 'Your password is changed, and you are signed in.', again: false })
+    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await type('yet another password')).said).toBe('This link is not valid, or was used already.')
+  })
+
+  it('gives the account its new address', async () => {
+    const email = `new-${org.email}`
+    await browser.login(org.email, org.password)
+    expect((await browser.call('POST', '/self/update', { email })).status).toBe(200)
+    const link = /http\S+/.exec((await waitForMail(server.dataDir, email)).text ?? '')?.[0] ?? ''
+    const pressed = await (await openPage(link)).press()
+    expect(pressed).toEqual({ said: 'Your account has this address now.', again: false })
+    expect((await browser.call('GET', '/self')).body.email).toBe(email)
+    expect((await (await openPage(link)).press()).said).toBe('This link is not valid, or was used already.')
   })
 })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepRegistrations } from '../../src/accounts/registration/sweep.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
+import { openPage } from '../support/page.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
@@ -191,24 +191,9 @@ describe('the page behind the link', () => {
     expect(await accountsOf(email)).toHaveLength(1)
   })
 
-  /** Runs the page's script with as much of a browser as it needs. @returns What the page says then. */
   async function press(query: string): Promise<string> {
-    const page = await open(query)
-    const script = /<script nonce="[^"]+">(.*)<\/script>/s.exec(await page.text())?.[1] ?? ''
-    const said = { textContent: '' }
-    const clicks: (() => Promise<void>)[] = []
-    const button = {
-      disabled: false,
-      addEventListener: (_event: string, click: () => Promise<void>) => clicks.push(click),
-    }
-    runInNewContext(script, {
-      document: { querySelector: (selector: string) => (selector === 'button' ? button : said) },
-      location: new URL(page.url),
-      fetch: (path: string, init: RequestInit) => fetch(new URL(path, page.url), init),
-      URLSearchParams,
-    })
-    for (const click of clicks) await click()
-    return said.textContent
+    const page = await openPage(`${server.url}/verify/register${query}`)
+    return (await page.press()).said
   }
 
   it('can not be replaced by a form of another site', async () => {

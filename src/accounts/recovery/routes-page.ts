@@ -17,7 +17,7 @@ const script = `
     button.disabled = true
     said.textContent = ''
     try {
-      const answer = await fetch('/api/v1/recover/verify/' + encodeURIComponent(token), {
+      const answer = await fetch('../api/v1/recover/verify/' + encodeURIComponent(token), {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ password: form.elements.password.value }),

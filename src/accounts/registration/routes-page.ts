@@ -13,6 +13,8 @@ const script = `
     try {
       const answer = await fetch('../api/v1/register/verify/' + encodeURIComponent(token), { method: 'POST' })
       const result = await answer.json()
+      // Another try makes sense where the server could not do it now.
+      button.disabled = answer.status < 429
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
       else if (answer.ok) said.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ?? '')
       else said.textContent = sentences[result.detail] ?? result.detail

@@ -15,8 +15,10 @@ const script = `
     button.disabled = true
     said.textContent = ''
     try {
-      const answer = await fetch('/api/v1/self/update/verify/' + encodeURIComponent(token), { method: 'POST' })
+      const answer = await fetch('../api/v1/self/update/verify/' + encodeURIComponent(token), { method: 'POST' })
       const result = await answer.json()
+      // Another try makes sense where the server could not do it now.
+      button.disabled = answer.status < 429
       said.textContent = answer.ok
         ? 'Your account has this address now.'
         : (sentences[result.detail] ?? result.detail)
