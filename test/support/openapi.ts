@@ -11,7 +11,13 @@ export interface OpenApi {
 interface OpenApiOperation {
   readonly operationId?: string
   readonly security?: readonly Record<string, unknown>[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly schema?: Readonly<Record<string, unknown>>
+  }[]
+  readonly requestBody?: { readonly content?: Record<string, { readonly schema?: object }> }
   readonly responses: Readonly<Record<string, { readonly content?: Record<string, { readonly schema?: object }> }>>
 }
 

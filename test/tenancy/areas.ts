@@ -18,12 +18,12 @@ export interface Areas {
 
 /** Fills the server's first organization with one object of every kind. */
 export async function makeAreas(server: TestServer): Promise<Areas> {
-  let ids: Ids = { org_id: server.org.orgId, site_id: await addSite(server) }
+  const ids: Record<string, string> = { org_id: server.org.orgId, site_id: await addSite(server) }
   const made: Area[] = []
   for (const make of areas) {
     const area = await make(server, ids)
     made.push(area)
-    ids = { ...ids, ...area.ids }
+    Object.assign(ids, area.ids)
   }
   const parts = [...made.map((area) => area.samples), ...made.map((area) => area.removals ?? {}).toReversed()]
   return { ids, samples: Object.assign({}, ...parts) }
