@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
-import type { DeviceType, VcMember } from '../platform/schema/devices.ts'
 
-export type { DeviceType } from '../platform/schema/devices.ts'
+export type { DeviceFacts, DeviceType } from '../platform/schema/devices.ts'
 
 /** Twelve lower-case hex digits, from any of the usual spellings; null when it is no MAC address. */
 export function parseMac(text: string): string | null {
@@ -26,19 +25,4 @@ const claimAlphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 export function newClaimCode(): string {
   const group = (): string => Array.from({ length: 5 }, () => claimAlphabet[randomInt(claimAlphabet.length)]).join('')
   return [group(), group(), group()].join('-')
-}
-
-/** What a device said of itself when it connected; stored as a document, hence no undefined members. */
-export interface DeviceFacts {
-  readonly firmware: string
-  readonly model: string
-  readonly type: DeviceType
-  /** The number on its label, where it knows it. */
-  readonly serial?: string
-  /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
-  readonly capabilities: Readonly<Record<string, unknown>>
-  readonly members: readonly VcMember[] | null
-  /** Why it connects, in the device's words: `boot`, `socket`, ... */
-  readonly reason: string | null
-  readonly ext_ip: string | null
 }

@@ -158,7 +158,7 @@ export async function listOpenSessions(
   scope: OrgScope,
   deviceIds: readonly string[],
 ): Promise<{ deviceId: string; epoch: string; connectedAt: Date; facts: DeviceFacts }[]> {
-  const rows = await tx
+  return tx
     .selectFrom('deviceSession as session')
     .innerJoin('device', 'device.id', 'session.deviceId')
     .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.facts'])
@@ -166,8 +166,6 @@ export async function listOpenSessions(
     .where('session.deviceId', '=', anyOf(deviceIds))
     .where('session.connected', '=', true)
     .execute()
-  // The document is written by openSessions alone, from this type.
-  return rows.map(({ facts, ...row }) => Object.assign(row, { facts: facts as unknown as DeviceFacts }))
 }
 
 export interface SessionKey {

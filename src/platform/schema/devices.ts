@@ -75,6 +75,21 @@ export interface GatewayNodeTable {
   leaseUntil: Date
 }
 
+/** What a device said of itself when it connected; stored as a document, hence no undefined members. */
+export interface DeviceFacts {
+  readonly firmware: string
+  readonly model: string
+  readonly type: DeviceType
+  /** The number on its label, where it knows it. */
+  readonly serial?: string
+  /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+  readonly members: readonly VcMember[] | null
+  /** Why it connects, in the device's words: `boot`, `socket`, ... */
+  readonly reason: string | null
+  readonly ext_ip: string | null
+}
+
 export interface DeviceSessionTable {
   deviceId: string
   nodeId: string
@@ -82,7 +97,7 @@ export interface DeviceSessionTable {
   connected: boolean
   connectedAt: Date
   lostAt: Date | null
-  facts: Json<Record<string, unknown>>
+  facts: Json<DeviceFacts>
 }
 
 export type CommandKind = 'restart' | 'upgrade'
