@@ -8,22 +8,35 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)
 
-it('runs the commands of the README', { timeout: 120_000 }, async () => {
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, script] = /<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/s.exec(readme) ?? []
+/** Runs the commands that a document of the project shows, beside `data`. @returns What each curl at the start of a line said. */
+async function runCommandsOf(document: string, { demo }: { readonly demo: boolean }): Promise<unknown[]> {
+  const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
+  const [, script] = /<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/s.exec(text) ?? []
+  if (script === undefined) throw new Error(`${document} shows no commands`)
   const folder = await temporaryDir()
-  await startServerProcess({ dataDir: join(folder, 'data'), demo: true })
-  const commands = (script ?? '').replaceAll('\\\n', ' ').replaceAll(/^curl.*$/gm, '$&; echo')
+  await startServerProcess({ dataDir: join(folder, 'data'), demo })
+  const commands = script.replaceAll('\\\n', ' ').replaceAll(/^curl(?:[^\n']|'[^']*')*$/gm, '$&; echo')
   const { stdout } = await run('sh', ['-e', '-c', commands], {
     cwd: folder,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
   })
-  const [inventory, created, listed, ...rest] = stdout
+  return stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as unknown)
+}
+
+it('runs the commands of the README', { timeout: 120_000 }, async () => {
+  const [inventory, created, listed, ...rest] = await runCommandsOf('README.md', { demo: true })
   expect(rest).toEqual([])
   expect(inventory).toHaveLength(3)
   expect(created).toMatchObject({ strategy: 'canary', target_version: '3.2.0', upgrades: [{}, {}, {}] })
   expect(listed).toMatchObject([{ id: (created as { id: string }).id }])
+})
+
+it('registers by the commands of the operations manual', { timeout: 120_000 }, async () => {
+  const [registered, verified, self, ...rest] = await runCommandsOf('docs/operations.md', { demo: false })
+  expect(rest).toEqual([])
+  expect([registered, verified]).toEqual([{}, {}])
+  expect(self).toMatchObject({ email: 'ada@example.com', privileges: [{ org_name: 'Engines', role: 'admin' }] })
 })
