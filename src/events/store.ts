@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
-import type { AuditEvent, DeviceEvent, Topic, TopicEvents } from './topics.ts'
+import type { AuditEvent, DeviceEvent, MxedgeEvent, Topic, TopicEvents } from './topics.ts'
 
 export interface NewOutboxEvent {
   readonly orgId: string
@@ -65,5 +65,23 @@ export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent
     select org_id, id, device_id, site_id, type, event, ${at}::timestamptz
     from jsonb_to_recordset(${json(rows)}::jsonb)
       as new (org_id uuid, id uuid, device_id uuid, site_id uuid, type text, event jsonb)
+  `.execute(tx)
+}
+
+export async function insertMxedgeEvents(tx: Tx, events: readonly MxedgeEvent[], at: Date): Promise<void> {
+  const rows = events.map((event) => ({
+    org_id: event.org_id,
+    id: uuidv7(),
+    mxedge_id: event.mxedge_id,
+    mxcluster_id: event.mxcluster_id ?? null,
+    site_id: event.site_id ?? null,
+    type: event.type,
+    event,
+  }))
+  await sql`
+    insert into mxedge_event (org_id, id, mxedge_id, mxcluster_id, site_id, type, event, created_at)
+    select org_id, id, mxedge_id, mxcluster_id, site_id, type, event, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb)
+      as new (org_id uuid, id uuid, mxedge_id uuid, mxcluster_id uuid, site_id uuid, type text, event jsonb)
   `.execute(tx)
 }

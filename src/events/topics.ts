@@ -6,6 +6,7 @@ export interface TopicEvents {
   audits: AuditEvent
   'device-events': DeviceEvent
   'device-updowns': UpdownEvent
+  'mxedge-events': MxedgeEvent
   ping: PingEvent
 }
 
@@ -52,6 +53,20 @@ export interface UpdownEvent {
   readonly type: string
 }
 
+export interface MxedgeEvent {
+  readonly type: string
+  readonly mxedge_id: string
+  readonly mxedge_name: string
+  readonly device_type: 'mxedge'
+  readonly org_id: string
+  readonly timestamp: number
+  readonly mac?: string
+  readonly mxcluster_id?: string
+  readonly site_id?: string
+  readonly audit_id?: string
+  readonly text?: string
+}
+
 export interface PingEvent {
   readonly id: string
   readonly name: string
@@ -71,5 +86,6 @@ export const topics = {
   audits: { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
   'device-events': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 1000 },
   'device-updowns': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
+  'mxedge-events': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 1000 },
   ping: { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
 } satisfies Record<Topic, TopicTraits>

@@ -2,6 +2,7 @@ import type * as access from './schema/access.ts'
 import type * as accounts from './schema/accounts.ts'
 import type * as devices from './schema/devices.ts'
 import type * as firmware from './schema/firmware.ts'
+import type * as mxedges from './schema/mxedges.ts'
 import type * as rollout from './schema/rollout.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
@@ -39,6 +40,11 @@ export interface Schema {
   deviceCommand: devices.DeviceCommandTable
   deviceEvent: devices.DeviceEventTable
   deviceImage: devices.DeviceImageTable
+  mxedgeRegistry: mxedges.MxedgeRegistryTable
+  mxcluster: mxedges.MxclusterTable
+  mxedge: mxedges.MxedgeTable
+  mxedgeEvent: mxedges.MxedgeEventTable
+  mxedgeImage: mxedges.MxedgeImageTable
   firmwareImage: firmware.FirmwareImageTable
   firmwareVersion: firmware.FirmwareVersionTable
   firmwareDownload: firmware.FirmwareDownloadTable

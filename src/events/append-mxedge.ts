@@ -1,0 +1,63 @@
+import type { OrgScope } from '../access/scope.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { insertMxedgeEvents, insertOutbox } from './store.ts'
+import type { MxedgeEvent } from './topics.ts'
+
+/** What an event says of the edge appliance it is about. */
+export interface EventMxedge {
+  readonly id: string
+  readonly name: string
+  readonly mac: string | null
+  readonly mxclusterId: string | null
+  readonly siteId: string | null
+}
+
+/** The names of these events, and what they say, as the constants of the interface tell them. */
+export const mxedgeEventTypes = {
+  ME_CONFIG_CHANGED_BY_USER: 'Configuration changed by user',
+} as const
+
+export interface MxedgeHappening {
+  readonly mxedge: EventMxedge
+  readonly type: keyof typeof mxedgeEventTypes
+  readonly auditId: string
+  readonly text: string
+}
+
+/** Writes events of edge appliances in the caller's transaction: two statements, however many. */
+export async function appendMxedgeEvents(
+  tx: Tx,
+  scope: OrgScope,
+  happenings: readonly MxedgeHappening[],
+  at: Date,
+): Promise<void> {
+  if (happenings.length === 0) return
+  const { orgId } = scope
+  const events = happenings.map((happening) => mxedgeEvent(orgId, happening, at))
+  await insertMxedgeEvents(tx, events, at)
+  await insertOutbox(
+    tx,
+    events.map((event) => ({ orgId, siteId: event.site_id ?? null, topic: 'mxedge-events' as const, event })),
+    at,
+  )
+  wakeAfterCommit(tx, 'outbox')
+}
+
+function mxedgeEvent(orgId: string, { mxedge, type, auditId, text }: MxedgeHappening, at: Date): MxedgeEvent {
+  const { id, name, mac, mxclusterId, siteId } = mxedge
+  return {
+    type,
+    mxedge_id: id,
+    mxedge_name: name,
+    device_type: 'mxedge',
+    org_id: orgId,
+    timestamp: epochS(at),
+    ...(mac !== null && { mac }),
+    ...(mxclusterId !== null && { mxcluster_id: mxclusterId }),
+    ...(siteId !== null && { site_id: siteId }),
+    audit_id: auditId,
+    text,
+  }
+}

@@ -1,0 +1,61 @@
+import type { Generated } from 'kysely'
+import type { Json } from './json.ts'
+
+export interface MxedgeRegistryTable {
+  id: string
+  mac: string
+  serial: string
+  model: string
+  claimCode: string
+  orgId: string | null
+  createdAt: Date
+}
+
+export interface MxclusterTable {
+  orgId: string
+  id: string
+  name: string
+  doc: Json<Record<string, unknown>>
+  createdAt: Date
+  modifiedAt: Date
+}
+
+export interface MxedgeTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  mxclusterId: string | null
+  name: string
+  model: string
+  mac: string | null
+  serial: string | null
+  doc: Json<Record<string, unknown>>
+  registrationCode: string
+  registrationEpoch: Generated<number>
+  registeredAt: Date | null
+  createdAt: Date
+  modifiedAt: Date
+}
+
+export interface MxedgeEventTable {
+  orgId: string
+  id: string
+  mxedgeId: string
+  mxclusterId: string | null
+  siteId: string | null
+  type: string
+  event: Json<Record<string, unknown>>
+  createdAt: Date
+}
+
+export interface MxedgeImageTable {
+  orgId: string
+  mxedgeId: string
+  /** 1 to 3. */
+  number: number
+  /** Of its file. */
+  name: string
+  width: number
+  height: number
+  createdAt: Date
+}
