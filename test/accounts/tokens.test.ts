@@ -119,14 +119,29 @@ describe('tokens of an admin', () => {
   })
 })
 
-describe('whose account is deleted meanwhile', () => {
-  it('gets no token', async () => {
+describe('whose account changes hands meanwhile', () => {
+  it('gets no token once it is deleted', async () => {
     const org = await server.addOrg()
     const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
       await tx.selectFrom('admin').select('id').where('id', '=', org.adminId).forUpdate().execute()
       const asked = server.call('POST', '/self/apitokens', { as: org, body: {} })
       await untilWaiting(server, 1)
       await tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
+      return { answer: asked }
+    })
+    expect((await answer).status).toBe(401)
+  })
+
+  it('gets no token once its owner has recovered it', async () => {
+    const org = await server.addOrg()
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('admin')
+        .set({ passwordModifiedAt: new Date(1) })
+        .where('id', '=', org.adminId)
+        .execute()
+      const asked = server.call('POST', '/self/apitokens', { as: org, body: {} })
+      await untilWaiting(server, 1)
       return { answer: asked }
     })
     expect((await answer).status).toBe(401)

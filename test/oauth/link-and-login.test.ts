@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AnyJson } from '../support/any-json.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { callAs, callByScript, signedIn } from './person.ts'
 import { type RealProvider, agree, cancel, startRealProvider } from './real-provider.ts'
@@ -113,6 +114,24 @@ describe('linking', () => {
     expect((await callByScript(server, 'POST', SELF, { headers: elsewhere, body: second })).status).toBe(400)
   })
 
+  it('is refused once its owner has recovered the account from whoever began it', async () => {
+    const org = await server.addOrg()
+    const browser = await signedIn(server, org)
+    const code = await codeOf(browser, SELF, randomUUID())
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('admin')
+        .set({ passwordModifiedAt: new Date(1) })
+        .where('id', '=', org.adminId)
+        .execute()
+      const asked = callAs(browser, server, `POST ${SELF}`, { code })
+      await untilWaiting(server, 1)
+      return { answer: asked }
+    })
+    expect((await answer).status).toBe(401)
+    expect((await identities()).filter(({ adminId }) => adminId === org.adminId)).toEqual([])
+  })
+
   it('is not for accounts that an identity provider decides about', async () => {
     const org = await server.addOrg()
     const set = { ssoId: randomUUID(), ssoSubject: 'somebody' }
@@ -148,6 +167,22 @@ describe('login', () => {
     })
     expect(browser.cookie(server.url, 'sessionid')).toBeUndefined()
     expect(await admins()).toEqual(before)
+  })
+
+  it('finds no account that is deleted meanwhile', async () => {
+    const org = await server.addOrg()
+    const subject = randomUUID()
+    await link(org, subject)
+    const browser = openBrowser()
+    const code = await codeOf(browser, LOGIN, subject)
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('admin').select('id').where('id', '=', org.adminId).forUpdate().execute()
+      const asked = callAs(browser, server, `POST ${LOGIN}`, { code })
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
+      return { answer: asked }
+    })
+    expect(await answer).toMatchObject({ status: 400, body: { error: 'access_denied' } })
   })
 
   it('still asks for the second factor', async () => {

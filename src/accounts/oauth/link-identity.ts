@@ -5,10 +5,12 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { Identity } from './client.ts'
 import { refusal } from './refusal.ts'
-import { findAdminByIdentity, insertIdentity, listLinkedProviders, lockAdmin } from './store.ts'
+import { lockSignIn } from '../sessions/store.ts'
+import { findAdminByIdentity, insertIdentity, listLinkedProviders } from './store.ts'
 
 export interface LinkRequest {
-  readonly adminId: string
+  /** As they were when the request began: the provider takes its time. */
+  readonly linker: { readonly adminId: string; readonly passwordModifiedAt: Date | null }
   readonly provider: string
   readonly identity: Identity
   readonly actor: Actor
@@ -18,11 +20,12 @@ export interface LinkRequest {
  * Lets the admin sign in with the identity from now on; linking it again changes nothing.
  * @throws AppError invalid where it is another account's, or the admin has linked another of this provider.
  */
-export async function linkIdentity(ctx: Context, { adminId, provider, identity, actor }: LinkRequest): Promise<void> {
+export async function linkIdentity(ctx: Context, { linker, provider, identity, actor }: LinkRequest): Promise<void> {
+  const { adminId } = linker
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    const admin = await lockAdmin(tx, adminId)
-    if (admin === undefined) throw new AppError('unauthenticated', 'The account is gone.')
+    if ((await lockSignIn(tx, linker)) === undefined)
+      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
     const owner = await findAdminByIdentity(tx, provider, identity)
     if (owner?.adminId === adminId) return
     if (owner !== undefined) throw linkedElsewhere(provider)

@@ -6,7 +6,7 @@ import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
 import type { Identity } from './client.ts'
 import { refusal } from './refusal.ts'
-import { findAdminByIdentity } from './store.ts'
+import { lockAdminByIdentity } from './store.ts'
 
 export interface OauthLogin {
   readonly provider: string
@@ -20,7 +20,7 @@ export interface OauthLogin {
  */
 export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {
-    const admin = await findAdminByIdentity(tx, provider, identity)
+    const admin = await lockAdminByIdentity(tx, provider, identity)
     if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account.`)
     const { adminId, email, hasSecondFactor } = admin
     const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)

@@ -11,7 +11,7 @@ import { setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { bindingOfCaller, bindingOfCookie } from './binding.ts'
 import { FLOW_MS } from './flow.ts'
-import { linkIdentity } from './link-identity.ts'
+import { type LinkRequest, linkIdentity } from './link-identity.ts'
 import { loginWithIdentity } from './login-with-identity.ts'
 import { FLOW_COOKIE, type Oauth } from './oauth.ts'
 import { redeemCode } from './redeem-code.ts'
@@ -77,7 +77,7 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const { caller, params, query } = request
-        const adminId = linkerOf(caller)
+        const { adminId } = linkerOf(caller)
         const bound = bindingOfCaller(caller.principal)
         const visit = { ...params, ...query, purpose: 'link', bound, script: isScript(request) } as const
         const { authorizationUrl } = await startFlow(ctx, oauth, visit)
@@ -99,11 +99,11 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const { caller, params, body } = request
-        const adminId = linkerOf(caller)
+        const linker = linkerOf(caller)
         const bound = bindingOfCaller(caller.principal)
         const redemption = { ...params, code: body.code, purpose: 'link', bound, script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, redemption)
-        await linkIdentity(ctx, { adminId, ...params, identity, actor: actorOf(caller) })
+        await linkIdentity(ctx, { linker, ...params, identity, actor: actorOf(caller) })
         return reply.send({ action: 'oauth account linked', id: identity.subject })
       },
     )
@@ -192,7 +192,7 @@ function isScript({ headers }: FastifyRequest): boolean {
 }
 
 /** @throws AppError forbidden for those who come from an identity provider: a link would outlive what it decides. */
-function linkerOf(caller: Caller): string {
+function linkerOf(caller: Caller): LinkRequest['linker'] {
   if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
-  return requirePerson(caller).principal.adminId
+  return requirePerson(caller).principal
 }

@@ -62,17 +62,38 @@ export interface LinkedAdmin {
 export async function findAdminByIdentity(
   reader: Reader,
   provider: string,
-  { issuer, subject }: Identity,
+  identity: Identity,
 ): Promise<LinkedAdmin | undefined> {
-  const row = await reader
+  const row = await selectByIdentity(reader, provider, identity).executeTakeFirst()
+  return row && linkedAdminOf(row)
+}
+
+/** As findAdminByIdentity(); the account stays until `tx` ends. */
+export async function lockAdminByIdentity(
+  tx: Tx,
+  provider: string,
+  identity: Identity,
+): Promise<LinkedAdmin | undefined> {
+  const row = await selectByIdentity(tx, provider, identity).forNoKeyUpdate('admin').executeTakeFirst()
+  return row && linkedAdminOf(row)
+}
+
+function selectByIdentity(reader: Reader, provider: string, { issuer, subject }: Identity) {
+  return reader
     .selectFrom('oauthIdentity')
     .innerJoin('admin', 'admin.id', 'oauthIdentity.adminId')
     .select(['admin.id as adminId', 'admin.email', 'admin.totpSince'])
     .where('oauthIdentity.provider', '=', provider)
     .where('oauthIdentity.issuer', '=', issuer)
     .where('oauthIdentity.subject', '=', subject)
-    .executeTakeFirst()
-  return row && { adminId: row.adminId, email: row.email, hasSecondFactor: row.totpSince !== null }
+}
+
+interface LinkedRow extends Pick<LinkedAdmin, 'adminId' | 'email'> {
+  readonly totpSince: Date | null
+}
+
+function linkedAdminOf({ adminId, email, totpSince }: LinkedRow): LinkedAdmin {
+  return { adminId, email, hasSecondFactor: totpSince !== null }
 }
 
 /** Holds the account's row, so that its ways to sign in are changed one after the other. */

@@ -4,7 +4,8 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { countTokens, deleteToken, getToken, insertToken, lockAccount, lockToken, updateToken } from './store.ts'
+import { lockSignIn } from '../sessions/store.ts'
+import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
 
 /** The caller as a person. @throws AppError forbidden for a token of an organization, which is nobody's. */
@@ -24,7 +25,10 @@ export async function createOwnToken(ctx: Context, caller: Caller, name: string)
   const at = ctx.clock.now()
   const { key, ...hashed } = newTokenKey()
   const token = await inTx(ctx, async (tx) => {
-    if (!(await lockAccount(tx, owner.adminId))) throw new AppError('unauthenticated', 'The account is gone.')
+    const { passwordModifiedAt } = caller.principal
+    // Its owner may have recovered it meanwhile, from whoever asks.
+    if ((await lockSignIn(tx, { ...owner, passwordModifiedAt })) === undefined)
+      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
     if ((await countTokens(tx, owner)) >= MAX_TOKENS)
       throw new AppError('invalid', `An admin may have ${MAX_TOKENS} API tokens.`)
     const id = uuidv7()

@@ -23,12 +23,6 @@ export async function countTokens(reader: Reader, owner: TokenOwner): Promise<nu
   return Number(total)
 }
 
-/** Holds the account, so that its tokens are made one after the other. @returns False for one that is gone. */
-export async function lockAccount(tx: Tx, adminId: string): Promise<boolean> {
-  const row = await tx.selectFrom('admin').select('id').where('id', '=', adminId).forUpdate().executeTakeFirst()
-  return row !== undefined
-}
-
 /** @throws AppError not_found, for somebody else's too. */
 export async function getToken(reader: Reader, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(reader, owner).where('apiToken.id', '=', id).executeTakeFirst()
