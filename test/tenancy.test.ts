@@ -165,7 +165,7 @@ describe('an administrator who may only read', () => {
     for (const operation of tenantOperations()) {
       const answer = await call(operation, reader)
       const expected =
-        operation.method === 'GET'
+        operation.method === 'GET' && !isInstallers(operation)
           ? { status: 200 }
           : { status: 403, body: { detail: 'You do not have permission to perform this action.' } }
       expect(answer, operation.id).toMatchObject(expected)
@@ -173,6 +173,11 @@ describe('an administrator who may only read', () => {
     expect(await databaseState()).toEqual(before)
   })
 })
+
+/** Reading there is a part of mounting devices, which who may only read does not do. */
+function isInstallers({ path }: Operation): boolean {
+  return path.startsWith('/api/v1/installer/')
+}
 
 /** Reads the first organization, and has none of their own. */
 async function addReader(): Promise<TestOrg> {

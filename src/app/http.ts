@@ -33,6 +33,8 @@ import { serveOpenApi } from '../http/openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
+import { mapRoutes } from '../maps/routes.ts'
+import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
@@ -76,7 +78,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 /** Every noun's routes under /api/v1. */
 function apiRoutes(
   ctx: Context,
-  { accounts, firmwareFiles, outbound }: HttpParts,
+  { accounts, firmwareFiles, imageFiles, outbound }: HttpParts,
   guard: LoginGuard,
 ): FastifyPluginAsync[] {
   return [
@@ -100,6 +102,8 @@ function apiRoutes(
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
+    mapRoutes(ctx, imageFiles),
+    installerMapRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),
     webhookRoutes(ctx, outbound),
   ]

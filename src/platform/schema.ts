@@ -2,6 +2,7 @@ import type * as access from './schema/access.ts'
 import type * as accounts from './schema/accounts.ts'
 import type * as devices from './schema/devices.ts'
 import type * as firmware from './schema/firmware.ts'
+import type * as maps from './schema/maps.ts'
 import type * as mxedges from './schema/mxedges.ts'
 import type * as rollout from './schema/rollout.ts'
 import type * as webhooks from './schema/webhooks.ts'
@@ -48,6 +49,8 @@ export interface Schema {
   firmwareImage: firmware.FirmwareImageTable
   firmwareVersion: firmware.FirmwareVersionTable
   firmwareDownload: firmware.FirmwareDownloadTable
+  siteMap: maps.SiteMapTable
+  mapStack: maps.MapStackTable
   orgUpgrade: rollout.OrgUpgradeTable
   siteUpgrade: rollout.SiteUpgradeTable
   upgradeTarget: rollout.UpgradeTargetTable

@@ -3,12 +3,13 @@ import type { TestServer } from '../support/server.ts'
 import { makeAccounts } from './accounts.ts'
 import type { Area, Ids, MakeArea, Samples } from './area.ts'
 import { makeDevicesArea } from './devices.ts'
+import { makeMaps } from './maps.ts'
 import { makeOrgs } from './orgs.ts'
 import { makeUpgrades } from './upgrades.ts'
 import { makeWebhooks } from './webhooks.ts'
 
 /** In the order in which they are made: each may use what those before it have made. */
-const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeUpgrades, makeWebhooks, makeAccounts]
+const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeMaps, makeUpgrades, makeWebhooks, makeAccounts]
 
 export interface Areas {
   readonly ids: Ids

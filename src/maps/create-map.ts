@@ -1,0 +1,51 @@
+import { uuidv7 } from 'uuidv7'
+import type { SiteScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { notFound } from '../platform/errors.ts'
+import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { type NewMap, insertMap } from './store.ts'
+import { changeMap } from './update-map.ts'
+
+export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Promise<SiteMap> {
+  const content = { id: uuidv7(), doc: mergeMap({}, body), image: null, at: ctx.clock.now() }
+  return inTx(ctx, async (tx) => {
+    const map = await addMap(tx, scope, content)
+    if (map === null) throw new Error(`map ${content.id} was made twice`)
+    return map
+  })
+}
+
+/**
+ * Makes the map of that id, or changes the one there is as an update would: who defines a map does not
+ * have to know whether an answer got lost on the way. Source: spec, "Installer", 9.
+ * @throws AppError not_found for a map of another site.
+ */
+export function defineMap(
+  ctx: Context,
+  scope: SiteScope,
+  { mapId, body }: { readonly mapId: string; readonly body: MapDocument },
+): Promise<SiteMap> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const made = await addMap(tx, scope, { id: mapId, doc: mergeMap({}, body), image: null, at })
+    if (made !== null) return made
+    const changed = await changeMap(tx, scope, { mapId, change: body, at })
+    if (changed === null) throw notFound(mapId)
+    return changed
+  })
+}
+
+/** @returns Null where the organization has a map of that id already. */
+export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise<SiteMap | null> {
+  const map = await insertMap(tx, scope, content)
+  if (map === undefined) return null
+  await appendAudit(tx, scope, {
+    message: `Add Map ${titleOf(map)}`,
+    siteId: scope.siteId,
+    after: map.doc,
+    at: content.at,
+  })
+  return map
+}

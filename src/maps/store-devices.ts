@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { SiteScope } from '../access/scope.ts'
+import { type Tx, anyOf, json } from '../platform/db.ts'
+
+/** A device as far as maps are concerned. */
+export interface MapDevice {
+  readonly id: string
+  readonly mac: string
+  readonly name: string | null
+  readonly siteId: string | null
+  readonly doc: Record<string, unknown>
+}
+
+/** Ordered by id: every caller locks in one order, hence no deadlock. Lock the map first. */
+function lockDevices(tx: Tx, orgId: string) {
+  return tx
+    .selectFrom('device')
+    .select(['id', 'mac', 'name', 'siteId', 'doc'])
+    .where('orgId', '=', orgId)
+    .orderBy('id')
+    .forUpdate()
+}
+
+/** @param mapId As the database writes it: clients may have given it in capitals. */
+export function lockDevicesOnMap(tx: Tx, scope: SiteScope, mapId: string): Promise<MapDevice[]> {
+  return lockDevices(tx, scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where(sql<string>`lower(doc ->> 'map_id')`, '=', mapId)
+    .where(sql<boolean>`doc ? 'map_id'`)
+    .execute()
+}
+
+/** Of the scope's site. */
+export function lockSiteDevices(tx: Tx, scope: SiteScope, macs: readonly string[]): Promise<MapDevice[]> {
+  return lockDevices(tx, scope.orgId).where('siteId', '=', scope.siteId).where('mac', '=', anyOf(macs)).execute()
+}
+
+/** What a device takes on, in wire shape; a field that is null goes. */
+export interface Placement {
+  readonly id: string
+  readonly fields: Record<string, unknown>
+}
+
+/** One statement, however many devices. */
+export async function placeDevices(
+  tx: Tx,
+  scope: SiteScope,
+  placements: readonly Placement[],
+  at: Date,
+): Promise<void> {
+  if (placements.length === 0) return
+  await sql`
+    update device set modified_at = ${at}::timestamptz,
+      doc = (device.doc || placed.fields) - array(select key from jsonb_each(placed.fields) where value = 'null')
+    from jsonb_to_recordset(${json(placements)}::jsonb) as placed (id uuid, fields jsonb)
+    where device.org_id = ${scope.orgId}::uuid and device.id = placed.id
+  `.execute(tx)
+}

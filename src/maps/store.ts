@@ -1,0 +1,89 @@
+import type { SiteScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { pageOf } from '../http/store-pages.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import type { SiteMap } from './map.ts'
+
+/** Maps of the scope's site in the order of their ids, which is that of their making where we choose the id. */
+export function listMaps(reader: Reader, scope: SiteScope, page: Page): Promise<Paged<SiteMap>> {
+  return pageOf<SiteMap>(reader, selectMaps(reader, scope), page)
+}
+
+export function findMap(reader: Reader, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
+  return selectMaps(reader, scope).where('id', '=', mapId).executeTakeFirst()
+}
+
+/** As findMap, locked against other changes until `tx` ends. */
+export function lockMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
+  return selectMaps(tx, scope).where('id', '=', mapId).forUpdate().executeTakeFirst()
+}
+
+/** As findMap, kept from being deleted until `tx` ends. */
+export function holdMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
+  return selectMaps(tx, scope).where('id', '=', mapId).forKeyShare().executeTakeFirst()
+}
+
+function selectMaps(reader: Reader, scope: SiteScope) {
+  return reader.selectFrom('siteMap').selectAll().where('orgId', '=', scope.orgId).where('siteId', '=', scope.siteId)
+}
+
+export interface NewMap {
+  readonly id: string
+  readonly doc: Record<string, unknown>
+  /** Name of a kept picture. */
+  readonly image: string | null
+  readonly at: Date
+}
+
+/** @returns Undefined where the organization has a map of that id already, in whichever site. */
+export function insertMap(
+  tx: Tx,
+  { orgId, siteId }: SiteScope,
+  { id, doc, image, at }: NewMap,
+): Promise<SiteMap | undefined> {
+  return tx
+    .insertInto('siteMap')
+    .values({ orgId, siteId, id, doc: json(doc), image, createdAt: at, modifiedAt: at })
+    .onConflict((conflict) => conflict.columns(['orgId', 'id']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export interface MapContent {
+  readonly id: string
+  readonly doc: Record<string, unknown>
+  /** Of its picture, where that changes with it: the thumbnail of the one before goes. */
+  readonly image?: string | null
+  readonly at: Date
+}
+
+export function updateMap(tx: Tx, scope: SiteScope, { id, doc, image, at }: MapContent): Promise<SiteMap> {
+  return tx
+    .updateTable('siteMap')
+    .set({ doc: json(doc), modifiedAt: at })
+    .$if(image !== undefined, (query) => query.set({ image: image ?? null, thumbnail: null, thumbnailFailed: false }))
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteMap(tx: Tx, scope: SiteScope, mapId: string): Promise<void> {
+  await tx
+    .deleteFrom('siteMap')
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where('id', '=', mapId)
+    .execute()
+}
+
+/** Of `names`, those of pictures and thumbnails of any organization's maps: files have no tenant. */
+export async function filterKnownMapImages(reader: Reader, names: readonly string[]): Promise<string[]> {
+  const rows = await reader
+    .selectFrom('siteMap')
+    .select(['image', 'thumbnail'])
+    .where((eb) => eb.or([eb('image', '=', anyOf(names)), eb('thumbnail', '=', anyOf(names))]))
+    .execute()
+  return rows.flatMap(({ image, thumbnail }) => [image, thumbnail]).filter((name) => name !== null)
+}

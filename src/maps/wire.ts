@@ -1,0 +1,145 @@
+import { type Static, Type } from 'typebox'
+import { OrgParams, SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { imageUrl } from '../platform/images/image-url.ts'
+import type { SiteMap } from './map.ts'
+
+export const MapParams = Type.Object({ ...SiteParams.properties, map_id: Uuid })
+/** See authorizeSiteNamed. */
+export const NamedSiteParams = Type.Object({ ...OrgParams.properties, site_name: Type.String() })
+export const NamedMapParams = Type.Object({ ...NamedSiteParams.properties, map_id: Uuid })
+
+/** A larger one would come back from the database as another. */
+const Whole = (options: { minimum?: number; maximum?: number; description?: string } = {}) =>
+  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...options })
+
+const open = { additionalProperties: true }
+
+const LatLng = (corner: string) =>
+  Type.Object(
+    { lat: Type.Optional(Type.String()), lng: Type.Optional(Type.String()) },
+    { ...open, description: `${corner} bounds; applies where type is google (map_vendor)` },
+  )
+
+/** Positions are whole pixels in the specification and fractions in what clients send. */
+const Node = Type.Object(
+  {
+    edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
+    name: Type.Optional(Type.String()),
+    position: Type.Optional(Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
+  },
+  open,
+)
+const pathFields = { coordinate: Type.Optional(Type.String()), nodes: Type.Optional(Type.Array(Node)) }
+const Path = Type.Object(pathFields, open)
+
+const WayfindingVendor = Type.Object(
+  {
+    account_key: Type.Optional(Type.String()),
+    default_level_id: Type.Optional(Whole()),
+    map_id: Type.Optional(Type.String()),
+  },
+  open,
+)
+
+const Geofence = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    vertices: Type.Optional(
+      Type.Array(Type.Object({ X: Type.Optional(Type.Number()), Y: Type.Optional(Type.Number()) }, open)),
+    ),
+  },
+  open,
+)
+
+/**
+ * What a client may set. Fields that apply only where `type` is another are kept too: clients write a
+ * map field by field, in any order. Two names for one thing (`google` and `map_vendor`, `micello` and
+ * `mapvendor`) are two releases of the interface; each is kept and answered as it was sent.
+ * Source: spec, "Map"; contract, `map`; addendum.
+ */
+const fields = {
+  geofences: Type.Optional(Type.Array(Geofence)),
+  group_idx: Type.Optional(Whole({ description: 'later name of mapstack_floor' })),
+  group_name: Type.Optional(Type.String({ description: 'later name of mapstack_id' })),
+  height: Type.Optional(Whole({ description: 'pixels; applies where type is image' })),
+  height_m: Type.Optional(Type.Number()),
+  latlng_br: Type.Optional(LatLng('bottom-right')),
+  latlng_tl: Type.Optional(LatLng('top-left')),
+  locked: Type.Optional(Type.Boolean({ description: 'default false' })),
+  mapstack_floor: Type.Optional(Whole({ minimum: 0 })),
+  mapstack_id: Type.Optional(Uuid),
+  name: Type.Optional(Type.String()),
+  occupancy_limit: Type.Optional(Whole()),
+  orientation: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 359, description: 'default 0; 0: up is north, 90: up is west' }),
+  ),
+  origin_x: Type.Optional(Whole({ description: 'pixels' })),
+  origin_y: Type.Optional(Whole({ description: 'pixels' })),
+  ppm: Type.Optional(Type.Number({ description: 'pixels per metre; applies where type is image' })),
+  sitesurvey_path: Type.Optional(Type.Array(Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
+  type: Type.Optional(Type.Enum(['image', 'google', 'map_vendor'], { description: 'default image' })),
+  view: Type.Optional(
+    Type.Union([Type.Enum(['hybrid', 'roadmap', 'satellite', 'terrain']), Type.Null()], {
+      description: 'applies where type is google (map_vendor)',
+    }),
+  ),
+  wall_path: Type.Optional(Path),
+  wayfinding: Type.Optional(
+    Type.Object(
+      {
+        mapvendor: Type.Optional(WayfindingVendor),
+        micello: Type.Optional(WayfindingVendor),
+        snap_to_path: Type.Optional(Type.Boolean()),
+      },
+      open,
+    ),
+  ),
+  wayfinding_path: Type.Optional(Path),
+  width: Type.Optional(Whole({ description: 'pixels; applies where type is image' })),
+  width_m: Type.Optional(Type.Number()),
+}
+
+export const MapBody = Type.Object(fields, open)
+
+export const MapReply = Type.Object(
+  {
+    ...fields,
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Uuid,
+    for_site: Type.Boolean(),
+    url: Type.Optional(Type.String({ description: 'where there is an image; works for an hour at least' })),
+    thumbnail_url: Type.Optional(Type.String()),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  open,
+)
+
+/** Defaults of the specification, which its clients read even where nobody set the field. */
+const defaults = { locked: false, orientation: 0, type: 'image' as const }
+
+/** Until the job has made the thumbnail, the image stands for it. */
+export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> {
+  const { doc, id, orgId, siteId, image, thumbnail, createdAt, modifiedAt } = map
+  return {
+    ...defaults,
+    ...doc,
+    id,
+    org_id: orgId,
+    site_id: siteId,
+    for_site: true,
+    ...(image !== null && { url: imageUrl(ctx, image), thumbnail_url: imageUrl(ctx, thumbnail ?? image) }),
+    created_time: epochS(createdAt),
+    modified_time: epochS(modifiedAt),
+  }
+}
+
+/** Source: contract, `bulkAssignSiteApsToMap`. */
+export const SetMapBody = Type.Object(
+  { macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) },
+  open,
+)
+export const SetMapReply = Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) })

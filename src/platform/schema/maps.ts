@@ -1,0 +1,24 @@
+import type { Generated } from 'kysely'
+import type { Json } from './json.ts'
+
+export interface SiteMapTable {
+  orgId: string
+  siteId: string
+  id: string
+  doc: Json<Record<string, unknown>>
+  image: string | null
+  thumbnail: string | null
+  thumbnailFailed: Generated<boolean>
+  createdAt: Date
+  modifiedAt: Date
+}
+
+export interface MapStackTable {
+  orgId: string
+  siteId: string
+  id: string
+  name: string
+  doc: Json<Record<string, unknown>>
+  createdAt: Date
+  modifiedAt: Date
+}

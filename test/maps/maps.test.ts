@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite, claimNewDevices } from '../support/devices.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = await addSite(server)
+  path = `/sites/${siteId}/maps`
+})
+afterAll(() => server.close())
+
+/** Every field of the specification's table, as its clients send them. */
+const everyField = {
+  geofences: [
+    {
+      name: 'Lobby',
+      vertices: [
+        { X: 1.5, Y: 2 },
+        { X: 3, Y: 4 },
+        { X: 5, Y: 6 },
+      ],
+    },
+  ],
+  group_idx: 2,
+  group_name: 'Tower A',
+  height: 800,
+  height_m: 20.5,
+  latlng_br: { lat: '37.29', lng: '-122.03' },
+  latlng_tl: { lat: '37.30', lng: '-122.04' },
+  locked: true,
+  mapstack_floor: 3,
+  mapstack_id: randomUUID(),
+  name: 'Third floor',
+  occupancy_limit: 120,
+  orientation: 90,
+  origin_x: 35,
+  origin_y: 60,
+  ppm: 40.94,
+  sitesurvey_path: [
+    {
+      coordinate: 'actual',
+      name: 'Default',
+      nodes: [{ name: 'N1', position: { x: 100, y: 50.5 }, edges: { N2: '1' } }],
+    },
+  ],
+  type: 'image',
+  view: 'hybrid',
+  wall_path: { coordinate: 'actual', nodes: [{ name: 'N1', position: { x: 0.25, y: 1 }, edges: {} }] },
+  wayfinding: {
+    mapvendor: { account_key: 'key', default_level_id: 4 },
+    micello: { account_key: 'key', default_level_id: 4, map_id: 'm' },
+    snap_to_path: true,
+  },
+  wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }] },
+  width: 1200,
+  width_m: 30.75,
+  'x-ours': { kept: [1, null] },
+}
+
+async function add(body: unknown): Promise<string> {
+  const answer = await server.call('POST', path, { body })
+  expect(answer).toMatchObject({ status: 200 })
+  return answer.body.id
+}
+
+describe('a map', () => {
+  it('comes back as it was sent, with what the service says of it', async () => {
+    const made = await server.call('POST', path, { body: everyField })
+    expect(made.status).toBe(200)
+    const { id, created_time: created, modified_time: modified, ...rest } = made.body
+    expect(rest).toEqual({ ...everyField, org_id: server.org.orgId, site_id: siteId, for_site: true })
+    expect(modified).toBe(created)
+    expect(await server.call('GET', `${path}/${id}`)).toMatchObject({ status: 200, body: made.body })
+  })
+
+  it('has the defaults of the specification, and nothing else that nobody set', async () => {
+    const { body } = await server.call('POST', path, { body: {} })
+    expect(Object.keys(body).sort()).toEqual(
+      ['created_time', 'for_site', 'id', 'locked', 'modified_time', 'org_id', 'orientation', 'site_id', 'type'].sort(),
+    )
+    expect(body).toMatchObject({ locked: false, orientation: 0, type: 'image' })
+  })
+
+  it.each(['google', 'map_vendor'])('of type %s is answered in the same words', async (type) => {
+    const body = { type, view: null, wayfinding: { mapvendor: { map_id: 'a' } } }
+    expect((await server.call('POST', path, { body })).body).toMatchObject(body)
+  })
+
+  it('changes field by field, loses what is unset, and keeps what the service says itself', async () => {
+    const id = await add({ name: 'Old', ppm: 10, wall_path: { nodes: [] }, '-ppm': '' })
+    const change = {
+      name: 'New',
+      '-wall_path': '',
+      id: randomUUID(),
+      site_id: randomUUID(),
+      url: 'https://x.test',
+      flags: 1,
+    }
+    const { body } = await server.call('PUT', `${path}/${id}`, { body: change })
+    expect(body).toMatchObject({ id, site_id: siteId, name: 'New' })
+    for (const gone of ['ppm', 'wall_path', 'url', 'flags']) expect(body).not.toHaveProperty(gone)
+  })
+
+  it('is recorded before and after', async () => {
+    const id = await add({ name: 'Audited' })
+    await server.call('PUT', `${path}/${id}`, { body: { ppm: 3 } })
+    await server.call('DELETE', `${path}/${id}`)
+    const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=3`)
+    expect(logs.body.results).toMatchObject([
+      { message: 'Delete Map "Audited"', site_id: siteId, before: { name: 'Audited', ppm: 3 } },
+      { message: 'Update Map "Audited"', before: { name: 'Audited' }, after: { name: 'Audited', ppm: 3 } },
+      { message: 'Add Map "Audited"', after: { name: 'Audited' } },
+    ])
+  })
+
+  it('is listed by pages, and only at its site', async () => {
+    const elsewhere = await addSite(server, 'Paged')
+    for (const name of ['a', 'b', 'c']) await server.call('POST', `/sites/${elsewhere}/maps`, { body: { name } })
+    const page = await server.call('GET', `/sites/${elsewhere}/maps?limit=2&page=2`)
+    expect(page.body).toMatchObject([{ name: 'c' }])
+    expect(page.headers.get('x-page-total')).toBe('3')
+    const id = page.body[0].id
+    expect((await server.call('GET', `${path}/${id}`)).status).toBe(404)
+    expect((await server.call('DELETE', `${path}/${id}`)).status).toBe(404)
+    expect((await server.call('PUT', `${path}/${id}`, { body: {} })).status).toBe(404)
+  })
+
+  it('that is gone is not found', async () => {
+    const id = await add({})
+    expect(await server.call('DELETE', `${path}/${id}`)).toMatchObject({ status: 200, body: {} })
+    expect((await server.call('GET', `${path}/${id}`)).status).toBe(404)
+    expect((await server.call('DELETE', `${path}/${id}`)).status).toBe(404)
+  })
+})
+
+describe('devices', () => {
+  const put = (id: string, body: unknown) => server.call('PUT', `/sites/${siteId}/devices/${id}`, { body })
+  const get = async (id: string) => (await server.call('GET', `/sites/${siteId}/devices/${id}`)).body
+
+  it('are put on a map together; locked ones stay', async () => {
+    const [first, second, third] = await claimNewDevices(server, 3, { siteId })
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no devices')
+    const mapId = await add({ name: 'Hall' })
+    const other = await add({ name: 'Other' })
+    await put(first.id, { map_id: other, x: 5, y: 6, height: 2.5 })
+    await put(second.id, { locked: true })
+    await put(third.id, { map_id: mapId, x: 7, y: 8 })
+    const macs = [first.mac.toUpperCase(), second.mac, third.mac.replaceAll(/(..)(?=.)/g, '$1:')]
+    const answer = await server.call('POST', `${path}/${mapId.toUpperCase()}/set_map`, { body: { macs } })
+    expect(answer).toMatchObject({ status: 200, body: { locked: [second.mac] } })
+    expect(answer.body.moved.sort()).toEqual([first.mac, third.mac].sort())
+    // What it had on the other map means nothing here; its height is its own.
+    expect(await get(first.id)).toMatchObject({ map_id: mapId, height: 2.5 })
+    expect(await get(first.id)).not.toHaveProperty('x')
+    expect(await get(second.id)).not.toHaveProperty('map_id')
+    expect(await get(third.id)).toMatchObject({ map_id: mapId, x: 7, y: 8 })
+  })
+
+  it('of another site, or unknown ones, move nobody', async () => {
+    const [mine] = await claimNewDevices(server, 1, { siteId })
+    const [foreign] = await claimNewDevices(server, 1, { siteId: await addSite(server, 'Foreign') })
+    const mapId = await add({})
+    const set = (macs: unknown) => server.call('POST', `${path}/${mapId}/set_map`, { body: { macs } })
+    const refused = await set([mine?.mac, foreign?.mac])
+    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: macs.1' } })
+    expect(await get(mine?.id ?? '')).not.toHaveProperty('map_id')
+    expect(await set(['nonsense'])).toMatchObject({ status: 400, body: { detail: 'invalid field: macs.0' } })
+    for (const macs of [[], 'x', [mine?.mac, mine?.mac], undefined])
+      expect(await set(macs)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/macs/) } })
+  })
+
+  it('are on no map once theirs is deleted', async () => {
+    const [device] = await claimNewDevices(server, 1, { siteId })
+    const id = device?.id ?? ''
+    const mapId = await add({})
+    await put(id, { map_id: mapId.toUpperCase(), x: 1, y: 2, orientation: 45, height: 3 })
+    await server.call('DELETE', `${path}/${mapId}`)
+    const body = await get(id)
+    expect(body).toMatchObject({ orientation: 45, height: 3 })
+    for (const gone of ['map_id', 'x', 'y']) expect(body).not.toHaveProperty(gone)
+  })
+})

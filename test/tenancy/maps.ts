@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto'
+import type { TestServer } from '../support/server.ts'
+import { type Area, type Ids, create } from './area.ts'
+
+export async function makeMaps(server: TestServer, { site_id: siteId, device_mac: mac }: Ids): Promise<Area> {
+  const path = `/sites/${siteId}/maps`
+  const site = await server.call('GET', `/sites/${siteId}`)
+  const secondMap = await create(server, path, { name: 'Second floor' })
+  return {
+    ids: { map_id: await create(server, path, { name: 'First floor' }), site_name: encodeURIComponent(site.body.name) },
+    samples: {
+      listSiteMaps: {},
+      createSiteMap: { body: { name: 'Roof' } },
+      getSiteMap: {},
+      updateSiteMap: { body: { ppm: 12.5 } },
+      bulkAssignSiteApsToMap: { body: { macs: [mac] } },
+      listInstallerMaps: {},
+      createInstallerMap: { ids: { map_id: randomUUID() }, body: { name: 'Cellar' } },
+      updateInstallerMap: { body: { orientation: 90 } },
+    },
+    removals: {
+      deleteInstallerMap: { ids: { map_id: secondMap } },
+      deleteSiteMap: {},
+    },
+  }
+}
