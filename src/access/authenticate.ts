@@ -8,6 +8,7 @@ import type { CheckPassword } from './check-password.ts'
 import { decideSession, isPasswordExpired } from './decide-session.ts'
 import type { Principal } from './principal.ts'
 import type { RequestLimits } from './request-limits.ts'
+import { createShortMemory } from './short-memory.ts'
 import { type AdminAccess, type SessionAccess, findAccessByEmail, findAccessBySession } from './store.ts'
 import type { TokenUses } from './token-uses.ts'
 import { deleteSession, touchSession } from './store-sessions.ts'
@@ -43,7 +44,8 @@ export interface AuthenticateParts {
 /**
  * Basic is checked before anything is known of its caller. So it takes its turn before it takes a
  * connection of the database, or a flood would fill the queue for those; and it waits rather than is
- * refused, because who is refused at once is back at once.
+ * refused, because who is refused at once is back at once. Who was right a moment ago need not wait behind
+ * those who guess.
  */
 const basicTurns = { running: 2, waiting: 2000, refusal: 'Too Many Request. Too many logins at once.' }
 
@@ -61,6 +63,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
   const { checkPassword, onWrongPassword, rules, requestLimits } = parts
   const byToken = createAuthenticateToken(ctx, parts.tokenUses)
   const inTurn = limitConcurrency(basicTurns)
+  const rightBasics = createShortMemory()
 
   async function byPassword(encoded: string, { srcIp, userAgent }: Credentials): Promise<Principal> {
     const plain = Buffer.from(encoded, 'base64').toString('utf8')
@@ -76,6 +79,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     const { requiresTwoFactor, expiryDays } = await rules.policyOf(access.adminId)
     if (requiresTwoFactor || isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
       throw wrongCredentials()
+    rightBasics.remember(encoded)
     return personPrincipal('basic', access, { sessionHash: null, secondFactor: 'none' })
   }
 
@@ -105,7 +109,10 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (authorization !== undefined) {
       const [scheme = '', value = ''] = authorization.trim().split(/\s+/, 2)
       if (/^token$/i.test(scheme) && value !== '') return byToken(value, credentials.srcIp)
-      if (/^basic$/i.test(scheme) && value !== '') return inTurn(() => byPassword(value, credentials))
+      if (/^basic$/i.test(scheme) && value !== '') {
+        const prove = () => byPassword(value, credentials)
+        return rightBasics.remembers(value) ? prove() : inTurn(prove)
+      }
       throw noCredentials()
     }
     if (sessionId !== undefined) return bySession(sessionId, credentials)

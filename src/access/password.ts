@@ -1,7 +1,8 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import { limitConcurrency } from '../platform/limit-concurrency.ts'
+import { createShortMemory } from './short-memory.ts'
 
 /** argon2id (the library's default), 19 MiB, two passes, one lane: the second profile of RFC 9106's advice as OWASP scales it. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -12,9 +13,6 @@ const hashing = {
   waiting: 100,
   refusal: 'Too Many Request. Too many logins at once.',
 }
-
-const REMEMBER_MS = 60_000
-const REMEMBER_AT_MOST = 1000
 
 export interface Passwords {
   hash(password: string): Promise<string>
@@ -29,29 +27,21 @@ const normal = (password: string): string => password.normalize('NFKC')
 
 export function createPasswords(): Passwords {
   const limited = limitConcurrency(hashing)
-  // Basic authentication proves the same password with every request: remember successes, under a
-  // key that dies with the process, for a short time.
-  const memoKey = randomBytes(32)
-  const remembered = new Map<string, number>()
+  // Basic authentication proves the same password with every request.
+  const right = createShortMemory()
   // Verifying against this costs what verifying against a real one costs.
   const dummyHash = hash(randomBytes(16).toString('hex'), cost)
 
-  const memoOf = (passwordHash: string | null, password: string): string =>
-    createHmac('sha256', memoKey)
-      .update(`${passwordHash ?? ''}\n${normal(password)}`)
-      .digest('base64')
-  const isRemembered = (memo: string): boolean => (remembered.get(memo) ?? 0) > Date.now()
+  const memoOf = (passwordHash: string, password: string): string => `${passwordHash}\n${normal(password)}`
 
   return {
     hash: (password) => limited(() => hash(normal(password), cost)),
-    remembers: (passwordHash, password) => passwordHash !== null && isRemembered(memoOf(passwordHash, password)),
+    remembers: (passwordHash, password) => passwordHash !== null && right.remembers(memoOf(passwordHash, password)),
     async matches(passwordHash, password) {
-      const memo = memoOf(passwordHash, password)
-      if (passwordHash !== null && isRemembered(memo)) return true
+      if (passwordHash !== null && right.remembers(memoOf(passwordHash, password))) return true
       const ok = await limited(async () => verify(passwordHash ?? (await dummyHash), normal(password)))
       if (!ok || passwordHash === null) return false
-      if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
-      remembered.set(memo, Date.now() + REMEMBER_MS)
+      right.remember(memoOf(passwordHash, password))
       return true
     },
   }

@@ -118,6 +118,22 @@ describe('login', () => {
     expect((await basic(other.email, other.password)).status).toBe(200)
   })
 
+  it('lets a caller of Basic who was right before overtake those who guess', async () => {
+    const answered: string[] = []
+    const basic = async (email: string, password: string) => {
+      const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`
+      const { status } = await server.call('GET', '/self', { as: null, headers: { authorization } })
+      answered.push(email)
+      return status
+    }
+    expect(await basic(org.email, org.password)).toBe(200)
+    answered.length = 0
+    const guesses = Array.from({ length: 25 }, (_, i) => basic(`nobody-${i}@example.test`, 'x'))
+    expect(await basic(org.email, org.password)).toBe(200)
+    expect(await Promise.all(guesses)).toEqual(Array.from({ length: 25 }, () => 401))
+    expect(answered.indexOf(org.email)).toBeLessThan(20)
+  })
+
   it('believes nobody who claims another address', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 31; i += 1) {
