@@ -30,6 +30,18 @@ describe('checkPassword', () => {
     await expect(guess(5)).rejects.toSatisfy(isLimited)
   })
 
+  it('counts no try that was refused because too many wait', async () => {
+    const { check, passwordHash } = await setUp()
+    const crowd = Array.from({ length: 150 }, (_, i) =>
+      check({ email: `${i}@example.test`, passwordHash: null, password: 'x' }).catch(() => 'refused'),
+    )
+    const right = { email, passwordHash, password: 'right password' }
+    for (let i = 0; i < 6; i += 1)
+      await expect(check(right)).rejects.toMatchObject({ message: expect.stringContaining('at once') })
+    expect(await Promise.all(crowd)).toContain('refused')
+    expect(await check(right)).toBe(true)
+  })
+
   it('lets a password through that was right a moment ago, while somebody else guesses', async () => {
     const { check, passwordHash } = await setUp()
     const right = { email, passwordHash, password: 'right password' }

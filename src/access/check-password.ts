@@ -35,7 +35,11 @@ export function createCheckPassword(passwords: Passwords, throttle: LoginThrottl
   async function check({ email, passwordHash, password, srcIp }: PasswordAttempt): Promise<boolean> {
     if (srcIp !== undefined) await takeFrom(srcIp, password)
     throttle.take(email)
-    const ok = await passwords.matches(passwordHash, password)
+    const ok = await passwords.matches(passwordHash, password).catch((refusal: unknown) => {
+      // Too many wait: nobody has learnt anything, and the owner must not pay for the crowd.
+      throttle.giveBack(email)
+      throw refusal
+    })
     if (!ok) return false
     throttle.succeed(email)
     if (srcIp !== undefined) throttle.giveBackTo(srcIp)

@@ -35,6 +35,8 @@ export interface LoginThrottle {
   take(key: string): void
   /** The try was right: forgets the wrong ones before. */
   succeed(key: string): void
+  /** The try was not checked after all, so it does not count. */
+  giveBack(key: string): void
   /** Counts a try from an address (login, registration, recovery), whatever the account. @throws AppError rate_limited. */
   takeFrom(srcIp: string): void
   /** The try was right, so it does not count: many people may share an address. */
@@ -56,6 +58,9 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
     succeed(key) {
       accounts.delete(sha256Hex(key))
     },
+    giveBack(key) {
+      giveBackIn(accounts, sha256Hex(key))
+    },
     takeFrom(srcIp) {
       const nowMs = clock.now().getTime()
       const key = networkOf(srcIp)
@@ -71,9 +76,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       remember(addresses, key, { count: window.count + 1, lastMs: window.lastMs })
     },
     giveBackTo(srcIp) {
-      const key = networkOf(srcIp)
-      const known = addresses.get(key)
-      if (known !== undefined) addresses.set(key, { ...known, count: Math.max(known.count - 1, 0) })
+      giveBackIn(addresses, networkOf(srcIp))
     },
   }
 }
@@ -98,6 +101,11 @@ function remember(entries: Map<string, Tries>, key: string, tries: Tries): void 
   if (entries.size <= MAX_ENTRIES) return
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)
+}
+
+function giveBackIn(entries: Map<string, Tries>, key: string): void {
+  const known = entries.get(key)
+  if (known !== undefined) entries.set(key, { ...known, count: Math.max(known.count - 1, 0) })
 }
 
 /** One customer of a provider has a whole /64 of IPv6. */
