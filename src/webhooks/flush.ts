@@ -4,7 +4,14 @@ import { addMs } from '../platform/clock.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import type { Attempt } from './deliver-message.ts'
 import { deleteMessages, insertDeliveries, rescheduleMessages, subtractFromLanes } from './store-deliver.ts'
-import { type LaneKey, type LaneRelease, countPerLane, lockLanes, releaseLanes } from './store-lanes.ts'
+import {
+  type LaneChange,
+  type LaneKey,
+  type LaneRelease,
+  countPerLane,
+  lockLanes,
+  releaseLanes,
+} from './store-lanes.ts'
 
 export interface FlushEntry {
   readonly lane: LaneKey & { readonly epoch: string }
@@ -96,26 +103,34 @@ async function writeEntries(tx: Tx, entries: readonly FlushEntry[]): Promise<voi
     if ('attempt' in outcome) attempts.push({ lane, attempt: outcome.attempt, held })
     else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
   }
-  await writeAttempts(tx, attempts)
-  if (releases.length > 0) await releaseLanes(tx, releases)
+  const deleted = await writeAttempts(tx, attempts)
+  // Each lane is written once: with a second write PostgreSQL looks at its webhook again, and would wait there for
+  // whoever has locked the webhook and waits for the lane.
+  const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
+  const released = new Set(releases.map(({ webhookId }) => webhookId))
+  const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
+  if (kept.length > 0) await subtractFromLanes(tx, kept)
+  const leaving = releases.map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
+  if (leaving.length > 0) await releaseLanes(tx, leaving)
 }
 
+/** @returns How many messages of which lanes need no further attempt: they are deleted, but not counted out yet. */
 async function writeAttempts(
   tx: Tx,
   attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
-): Promise<void> {
-  if (attempts.length === 0) return
+): Promise<LaneChange[]> {
+  if (attempts.length === 0) return []
   const finished = attempts.filter(
     ({ attempt: { verdict } }) => verdict.kind === 'delivered' || verdict.kind === 'give_up',
   )
-  if (finished.length > 0) {
-    const deleted = await deleteMessages(
-      tx,
-      finished.map(({ lane }) => lane.orgId),
-      finished.map(({ attempt }) => attempt.record.messageId),
-    )
-    if (deleted.length > 0) await subtractFromLanes(tx, countPerLane(deleted))
-  }
+  const deleted =
+    finished.length === 0
+      ? []
+      : await deleteMessages(
+          tx,
+          finished.map(({ lane }) => lane.orgId),
+          finished.map(({ attempt }) => attempt.record.messageId),
+        )
   const later = attempts.flatMap(({ lane, held, attempt: { verdict, record } }) => {
     if (!held || verdict.kind === 'delivered' || verdict.kind === 'give_up') return []
     // What met a receiver that is gone stays, due, for when the webhook is enabled again.
@@ -127,4 +142,5 @@ async function writeAttempts(
     tx,
     attempts.map(({ attempt }) => attempt.record),
   )
+  return countPerLane(deleted)
 }

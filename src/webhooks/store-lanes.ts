@@ -91,16 +91,20 @@ export interface LaneRelease extends LaneKey {
   readonly slotSeconds: number
 }
 
-/** Gives leased lanes back. They have to be locked, and still be the caller's. */
-export async function releaseLanes(tx: Tx, releases: readonly LaneRelease[]): Promise<void> {
+/**
+ * Gives leased lanes back, and counts deleted messages out of them. They have to be locked, and still be
+ * the caller's.
+ */
+export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneChange)[]): Promise<void> {
   await sql`
     update webhook_lane l
     set lease_until = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
-        next_at = ${nextAt(sql`k.open_until`)}
+        pending = l.pending - k.messages, next_at = ${nextAt(sql`k.open_until`)}
     from webhook w, unnest(${orgIds(releases)}::uuid[], ${webhookIds(releases)}::uuid[],
       ${releases.map((lane) => lane.failures)}::integer[], ${releases.map((lane) => lane.openUntil)}::timestamptz[],
-      ${releases.map((lane) => lane.slotSeconds)}::double precision[])
-      as k (org_id, webhook_id, failures, open_until, slot_seconds)
+      ${releases.map((lane) => lane.slotSeconds)}::double precision[],
+      ${releases.map((lane) => lane.messages)}::integer[])
+      as k (org_id, webhook_id, failures, open_until, slot_seconds, messages)
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
