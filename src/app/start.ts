@@ -59,7 +59,7 @@ export async function startServer(config: Config): Promise<Running> {
 
 async function startParts(config: Config, log: Logger, closing: Closing): Promise<Omit<Running, 'log' | 'stop'>> {
   const dataDir = await openDataDir(config.dataDir)
-  closing.add('data folder', () => dataDir.release())
+  closing.add('data folder', () => dataDir.giveToOwner().finally(() => dataDir.release()))
   const secrets = createSecrets(await loadMasterKey(dataDir.path))
   const operatorKey = (await loadOrMake(join(dataDir.path, 'operator.key'), newOperatorKey)).toString('utf8').trim()
   const database = await openDatabase(config, log, closing)
@@ -133,6 +133,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   })
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
+  await dataDir.giveToOwner()
   return { url, ucentralPort, operatorKey, failed: database.lost }
 }
 

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, lstat, mkdir, readFile, readdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { findNobody } from './embedded-postgres/account.ts'
@@ -8,6 +8,11 @@ import { AppError } from './errors.ts'
 export interface DataDir {
   /** Absolute, symbolic links resolved. */
   readonly path: string
+  /**
+   * As root in somebody else's folder, gives them what root has made there, so that they can start the
+   * server later; the database has an owner of its own.
+   */
+  giveToOwner(): Promise<void>
   release(): void
 }
 
@@ -31,7 +36,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
     await makeDataDir(absolute)
     const folder = await realpath(absolute)
     const release = await lock(folder)
-    return { path: folder, release }
+    return { path: folder, giveToOwner: () => giveAllToOwner(folder), release }
   } catch (error) {
     if (error instanceof AppError) throw error
     throw new AppError('unavailable', `data folder ${absolute} can't be used: ${reason(error)}`)
@@ -71,11 +76,38 @@ async function lock(folder: string): Promise<() => void> {
   }
 }
 
-/** A root run in somebody's folder must leave nothing that its owner can't open later. */
-async function giveToOwner(folder: string, files: readonly string[]): Promise<void> {
+/** Where the database lives; see chooseAccount(). */
+const DATABASE = 'postgres'
+
+async function giveAllToOwner(folder: string): Promise<void> {
+  if (process.getuid?.() !== 0 || (await stat(folder)).uid === 0) return
+  const names = (await readdir(folder)).filter((name) => name !== DATABASE)
+  for (const name of names) await giveToOwner(folder, await withContent(join(folder, name)))
+}
+
+/** The path and all below it; what a link leads to is not: it may be anywhere. */
+async function withContent(path: string): Promise<string[]> {
+  const found = await lstat(path).catch(nullIfMissing)
+  if (found?.isDirectory() !== true) return [path]
+  const names = (await readdir(path).catch(nullIfMissing)) ?? []
+  const below = await Promise.all(names.map((name) => withContent(join(path, name))))
+  return [path, ...below.flat()]
+}
+
+/** Only what is root's: what belongs to somebody else was not made by this run. */
+async function giveToOwner(folder: string, paths: readonly string[]): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(folder)
-  for (const file of files) await chown(file, uid, gid)
+  for (const path of paths) {
+    const found = await lstat(path).catch(nullIfMissing)
+    if (found?.uid === 0) await lchown(path, uid, gid).catch(nullIfMissing)
+  }
+}
+
+/** A file that was renamed or removed meanwhile needs no owner. */
+function nullIfMissing(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+  throw error
 }
 
 async function holder(pidFile: string): Promise<string> {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -52,4 +54,19 @@ it('stops in order when told so while it starts', async () => {
   expect(() => process.kill(pid, 0)).toThrow(/ESRCH/)
   expect(tracesOfRun(dataDir)).toEqual([])
   expect(printed).not.toContain('signalbox ready')
+})
+
+it.skipIf(process.getuid?.() !== 0)("leaves nothing that is root's in a folder of somebody else", async () => {
+  const dataDir = await temporaryDir()
+  const { uid, gid } = await findNobody()
+  await chown(dataDir, uid, gid)
+  const server = await startServerProcess({ dataDir })
+  const ownersOf = async (names: readonly string[]): Promise<(readonly [string, number])[]> =>
+    Promise.all(names.map(async (name) => [name, (await stat(join(dataDir, name))).uid] as const))
+  const made = [...(await readdir(dataDir)), 'device-ca/ca.key', 'firmware/incoming']
+  expect(await ownersOf(made)).toEqual(made.map((name) => [name, uid]))
+  await writeFile(join(dataDir, 'firmware/image'), '')
+  await server.kill('SIGTERM')
+  const kept = ['firmware/image', 'secret.key', 'postgres']
+  expect(await ownersOf(kept)).toEqual(kept.map((name) => [name, uid]))
 })

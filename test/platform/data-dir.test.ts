@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
@@ -51,4 +51,45 @@ test('a file in its place is refused in one line', async () => {
     code: 'unavailable',
     message: `data folder ${path} is not a folder`,
   })
+})
+
+test.skipIf(process.getuid?.() !== 0)("what root makes in somebody else's folder is given to them", async () => {
+  const path = await temporaryDir()
+  const elsewhere = await temporaryDir()
+  await writeFile(join(elsewhere, 'file'), '')
+  await chown(path, 1234, 2345)
+  const dataDir = await openDataDir(path)
+  await mkdir(join(path, 'firmware/incoming'), { recursive: true })
+  await mkdir(join(path, 'postgres'))
+  for (const name of ['secret.key', 'firmware/image', 'postgres/theirs', 'other']) await writeFile(join(path, name), '')
+  await chown(join(path, 'other'), 4321, 4321)
+  await symlink(elsewhere, join(path, 'link'))
+  await dataDir.giveToOwner()
+  const ownerOf = async (name: string): Promise<number> => (await lstat(join(path, name))).uid
+  for (const name of [
+    'server.lock',
+    'server.pid',
+    'secret.key',
+    'firmware',
+    'firmware/incoming',
+    'firmware/image',
+    'link',
+  ])
+    expect(await ownerOf(name), name).toBe(1234)
+  expect((await stat(join(path, 'secret.key'))).gid).toBe(2345)
+  // The database has an owner of its own; what belongs to others stays theirs.
+  expect(await ownerOf('postgres/theirs')).toBe(0)
+  expect(await ownerOf('other')).toBe(4321)
+  expect((await stat(elsewhere)).uid).toBe(0)
+  expect(await ownerOf('link/file')).toBe(0)
+  dataDir.release()
+})
+
+test.skipIf(process.getuid?.() !== 0)("a folder of root stays root's", async () => {
+  const path = join(await temporaryDir(), 'data')
+  const dataDir = await openDataDir(path)
+  await writeFile(join(path, 'secret.key'), '')
+  await dataDir.giveToOwner()
+  expect(await stat(join(path, 'secret.key'))).toMatchObject({ uid: 0, gid: 0 })
+  dataDir.release()
 })
