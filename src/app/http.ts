@@ -34,6 +34,7 @@ import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { mapRoutes } from '../maps/routes.ts'
+import { mapImageRoutes } from '../maps/routes-images.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
@@ -103,6 +104,7 @@ function apiRoutes(
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
     mapRoutes(ctx, imageFiles),
+    mapImageRoutes(ctx, imageFiles),
     installerMapRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),
     webhookRoutes(ctx, outbound),

@@ -4,8 +4,10 @@ import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
+import { THUMBNAILS, mapTasks } from '../maps/tasks.ts'
 import type { Context } from '../platform/context.ts'
-import { startJobs } from '../platform/jobs.ts'
+import type { ImageFiles } from '../platform/images/image-files.ts'
+import { type Jobs, startJobs } from '../platform/jobs.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { loadOrMake } from '../platform/secrets.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
@@ -20,6 +22,7 @@ export interface WorkerParts {
   readonly config: Config
   readonly dataDir: string
   readonly connection: pg.PoolConfig
+  readonly imageFiles: ImageFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
   readonly closing: Closing
@@ -31,9 +34,10 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   const jobs = await startJobs({
     connection: parts.connection,
     log: ctx.log,
-    tasks: [...webhookTasks(ctx), ...accountTasks(ctx)],
+    tasks: [...webhookTasks(ctx), ...accountTasks(ctx), ...mapTasks(ctx, parts.imageFiles)],
   })
   closing.add('jobs', () => jobs.stop())
+  closing.add('wish for thumbnails', wishForThumbnails(ctx, jobs))
   const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound })
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
@@ -48,6 +52,13 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   })
   closing.add('gateway', () => gateway.stop())
   return { ucentralPort: gateway.port }
+}
+
+/** @returns The way to stop it. */
+function wishForThumbnails(ctx: Context, jobs: Jobs): () => void {
+  return ctx.wakes.on('thumbnails', () => {
+    jobs.add(THUMBNAILS, null).catch((error: unknown) => ctx.log.warn({ err: error }, 'thumbnails have to wait'))
+  })
 }
 
 /** Stays the same over restarts, so that the gateway knows what its former self left behind. */

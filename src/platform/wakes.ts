@@ -2,7 +2,7 @@
  * In-process hints that there is work in the database. The rows are the truth: every worker also
  * polls, so a lost hint costs a poll interval, never an event.
  */
-export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'rollouts'
+export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'rollouts' | 'thumbnails'
 
 export interface Wakes {
   /** Calls `listener` after each wake of `name`; returns the way to stop it. */

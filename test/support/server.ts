@@ -179,7 +179,7 @@ export async function startTestServer(
             ...(body !== undefined && { 'content-type': 'application/json' }),
             ...headers,
           },
-          ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+          ...(body !== undefined && { body: bytesOrText(body) }),
         },
       )
       return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
@@ -192,6 +192,12 @@ export async function startTestServer(
       await context.close()
     },
   }
+}
+
+/** Texts and bytes are sent as they are, everything else as JSON. */
+function bytesOrText(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 function parse(text: string): unknown {

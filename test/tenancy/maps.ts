@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { encodeForm } from '../support/forms.ts'
 import type { TestServer } from '../support/server.ts'
+import { picture } from '../maps/pictures.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 export async function makeMaps(server: TestServer, { site_id: siteId, device_mac: mac }: Ids): Promise<Area> {
   const path = `/sites/${siteId}/maps`
   const site = await server.call('GET', `/sites/${siteId}`)
   const secondMap = await create(server, path, { name: 'Second floor' })
+  const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   return {
     ids: { map_id: await create(server, path, { name: 'First floor' }), site_name: encodeURIComponent(site.body.name) },
     samples: {
@@ -14,11 +17,14 @@ export async function makeMaps(server: TestServer, { site_id: siteId, device_mac
       getSiteMap: {},
       updateSiteMap: { body: { ppm: 12.5 } },
       bulkAssignSiteApsToMap: { body: { macs: [mac] } },
+      addSiteMapImage: form,
+      replaceSiteMapImage: form,
       listInstallerMaps: {},
       createInstallerMap: { ids: { map_id: randomUUID() }, body: { name: 'Cellar' } },
       updateInstallerMap: { body: { orientation: 90 } },
     },
     removals: {
+      deleteSiteMapImage: {},
       deleteInstallerMap: { ids: { map_id: secondMap } },
       deleteSiteMap: {},
     },

@@ -1,0 +1,37 @@
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { type ImageFiles, keepImage, removeImage, shrinkImage } from '../platform/images/image-files.ts'
+import { type BarePicture, listBarePictures, setThumbnail } from './store-thumbnails.ts'
+
+/** Pixels of the longer side. */
+const SIDE = 256
+const BATCH = 20
+
+/** Makes the thumbnail of every map's picture that has none, until none is left or `signal` aborts. */
+export async function makeThumbnails(ctx: Context, files: ImageFiles, signal?: AbortSignal): Promise<void> {
+  for (;;) {
+    const pictures = await listBarePictures(ctx.db, BATCH)
+    if (pictures.length === 0) return
+    for (const picture of pictures) {
+      if (signal?.aborted === true) return
+      await makeThumbnail(ctx, files, picture)
+    }
+  }
+}
+
+async function makeThumbnail(ctx: Context, files: ImageFiles, picture: BarePicture): Promise<void> {
+  const made = await shrinkImage(files, picture.image, SIDE).catch((error: unknown) => {
+    // Too many at once: another run finds it again.
+    if (error instanceof AppError && error.code === 'rate_limited') throw error
+    return error instanceof Error ? error : new Error(String(error))
+  })
+  if (made instanceof Error) {
+    // Unless the picture has been replaced meanwhile.
+    if (await inTx(ctx, (tx) => setThumbnail(tx, picture, null)))
+      ctx.log.warn({ err: made, image: picture.image }, 'no thumbnail can be made of a picture')
+    return
+  }
+  await keepImage(files, made)
+  if (!(await inTx(ctx, (tx) => setThumbnail(tx, picture, made.name)))) await removeImage(files, made.name)
+}

@@ -1,0 +1,94 @@
+import type { SiteScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import {
+  type ImageFiles,
+  type ReceivedImage,
+  discardImage,
+  keepImage,
+  removeImage,
+} from '../platform/images/image-files.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { removePictures } from './delete-map.ts'
+import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { type Transform, transformMap, transformPlace } from './plan-transform.ts'
+import { lockMap, updateMap } from './store.ts'
+import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
+
+export interface NewPicture {
+  readonly files: ImageFiles
+  readonly mapId: string
+  /** Kept or discarded when this returns. */
+  readonly received: ReceivedImage
+  /** Fields of the map that change with it; its width and height are the picture's. */
+  readonly change: MapDocument
+  /** Null leaves everything that lies on the map where it is. */
+  readonly transform: Transform | null
+}
+
+/**
+ * Gives a map its picture, in the place of the one it had. The file is on disk, synced, before the row
+ * that names it is committed; a failure leaves neither.
+ * @throws AppError not_found.
+ */
+export async function setImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
+  const { files, received } = picture
+  try {
+    await keepImage(files, received)
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+  try {
+    const before = await inTx(ctx, (tx) => writeImage(tx, scope, picture, ctx.clock.now()))
+    await removePictures(files, before)
+  } catch (error) {
+    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+    if (error instanceof AppError) await removeImage(files, received.name)
+    throw error
+  }
+}
+
+async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Date): Promise<SiteMap> {
+  const { mapId, received, change, transform } = picture
+  const before = await lockMap(tx, scope, mapId)
+  if (before === undefined) throw notFound(mapId)
+  if (transform !== null) {
+    const devices = await lockDevicesOnMap(tx, scope, before.id)
+    const places = devices.map(({ id, doc }) => ({ id, fields: transformPlace(doc, transform) }))
+    await placeDevices(tx, scope, places, at)
+  }
+  const drawn = transform === null ? before.doc : transformMap(before.doc, transform)
+  const { name: image, width, height } = received
+  const doc = mergeMap(drawn, { ...change, width, height })
+  const after = await updateMap(tx, scope, { id: mapId, doc, image, at })
+  await appendAudit(tx, scope, {
+    message: `${before.image === null ? 'Add' : 'Replace'} image of Map ${titleOf(after)}`,
+    siteId: scope.siteId,
+    before: before.doc,
+    after: { ...after.doc, ...(transform !== null && { transform: { ...transform } }) },
+    at,
+  })
+  wakeAfterCommit(tx, 'thumbnails')
+  return before
+}
+
+/** What lies on the map stays where it is. @throws AppError not_found, also for a map without a picture. */
+export async function deleteImage(
+  ctx: Context,
+  scope: SiteScope,
+  { files, mapId }: { readonly files: ImageFiles; readonly mapId: string },
+): Promise<void> {
+  const before = await inTx(ctx, async (tx) => {
+    const at = ctx.clock.now()
+    const map = await lockMap(tx, scope, mapId)
+    if (map === undefined || map.image === null) throw notFound(mapId)
+    await updateMap(tx, scope, { id: mapId, doc: map.doc, image: null, at })
+    const message = `Delete image of Map ${titleOf(map)}`
+    await appendAudit(tx, scope, { message, siteId: scope.siteId, before: map.doc, after: map.doc, at })
+    return map
+  })
+  await removePictures(files, before)
+}

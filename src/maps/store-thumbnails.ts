@@ -1,0 +1,43 @@
+import type { Reader, Tx } from '../platform/db.ts'
+
+/** A picture that has no smaller copy yet. */
+export interface BarePicture {
+  readonly orgId: string
+  readonly mapId: string
+  readonly image: string
+}
+
+/** Of any organization: the work of a job. */
+export async function listBarePictures(reader: Reader, limit: number): Promise<BarePicture[]> {
+  const rows = await selectBare(reader).orderBy('orgId').orderBy('id').limit(limit).execute()
+  return rows.flatMap(({ orgId, mapId, image }) => (image === null ? [] : [{ orgId, mapId, image }]))
+}
+
+function selectBare(reader: Reader) {
+  return reader
+    .selectFrom('siteMap')
+    .select(['orgId', 'id as mapId', 'image'])
+    .where('image', 'is not', null)
+    .where('thumbnail', 'is', null)
+    .where('thumbnailFailed', '=', false)
+}
+
+/**
+ * @param thumbnail Null: it can't be made.
+ * @returns False where the map has another picture by now, or a thumbnail, or is gone.
+ */
+export async function setThumbnail(
+  tx: Tx,
+  { orgId, mapId, image }: BarePicture,
+  thumbnail: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('siteMap')
+    .set({ thumbnail, thumbnailFailed: thumbnail === null })
+    .where('orgId', '=', orgId)
+    .where('id', '=', mapId)
+    .where('image', '=', image)
+    .where('thumbnail', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,12 @@
+import type { Context } from '../platform/context.ts'
+import type { ImageFiles } from '../platform/images/image-files.ts'
+import type { Task } from '../platform/jobs.ts'
+import { makeThumbnails } from './make-thumbnails.ts'
+
+/** Asked for when a picture comes; its own runs make up for what was asked for in vain. */
+export const THUMBNAILS = 'map_thumbnails'
+
+/** The chores of maps, for startJobs(). */
+export function mapTasks(ctx: Context, files: ImageFiles): Task[] {
+  return [{ name: THUMBNAILS, cron: '*/5 * * * *', run: (_payload, signal) => makeThumbnails(ctx, files, signal) }]
+}

@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { filterKnownImages } from '../../src/app/images.ts'
+import { makeThumbnails } from '../../src/maps/make-thumbnails.ts'
+import { type ImageFiles, sweepImages } from '../../src/platform/images/image-files.ts'
+import { addSite, claimNewDevices } from '../support/devices.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { createTestClock } from '../support/test-clock.ts'
+import { type Part, hollowPng, picture, postForm } from './pictures.ts'
+
+const clock = createTestClock()
+let server: TestServer
+let siteId: string
+let maps: string
+let files: ImageFiles
+let plan: Buffer
+beforeAll(async () => {
+  server = await startTestServer(clock)
+  siteId = await addSite(server)
+  maps = `/sites/${siteId}/maps`
+  files = { dir: join(server.dataDir, 'images'), maxBytes: 1024 * 1024 }
+  plan = await picture(640, 480)
+})
+afterAll(() => server.close())
+
+let path: string
+beforeEach(async () => {
+  await server.ctx.db.deleteFrom('siteMap').execute()
+  await sweepImages(server.ctx.log, files, (names) => filterKnownImages(server.ctx.db, names))
+  const { body } = await server.call('POST', maps, { body: { name: 'Plan' } })
+  path = `${maps}/${body.id}`
+})
+
+const upload = (file: Part, parts: Record<string, Part> = {}) => postForm(server, `${path}/image`, { file, ...parts })
+const get = async (): Promise<AnyJson> => (await server.call('GET', path)).body
+const png = (bytes: Buffer): Part => ({ bytes, type: 'image/png', name: 'plan.png' })
+
+/** Names in the folder of pictures, those that arrive included. */
+async function stored(): Promise<string[]> {
+  const names = await readdir(files.dir)
+  return [...names.filter((name) => name !== 'incoming'), ...(await readdir(join(files.dir, 'incoming')))]
+}
+
+async function show(url: string): Promise<{ status: number; type: string | null; bytes: Buffer }> {
+  const answer = await fetch(url)
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    bytes: Buffer.from(await answer.arrayBuffer()),
+  }
+}
+
+describe('the picture of a map', () => {
+  it('is shown to who has its address, until that expires', async () => {
+    expect(await upload(png(plan))).toMatchObject({ status: 200, body: {} })
+    const map = await get()
+    expect(map).toMatchObject({ name: 'Plan', width: 640, height: 480 })
+    expect(await show(map.url)).toEqual({ status: 200, type: 'image/png', bytes: plan })
+    clock.advance(3 * 3600e3)
+    expect((await show(map.url)).status).toBe(403)
+    expect((await show((await get()).url)).status).toBe(200)
+    expect((await show(`${map.url}x`)).status).toBe(404)
+  })
+
+  it('gets a thumbnail by a job, and stands for it until then', async () => {
+    await upload({ bytes: await picture(1024, 512, { format: 'jpeg' }), type: 'image/jpeg' })
+    const before = await get()
+    expect(before.thumbnail_url).toBe(before.url)
+    await makeThumbnails(server.ctx, files)
+    const after = await get()
+    expect(after.url).toBe(before.url)
+    const { status, type, bytes } = await show(after.thumbnail_url)
+    expect({ status, type }).toEqual({ status: 200, type: 'image/jpeg' })
+    expect(await sharp(bytes).metadata()).toMatchObject({ width: 256, height: 128 })
+    expect(await stored()).toHaveLength(2)
+    await makeThumbnails(server.ctx, files)
+    expect(await stored()).toHaveLength(2)
+  })
+
+  it('that is lost on disk costs its thumbnail and nothing else', async () => {
+    await upload(png(plan))
+    await writeFile(join(files.dir, (await stored())[0] ?? ''), 'not a picture any more')
+    await makeThumbnails(server.ctx, files)
+    const map = await get()
+    expect(map.thumbnail_url).toBe(map.url)
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('brings fields of the map along', async () => {
+    await upload(png(plan), { json: JSON.stringify({ ppm: 20, name: 'With picture', width: 1 }) })
+    expect(await get()).toMatchObject({ ppm: 20, name: 'With picture', width: 640 })
+    const refused = await upload(png(plan), { json: JSON.stringify({ orientation: 360 }) })
+    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: orientation' } })
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('takes the place of the one before, whose files go', async () => {
+    await upload(png(plan))
+    await makeThumbnails(server.ctx, files)
+    const old = await get()
+    await upload(png(await picture(100, 50)))
+    const map = await get()
+    expect(map).toMatchObject({ width: 100, height: 50 })
+    expect(map.url).not.toBe(old.url)
+    expect((await show(old.url)).status).toBe(404)
+    expect(await stored()).toHaveLength(1)
+  })
+
+  it('goes with the map, or alone, with everything of it', async () => {
+    await upload(png(plan))
+    await makeThumbnails(server.ctx, files)
+    expect(await server.call('DELETE', `${path}/image`)).toMatchObject({ status: 200, body: {} })
+    expect(await stored()).toEqual([])
+    const map = await get()
+    expect(map).not.toHaveProperty('url')
+    expect(map).not.toHaveProperty('thumbnail_url')
+    expect(map).toMatchObject({ width: 640 })
+    expect((await server.call('DELETE', `${path}/image`)).status).toBe(404)
+    await upload(png(plan))
+    await makeThumbnails(server.ctx, files)
+    await server.call('DELETE', path)
+    expect(await stored()).toEqual([])
+  })
+
+  it('moves what lies on it by the transform of a replacement', async () => {
+    const [device] = await claimNewDevices(server, 1, { siteId })
+    const at = `/sites/${siteId}/devices/${device?.id}`
+    await upload(png(plan))
+    const { id } = await get()
+    await server.call('PUT', at, { body: { map_id: id, x: 10, y: 20, orientation: 300 } })
+    await server.call('PUT', path, { body: { wall_path: { nodes: [{ name: 'N', position: { x: 1, y: 0 } }] } } })
+    const transform = { rotation: 90, scale: 2, x: 100, y: 0 }
+    const file = png(await picture(960, 1280))
+    expect((await postForm(server, `${path}/replace`, { file, json: JSON.stringify({ transform }) })).status).toBe(200)
+    expect((await server.call('GET', at)).body).toMatchObject({ x: 60, y: 20, orientation: 30 })
+    expect(await get()).toMatchObject({ width: 960, wall_path: { nodes: [{ name: 'N', position: { x: 100, y: 2 } }] } })
+    await postForm(server, `${path}/replace`, { file: png(plan) })
+    expect((await server.call('GET', at)).body).toMatchObject({ x: 60, y: 20, orientation: 30 })
+    for (const scale of [0, -1, 'x', 1e9]) {
+      const answer = await postForm(server, `${path}/replace`, { file, json: JSON.stringify({ transform: { scale } }) })
+      expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: transform.scale' } })
+    }
+    expect(await stored()).toHaveLength(1)
+  })
+})
+
+describe('what is no picture', () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><image href="file:///etc/passwd"/></svg>'
+  const cases: [string, () => Promise<Part> | Part][] = [
+    ['nothing', () => png(Buffer.alloc(0))],
+    ['text', () => png(Buffer.from('hello'))],
+    ['an SVG', () => ({ bytes: svg, type: 'image/svg+xml' })],
+    ['an SVG that calls itself PNG', () => ({ bytes: svg, type: 'image/png' })],
+    ['a GIF', async () => ({ bytes: await picture(9, 9, { format: 'gif' }), type: 'image/gif' })],
+    ['a WebP that calls itself PNG', async () => png(await picture(9, 9, { format: 'webp' }))],
+    ['a JPEG that calls itself PNG', async () => png(await picture(9, 9, { format: 'jpeg' }))],
+    ['half a PNG', () => png(plan.subarray(0, plan.length / 2))],
+    ['a hundred megapixels', () => png(hollowPng(10_000, 10_000))],
+    ['a picture of four billion pixels a side', () => png(hollowPng(0xffff_ffff, 0xffff_ffff))],
+    ['a picture that ends after its first lines', () => png(hollowPng(2000, 2000))],
+    ['more bytes than allowed', () => png(Buffer.concat([plan, Buffer.alloc(1024 * 1024)]))],
+    ['a part that is no file', () => 'text'],
+  ]
+  it.each(cases)('is refused and not kept: %s', async (_name, make) => {
+    const answer = await upload(await make())
+    expect([400, 413]).toContain(answer.status)
+    expect(answer.body).toHaveProperty('detail')
+    expect(await stored()).toEqual([])
+    expect(await get()).not.toHaveProperty('url')
+  })
+
+  it('neither is a body without a form, or a form without its file', async () => {
+    expect((await server.call('POST', `${path}/image`)).status).toBe(400)
+    const sent = { headers: { 'content-type': 'image/png' }, body: 'x' }
+    expect((await server.call('POST', `${path}/image`, sent)).status).toBe(415)
+    expect(await postForm(server, `${path}/image`, { other: 'x' })).toMatchObject({ status: 400 })
+    expect(await postForm(server, `${path}/image`, { other: png(plan) })).toMatchObject({ status: 400 })
+    expect(await upload(png(plan), { json: '{"a"' })).toMatchObject({ status: 400 })
+    expect(await upload(png(plan), { more: png(plan) })).toMatchObject({
+      status: expect.toSatisfy((s) => s < 500 && s >= 400),
+    })
+    expect(await stored()).toEqual([])
+  })
+})
+
+describe('many at once', () => {
+  it('leave one picture and no other file', async () => {
+    const pictures = await Promise.all([1, 2, 3, 4, 5, 6].map((side) => picture(side * 10, side * 10, { grey: side })))
+    const answers = await Promise.all([
+      ...pictures.map((bytes) => upload(png(bytes))),
+      makeThumbnails(server.ctx, files).then(() => ({ status: 200 })),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    await makeThumbnails(server.ctx, files)
+    expect(await stored()).toHaveLength(2)
+    const { url } = await get()
+    const hashes = pictures.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
+    expect(hashes).toContain(
+      createHash('sha256')
+        .update((await show(url)).bytes)
+        .digest('hex'),
+    )
+  })
+
+  it('with a delete among them leave nothing of a map that is gone', async () => {
+    const answers = await Promise.all([
+      upload(png(plan)),
+      upload(png(plan)),
+      server.call('DELETE', path),
+      upload(png(plan)),
+      makeThumbnails(server.ctx, files).then(() => ({ status: 200 })),
+    ])
+    for (const { status } of answers) expect([200, 404]).toContain(status)
+    expect((await server.call('GET', path)).status).toBe(404)
+    expect(await stored()).toEqual([])
+  })
+})
+
+it('a sweep keeps what maps have and removes what a crash left', async () => {
+  await upload(png(plan))
+  await makeThumbnails(server.ctx, files)
+  const kept = await stored()
+  await writeFile(join(files.dir, '00000000-0000-4000-8000-000000000000.png'), plan)
+  await writeFile(join(files.dir, 'incoming', 'half.part'), plan)
+  await sweepImages(server.ctx.log, files, (names) => filterKnownImages(server.ctx.db, names))
+  expect((await stored()).sort()).toEqual(kept.sort())
+})

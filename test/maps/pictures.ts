@@ -1,0 +1,58 @@
+import { crc32, deflateSync } from 'node:zlib'
+import sharp from 'sharp'
+import { type FormPart, encodeForm } from '../support/forms.ts'
+import type { Answer, TestOrg, TestServer } from '../support/server.ts'
+
+/** A picture of one colour. */
+export async function picture(
+  width: number,
+  height: number,
+  { format = 'png', grey = 200 }: { readonly format?: 'png' | 'jpeg' | 'gif' | 'webp'; readonly grey?: number } = {},
+): Promise<Buffer> {
+  const background = { r: grey, g: grey, b: grey }
+  return sharp({ create: { width, height, channels: 3, background } })
+    .toFormat(format)
+    .toBuffer()
+}
+
+/** A PNG file that says it is of this size and has next to nothing in it. */
+export function hollowPng(width: number, height: number): Buffer {
+  const chunk = (type: string, data: Buffer): Buffer => {
+    const body = Buffer.concat([Buffer.from(type), data])
+    const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    crc.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, crc])
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  // Eight bits a sample, red green blue.
+  header.set([8, 2, 0, 0, 0], 8)
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.alloc(1000))),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+/** A text, or a file. */
+export type Part = string | { readonly bytes: Uint8Array | string; readonly type?: string; readonly name?: string }
+
+/** Calls an operation that takes a form, as the clients do. */
+export async function postForm(
+  server: TestServer,
+  path: string,
+  parts: Readonly<Record<string, Part>>,
+  as: TestOrg = server.org,
+): Promise<Answer> {
+  const encoded = Object.entries(parts).map(([field, part]) => [field, fileOf(part)] as const)
+  return server.call('POST', path, { as, ...(await encodeForm(Object.fromEntries(encoded))) })
+}
+
+function fileOf(part: Part): string | FormPart {
+  if (typeof part === 'string') return part
+  const { bytes, type = 'application/octet-stream', name = 'file.bin' } = part
+  return { name, type, bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes }
+}
