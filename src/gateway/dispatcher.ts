@@ -128,6 +128,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
 
 function orderOf(ctx: Context, command: CommandToSend): DriverCommand {
   if (command.kind === 'restart') return { kind: 'restart', ...command.params }
+  if (command.kind !== 'upgrade') return { kind: command.kind }
   const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
   return { kind: 'upgrade', uri: firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS)) }
 }

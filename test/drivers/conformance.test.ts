@@ -15,6 +15,7 @@ const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
   fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),
   fc.constantFrom('node0' as const, 'node1' as const).map((node) => ({ kind: 'restart', node })),
   uri.map((address) => ({ kind: 'upgrade', uri: address })),
+  fc.constantFrom('locate' as const, 'unlocate' as const).map((kind) => ({ kind })),
 )
 
 /** What every driver must do, whatever its protocol. */
@@ -45,6 +46,17 @@ describe.each(Object.entries<Driver>(drivers))('driver %s', (name, driver) => {
       fc.property(device, uri, (to, address) => {
         expect(driver.encode(to, { kind: 'restart' }).kind).toBe('call')
         expect(driver.encode(to, { kind: 'upgrade', uri: address }).kind).toBe('call')
+      }),
+    )
+  })
+
+  test('has a device blink, and end it, by calls that differ, or by none', () => {
+    fc.assert(
+      fc.property(device, (to) => {
+        const blink = driver.encode(to, { kind: 'locate' })
+        const end = driver.encode(to, { kind: 'unlocate' })
+        expect(end.kind).toBe(blink.kind)
+        expect(end.kind === 'rejected' || end).not.toEqual(blink)
       }),
     )
   })

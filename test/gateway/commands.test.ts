@@ -107,6 +107,30 @@ describe('a restart', () => {
   })
 })
 
+describe('finding a device', () => {
+  test('makes an access point blink, and stop', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    for (const [kind, pattern] of [
+      ['locate', 'blink'],
+      ['unlocate', 'on'],
+    ] as const) {
+      const id = await harness.queue(device.mac, { kind, params: {} })
+      const call = await device.nextCall()
+      expect(call).toMatchObject({ method: 'leds', params: { serial: device.mac, pattern } })
+      device.reply(call.id, { error: 0, text: 'success' })
+      await harness.untilCommand(id, 'done')
+    }
+  })
+
+  test('is refused for a switch, whose client would do nothing', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port, switchParams, 'switch')
+    const id = await harness.queue(device.mac, { kind: 'locate', params: {} })
+    expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ code: 'unsupported' })
+  })
+})
+
 describe('an upgrade', () => {
   test('of an access point is done when it has the image', async () => {
     const { port } = await harness.start()

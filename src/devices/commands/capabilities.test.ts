@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { supportsRestart } from './capabilities.ts'
+import { supportsLocate, supportsRestart } from './capabilities.ts'
 
 const able = { 'x-signalbox': { protocol: 1, methods: ['reboot'] } }
 const stack = { 'x-signalbox': { protocol: 1, methods: ['reboot'], members: [{ member: 0 }, { member: 1 }] } }
@@ -33,4 +33,10 @@ describe('supportsRestart', () => {
   test('not both at once', () => {
     expect(supportsRestart(able, { member: 1, node: 'node0' })).not.toBeNull()
   })
+})
+
+test('supportsLocate: only access points have LEDs that can be asked to blink', () => {
+  expect(supportsLocate('ap')).toBeNull()
+  expect(supportsLocate('switch')).toBe('only access points can blink their LEDs')
+  expect(supportsLocate('gateway')).not.toBeNull()
 })

@@ -1,3 +1,4 @@
+import type { DeviceType } from '../device.ts'
 import type { RestartParams } from './command.ts'
 
 /**
@@ -16,6 +17,16 @@ export function supportsRestart(capabilities: Readonly<Record<string, unknown>>,
   if (member === undefined) return null
   const members = extensionMembers(capabilities)
   return members === null || members.includes(member) ? null : `the device has no member ${member}`
+}
+
+/**
+ * Whether a device can be asked to blink. Of the stock clients that of access points has LEDs; that of
+ * switches calls the unknown method a success and does nothing.
+ *
+ * @returns As supportsRestart().
+ */
+export function supportsLocate(type: DeviceType): string | null {
+  return type === 'ap' ? null : 'only access points can blink their LEDs'
 }
 
 function extension(capabilities: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -15,6 +15,8 @@ export interface UpgradeParams {
 export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
   | { readonly kind: 'upgrade'; readonly params: UpgradeParams }
+  /** Blink, so that somebody finds it; and be as before. */
+  | { readonly kind: 'locate' | 'unlocate'; readonly params: Readonly<Record<string, never>> }
 
 export type NewCommand = CommandOrder & {
   readonly id: string

@@ -12,6 +12,8 @@ export type DriverCommand =
   | { readonly kind: 'restart'; readonly member?: number; readonly node?: 'node0' | 'node1' }
   /** Download, install and reboot in one step. */
   | { readonly kind: 'upgrade'; readonly uri: string }
+  /** Blink, for as long as somebody needs to find it at most; and have the LEDs as they are set. */
+  | { readonly kind: 'locate' | 'unlocate' }
 
 export interface Call {
   readonly method: string

@@ -26,6 +26,18 @@ describe('calls', () => {
     expect(ucentral.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
     expect(ucentral.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
   })
+
+  test('LEDs blink, and are then as they were: off would leave them dark', () => {
+    const leds = (kind: 'locate' | 'unlocate', device = ap) => ucentral.encode(device, { kind })
+    expect(leds('locate')).toEqual({
+      kind: 'call',
+      call: { method: 'leds', params: { serial: ap.mac, when: 0, duration: 600, pattern: 'blink' } },
+      timeoutMs: 30_000,
+    })
+    expect(leds('unlocate')).toMatchObject({ call: { params: { serial: ap.mac, when: 0, pattern: 'on' } } })
+    // Its client has no such method and calls it a success.
+    expect(leds('locate', ols)).toMatchObject({ kind: 'rejected', code: 'unsupported' })
+  })
 })
 
 describe('replies as real devices send them', () => {

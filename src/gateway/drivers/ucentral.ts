@@ -1,4 +1,4 @@
-import { supportsRestart } from '../../devices/commands/capabilities.ts'
+import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
 import { isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
 import type {
   CallToSend,
@@ -15,6 +15,9 @@ import type {
 const NOW = 0
 
 const REBOOT_TIMEOUT_MS = 30_000
+const LEDS_TIMEOUT_MS = 30_000
+/** The protocol says milliseconds; access points take it for seconds. */
+const BLINK_S = 600
 /** An access point downloads and validates before it replies. */
 const AP_UPGRADE_TIMEOUT_MS = 660_000
 /** A switch replies at once and ends with an event, after it has installed the image too. */
@@ -51,6 +54,17 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
         return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell' }
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: { serial, when: NOW, uri } }, timeoutMs }
+    }
+    case 'locate':
+    case 'unlocate': {
+      const why = supportsLocate(device.type)
+      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why }
+      // `on` ends the blinking and lets the LEDs do what they do; `off` would leave them dark, for good.
+      const params =
+        command.kind === 'locate'
+          ? { serial, when: NOW, duration: BLINK_S, pattern: 'blink' }
+          : { serial, when: NOW, pattern: 'on' }
+      return { kind: 'call', call: { method: 'leds', params }, timeoutMs: LEDS_TIMEOUT_MS }
     }
   }
 }

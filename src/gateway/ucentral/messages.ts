@@ -151,11 +151,21 @@ export const RebootPart = Type.Object({
 })
 export type RebootPart = Static<typeof RebootPart>
 
+export const Leds = Type.Object({
+  serial: Serial,
+  when: When,
+  /** Of `blink`. */
+  duration: Type.Optional(Type.Integer({ minimum: 0 })),
+  pattern: Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Literal('blink')]),
+})
+export type Leds = Static<typeof Leds>
+
 /** Gateway to device: method to the shape of its params. */
 export const gatewayCalls = {
   reboot: Reboot,
   upgrade: Upgrade,
   'x-signalbox.reboot': RebootPart,
+  leds: Leds,
 } as const satisfies Record<string, TSchema>
 export type GatewayMethod = keyof typeof gatewayCalls
 export type GatewayCall<M extends GatewayMethod> = Static<(typeof gatewayCalls)[M]>
@@ -192,6 +202,7 @@ const gatewayChecks = {
   reboot: Compile(Reboot),
   upgrade: Compile(Upgrade),
   'x-signalbox.reboot': Compile(RebootPart),
+  leds: Compile(Leds),
 } satisfies Record<GatewayMethod, Check>
 
 interface Check {

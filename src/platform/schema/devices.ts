@@ -100,7 +100,7 @@ export interface DeviceSessionTable {
   facts: Json<DeviceFacts>
 }
 
-export type CommandKind = 'restart' | 'upgrade'
+export type CommandKind = 'restart' | 'upgrade' | 'locate' | 'unlocate'
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
 
 export interface DeviceCommandTable {
