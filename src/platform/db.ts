@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely'
 import pg from 'pg'
+import { notFound } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { preparingPool } from './prepared.ts'
 import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
@@ -98,6 +99,8 @@ export interface Transactional {
 /**
  * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that
  * `wakeAfterCommit` named in it. A thrown error rolls everything back and wakes nobody.
+ *
+ * @throws AppError not_found where a row was for an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { result, wakes } = await runCollectingWakes((collect) =>
@@ -105,7 +108,21 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
       collect(tx)
       return work(tx)
     }),
-  )
+  ).catch((error: unknown) => {
+    throw goneOf(error) ?? error
+  })
   publishWakes(ctx.wakes, wakes)
   return result
+}
+
+/** A row that another one needs is not there, or one that is needed was to be deleted. */
+export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '23503'
+}
+
+/** Foreign keys to an organization or a site have the names that PostgreSQL gives them. */
+function goneOf(error: unknown): Error | undefined {
+  if (!isForeignKeyViolation(error) || !/_org_id(_site_id)?_fkey$/.test(error.constraint ?? '')) return undefined
+  const [, id] = /=\((?:[^()]*, )?([^(),]+)\)/.exec(error.detail ?? '') ?? []
+  return notFound(id ?? '')
 }
