@@ -4,6 +4,7 @@ import type * as devices from './schema/devices.ts'
 import type * as firmware from './schema/firmware.ts'
 import type * as maps from './schema/maps.ts'
 import type * as mxedges from './schema/mxedges.ts'
+import type * as orgs from './schema/orgs.ts'
 import type * as rollout from './schema/rollout.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
@@ -33,6 +34,9 @@ export interface Schema {
   samlRequest: accounts.SamlRequestTable
   samlAssertionUsed: accounts.SamlAssertionUsedTable
   orgSetting: accounts.OrgSettingTable
+  siteGroup: orgs.SiteGroupTable
+  siteSetting: orgs.SiteSettingTable
+  deviceOutage: orgs.DeviceOutageTable
   deviceRegistry: devices.DeviceRegistryTable
   device: devices.DeviceTable
   deviceStatus: devices.DeviceStatusTable
