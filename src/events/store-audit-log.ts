@@ -5,14 +5,18 @@ import type { AuditLogTable } from '../platform/schema/access.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>
 
-export interface AuditFilter {
+export interface AuditMatch {
   readonly start: Date
   readonly end: Date
   readonly siteId?: string
+  readonly adminId?: string
   /** Part of the name or the address, any case. */
   readonly adminName?: string
   /** Part of the message, any case. */
   readonly message?: string
+}
+
+export interface AuditFilter extends AuditMatch {
   readonly sort: { readonly by: 'createdAt' | 'siteId' | 'adminId'; readonly direction: 'asc' | 'desc' }
   readonly limit: number
   readonly offset: number
@@ -24,15 +28,7 @@ export async function listAuditLog(
   scope: OrgScope,
   filter: AuditFilter,
 ): Promise<{ rows: AuditRecord[]; total: number }> {
-  let hits = db
-    .selectFrom('auditLog')
-    .where('orgId', '=', scope.orgId)
-    .where('createdAt', '>=', filter.start)
-    .where('createdAt', '<=', filter.end)
-  if (scope.siteIds !== 'all') hits = hits.where('siteId', '=', anyOf(scope.siteIds))
-  if (filter.siteId !== undefined) hits = hits.where('siteId', '=', filter.siteId)
-  if (filter.adminName !== undefined) hits = hits.where('adminName', 'ilike', containing(filter.adminName))
-  if (filter.message !== undefined) hits = hits.where('message', 'ilike', containing(filter.message))
+  const hits = matching(db, scope, filter)
   const rows = await hits
     .selectAll()
     .select(sql<string>`count(*) over ()`.as('total'))
@@ -46,4 +42,44 @@ export async function listAuditLog(
   if (filter.offset === 0) return { rows: [], total: 0 }
   const counted = await hits.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
   return { rows: [], total: Number(counted.total) }
+}
+
+function matching(db: Db, scope: OrgScope, match: AuditMatch) {
+  let hits = db
+    .selectFrom('auditLog')
+    .where('orgId', '=', scope.orgId)
+    .where('createdAt', '>=', match.start)
+    .where('createdAt', '<=', match.end)
+  if (scope.siteIds !== 'all') hits = hits.where('siteId', '=', anyOf(scope.siteIds))
+  if (match.siteId !== undefined) hits = hits.where('siteId', '=', match.siteId)
+  if (match.adminId !== undefined) hits = hits.where('adminId', '=', match.adminId)
+  if (match.adminName !== undefined) hits = hits.where('adminName', 'ilike', containing(match.adminName))
+  if (match.message !== undefined) hits = hits.where('message', 'ilike', containing(match.message))
+  return hits
+}
+
+export interface AuditCount extends AuditMatch {
+  readonly distinct: 'admin_id' | 'admin_name' | 'message' | 'site_id'
+  readonly limit: number
+}
+
+/** How many records there are of each admin, message or site, the most frequent first; and how many of those there are. */
+export async function countAuditLog(
+  db: Db,
+  scope: OrgScope,
+  { distinct, limit, ...match }: AuditCount,
+): Promise<{ rows: { value: string | null; count: number }[]; total: number }> {
+  const rows = await matching(db, scope, match)
+    .select(sql<string | null>`${sql.ref(distinct)}::text`.as('value'))
+    .select(sql<string>`count(*)`.as('count'))
+    .select(sql<string>`count(*) over ()`.as('total'))
+    .groupBy(sql.ref(distinct))
+    .orderBy('count', 'desc')
+    .orderBy('value')
+    .limit(limit)
+    .execute()
+  return {
+    rows: rows.map(({ value, count }) => ({ value, count: Number(count) })),
+    total: Number(rows[0]?.total ?? 0),
+  }
 }

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { authorize } from '../access/authorize.ts'
-import { listAuditLog } from '../events/store-audit-log.ts'
+import { countAuditLog, listAuditLog } from '../events/store-audit-log.ts'
 import { setPageHeaders } from '../http/lists.ts'
 import { OrgParams } from '../http/schemas.ts'
-import { presentSearch } from '../http/search.ts'
+import { CountReply, presentCounts, presentSearch } from '../http/search.ts'
 import type { Context } from '../platform/context.ts'
-import { LogsQuery, LogsReply, parseLogsQuery, presentLog } from './wire-logs.ts'
+import { LogsCountQuery, LogsQuery, LogsReply, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire-logs.ts'
 
 /** Older clients ask at the first path, newer ones at the second. */
 const paths = [
@@ -22,7 +22,7 @@ export function auditLogRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         {
           schema: {
             operationId,
-            tags: ['Orgs'],
+            tags: ['Orgs Logs'],
             params: OrgParams,
             querystring: LogsQuery,
             response: { 200: LogsReply },
@@ -36,5 +36,23 @@ export function auditLogRoutes(ctx: Context): FastifyPluginAsyncTypebox {
           return presentSearch(found, presentLog, { search: filter, url: request.url })
         },
       )
+
+    http.get(
+      '/orgs/:org_id/logs/count',
+      {
+        schema: {
+          operationId: 'countOrgAuditLogs',
+          tags: ['Orgs Logs'],
+          params: OrgParams,
+          querystring: LogsCountQuery,
+          response: { 200: CountReply },
+        },
+      },
+      async ({ caller, params, query }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
+        const count = parseLogsCountQuery(query, ctx.clock.now())
+        return presentCounts(await countAuditLog(ctx.db, scope, count), count)
+      },
+    )
   }
 }

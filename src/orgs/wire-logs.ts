@@ -1,19 +1,31 @@
 import { type Static, Type } from 'typebox'
-import type { AuditFilter, AuditRecord } from '../events/store-audit-log.ts'
+import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from '../events/store-audit-log.ts'
 import { type Page, pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 
+const filters = {
+  site_id: Type.Optional(Uuid),
+  admin_id: Type.Optional(Uuid),
+  admin_name: Type.Optional(Type.String({ description: 'part of the name or the address' })),
+  message: Type.Optional(Type.String({ description: 'part of it' })),
+}
+
 export const LogsQuery = Type.Object({
   ...searchQuery,
   ...pageQuery,
-  site_id: Type.Optional(Uuid),
-  admin_name: Type.Optional(Type.String()),
-  message: Type.Optional(Type.String()),
+  ...filters,
   sort: Type.Optional(
     Type.Enum(['timestamp', '-timestamp', 'admin_id', '-admin_id', 'site_id', '-site_id'], { default: '-timestamp' }),
   ),
+})
+
+export const LogsCountQuery = Type.Object({
+  ...searchQuery,
+  limit: pageQuery.limit,
+  ...filters,
+  distinct: Type.Optional(Type.Enum(['admin_id', 'admin_name', 'message', 'site_id'], { default: 'admin_name' })),
 })
 
 const LogReply = Type.Object({
@@ -37,13 +49,24 @@ const columns = { timestamp: 'createdAt', admin_id: 'adminId', site_id: 'siteId'
 export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter & Page {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')
   const column = by === 'admin_id' || by === 'site_id' ? columns[by] : columns.timestamp
+  return { ...parseMatch(query, now), ...parsePage(query), sort: { by: column, direction } }
+}
+
+export function parseLogsCountQuery(query: Static<typeof LogsCountQuery>, now: Date): AuditCount {
+  return {
+    ...parseMatch(query, now),
+    distinct: query.distinct ?? 'admin_name',
+    limit: parsePage(query).limit,
+  }
+}
+
+function parseMatch(query: Omit<Static<typeof LogsCountQuery>, 'distinct'>, now: Date): AuditMatch {
   return {
     ...parseTimeRange(query, now),
-    ...parsePage(query),
     ...(query.site_id !== undefined && { siteId: query.site_id }),
+    ...(query.admin_id !== undefined && { adminId: query.admin_id }),
     ...(query.admin_name !== undefined && { adminName: query.admin_name }),
     ...(query.message !== undefined && { message: query.message }),
-    sort: { by: column, direction },
   }
 }
 

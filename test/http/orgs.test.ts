@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -123,6 +124,25 @@ describe('audit log', () => {
     const { body: newer } = await server.call('GET', `${path}/search?duration=1h&sort=timestamp&limit=2`)
     expect(newer.results).toEqual(all.body.results)
     expect(newer.next).toContain('/logs/search?')
+  })
+
+  it('counts admins, messages and sites', async () => {
+    const other = await server.addOrg('Counted')
+    const path = `/orgs/${other.orgId}/logs/count`
+    const count = async (query: string) => (await server.call('GET', `${path}?${query}`, { as: other })).body
+    await addSite(server, 'One', other)
+    const siteId = await addSite(server, 'Two', other)
+    for (const notes of ['a', 'b', 'c']) await server.call('PUT', `/sites/${siteId}`, { as: other, body: { notes } })
+    const messages = await count('distinct=message')
+    expect(messages.results[0]).toEqual({ message: 'Update Site "Two"', count: 3 })
+    expect(messages).toMatchObject({ distinct: 'message', limit: 100 })
+    expect(await count(`distinct=site_id&message=site&limit=1`)).toMatchObject({
+      total: 2,
+      results: [{ site_id: siteId, count: 4 }],
+    })
+    expect((await count('message=site')).results).toEqual([{ admin_name: other.email, count: 5 }])
+    expect((await count(`distinct=admin_id&message=site&admin_id=${server.org.adminId}`)).results).toEqual([])
+    expect((await server.call('GET', `${path}?distinct=src_ip`, { as: other })).status).toBe(400)
   })
 
   it.each(['start=soon', 'duration=1y', 'end=99999999999999', 'sort=message', 'site_id=x'])(

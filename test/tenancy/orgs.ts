@@ -13,6 +13,7 @@ export async function makeOrgs(): Promise<Area> {
       updateSite: { body: { notes: 'changed' } },
       listOrgAuditLogs: {},
       searchOrgAuditLogs: {},
+      countOrgAuditLogs: { query: 'distinct=message' },
       getOrgSettings: {},
       updateOrgSettings: { body: { ui_idle_timeout: 30 } },
     },
