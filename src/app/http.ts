@@ -39,6 +39,7 @@ import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
+import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -99,6 +100,7 @@ function apiRoutes(
     siteRoutes(ctx),
     auditLogRoutes(ctx),
     orgSettingRoutes(ctx),
+    siteSearchRoutes(ctx),
     inventoryRoutes(ctx),
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),

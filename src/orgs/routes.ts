@@ -70,7 +70,7 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'listOrgSites',
-          tags: ['Sites'],
+          tags: ['Orgs Sites'],
           params: OrgParams,
           querystring: Type.Object(pageQuery),
           response: { 200: Type.Array(SiteReply) },
@@ -90,7 +90,7 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'createOrgSite',
-          tags: ['Sites'],
+          tags: ['Orgs Sites'],
           params: OrgParams,
           body: CreateSiteBody,
           response: { 200: SiteReply },
@@ -104,7 +104,7 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
 
     http.get(
       '/sites/:site_id',
-      { schema: { operationId: 'getSite', tags: ['Sites'], params: SiteParams, response: { 200: SiteReply } } },
+      { schema: { operationId: 'getSiteInfo', tags: ['Sites'], params: SiteParams, response: { 200: SiteReply } } },
       async ({ caller, params }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         return reply.send(presentSite(await getSite(ctx.db, scope)))
@@ -115,7 +115,7 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       '/sites/:site_id',
       {
         schema: {
-          operationId: 'updateSite',
+          operationId: 'updateSiteInfo',
           tags: ['Sites'],
           params: SiteParams,
           body: UpdateSiteBody,

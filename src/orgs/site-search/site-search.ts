@@ -1,0 +1,52 @@
+/** What a search says of a site: of its record, and what its settings say is on. */
+export interface FoundSite {
+  readonly id: string
+  readonly orgId: string
+  readonly name: string
+  readonly timezone: string
+  readonly countryCode: string | null
+  readonly modifiedAt: Date
+  readonly autoUpgradeVersion: string
+  readonly autoUpgradeEnabled: boolean
+  readonly honeypotEnabled: boolean
+  readonly vnaEnabled: boolean
+  readonly wifiEnabled: boolean
+}
+
+/** Where a site's settings say that something is on, and whether it is where they say nothing. */
+export const flagSettings = {
+  analytic_enabled: { path: ['analytic', 'enabled'], otherwise: false },
+  app_waking: { path: ['rtsa', 'app_waking'], otherwise: false },
+  asset_enabled: { path: ['rtsa', 'track_asset'], otherwise: false },
+  auto_upgrade_enabled: { path: ['auto_upgrade', 'enabled'], otherwise: false },
+  honeypot_enabled: { path: ['rogue', 'honeypot_enabled'], otherwise: false },
+  locate_unconnected: { path: ['wifi', 'locate_unconnected'], otherwise: false },
+  mesh_enabled: { path: ['wifi', 'mesh_enabled'], otherwise: false },
+  remote_syslog_enabled: { path: ['remote_syslog', 'enabled'], otherwise: false },
+  rogue_enabled: { path: ['rogue', 'enabled'], otherwise: false },
+  rtsa_enabled: { path: ['rtsa', 'enabled'], otherwise: false },
+  vna_enabled: { path: ['vna', 'enabled'], otherwise: false },
+  wifi_enabled: { path: ['wifi', 'enabled'], otherwise: true },
+} as const
+
+export type SiteFlag = keyof typeof flagSettings
+export const siteFlags = Object.keys(flagSettings) as readonly SiteFlag[]
+
+export interface SiteSearch {
+  readonly id: string | null
+  /** Part of it, in any case. */
+  readonly name: string | null
+  readonly countryCode: string | null
+  readonly autoUpgradeVersion: string | null
+  readonly flags: Readonly<Partial<Record<SiteFlag, boolean>>>
+}
+
+export const siteSorts = ['timestamp', 'name', 'id', 'country_code', 'timezone'] as const
+
+export interface SiteOrder {
+  readonly by: (typeof siteSorts)[number]
+  readonly direction: 'asc' | 'desc'
+}
+
+export const siteCounts = [...siteFlags, 'auto_upgrade_version', 'country_code', 'id', 'name'] as const
+export type SiteCount = (typeof siteCounts)[number]

@@ -1,0 +1,68 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { ValueCount } from '../../http/search.ts'
+import { countsOf } from '../../http/store-pages.ts'
+import { type Reader, anyOf, containing } from '../../platform/db.ts'
+import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
+
+/** Every site with its flags as columns. Of all settings here only `auto_upgrade` comes from the organization too. */
+function everySite({ orgId, siteIds }: OrgScope): RawBuilder<unknown> {
+  const columns = Object.entries(flagSettings).map(([name, { path, otherwise }]) => {
+    const [root] = path
+    const doc = root === 'auto_upgrade' ? sql`jsonb_build_object('auto_upgrade', auto_upgrade)` : sql`setting`
+    return sql`coalesce(${doc} #> ${[...path]}::text[] = 'true', ${otherwise}::boolean) as ${sql.ref(name)}`
+  })
+  const settings = sql`
+    select site.id, site.org_id, site.name, site.timezone, site.doc ->> 'country_code' as country_code, site.modified_at,
+      coalesce(own.doc, '{}') as setting, coalesce(own.doc -> 'auto_upgrade', of_org.doc -> 'auto_upgrade') as auto_upgrade
+    from site
+      left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
+      left join org_setting of_org on of_org.org_id = site.org_id
+    where site.org_id = ${orgId} and ${siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`}`
+  return sql`
+    select id, org_id, name, timezone, country_code, modified_at,
+      coalesce(auto_upgrade ->> 'version', 'stable') as auto_upgrade_version, ${sql.join(columns)}
+    from (${settings}) as site`
+}
+
+function hitsOf(scope: OrgScope, search: SiteSearch): RawBuilder<unknown> {
+  const { id, name, countryCode, autoUpgradeVersion } = search
+  const conditions = [
+    sql`true`,
+    ...(id === null ? [] : [sql`id = ${id}`]),
+    ...(name === null ? [] : [sql`name ilike ${containing(name)}`]),
+    ...(countryCode === null ? [] : [sql`country_code = ${countryCode}`]),
+    ...(autoUpgradeVersion === null ? [] : [sql`auto_upgrade_version = ${autoUpgradeVersion}`]),
+    ...Object.entries(search.flags).map(([flag, on]) => sql`${sql.ref(flag)} = ${on}`),
+  ]
+  return sql`select * from (${everySite(scope)}) as every_site where ${sql.join(conditions, sql` and `)}`
+}
+
+/** One page, and how many there are on all; one query, and a second only past the last page. */
+export async function searchSites(
+  reader: Reader,
+  scope: OrgScope,
+  { search, order, page }: { readonly search: SiteSearch; readonly order: SiteOrder; readonly page: Page },
+): Promise<Paged<FoundSite>> {
+  const hits = hitsOf(scope, search)
+  const by = sql.ref(order.by === 'timestamp' ? 'modified_at' : order.by)
+  const direction = order.direction === 'asc' ? sql`asc` : sql`desc`
+  const { rows } = await sql<FoundSite & { readonly total: string }>`
+    select hit.*, count(*) over () as total from (${hits}) as hit
+    order by hit.${by} ${direction} nulls last, hit.id ${direction} limit ${page.limit} offset ${page.offset}
+  `.execute(reader)
+  const [first] = rows
+  if (first !== undefined || page.offset === 0) return { rows, total: Number(first?.total ?? 0) }
+  const counted = await sql<{ readonly total: string }>`select count(*) as total from (${hits}) as hit`.execute(reader)
+  return { rows: [], total: Number(counted.rows[0]?.total ?? 0) }
+}
+
+/** How many sites there are for each value of `distinct`, all of them texts. */
+export function countSites(
+  reader: Reader,
+  scope: OrgScope,
+  { distinct, limit }: { readonly distinct: SiteCount; readonly limit: number },
+): Promise<Paged<ValueCount>> {
+  return countsOf(reader, everySite(scope), { field: sql`${sql.ref(distinct)}::text`, limit })
+}
