@@ -40,6 +40,7 @@ import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
+import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -101,6 +102,7 @@ function apiRoutes(
     auditLogRoutes(ctx),
     orgSettingRoutes(ctx),
     siteSearchRoutes(ctx),
+    siteSettingRoutes(ctx),
     inventoryRoutes(ctx),
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),

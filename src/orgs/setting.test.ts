@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type SettingDocument, mergeSetting, omitSecrets, shortestIdleMinutes, strictestPolicy } from './setting.ts'
+import {
+  type SettingDocument,
+  cloneSetting,
+  deriveSetting,
+  installerSettingOf,
+  mergeSetting,
+  omitSecrets,
+  shortestIdleMinutes,
+  strictestPolicy,
+  updownMinutesOf,
+} from './setting.ts'
 
 const policy = (rules: NonNullable<SettingDocument['password_policy']>): SettingDocument => ({
   password_policy: { enabled: true, ...rules },
@@ -87,5 +97,74 @@ describe('shortestIdleMinutes', () => {
     expect(shortestIdleMinutes([])).toBeNull()
     expect(shortestIdleMinutes([{ ui_idle_timeout: 0 }, {}])).toBeNull()
     expect(shortestIdleMinutes([{ ui_idle_timeout: 30 }, { ui_idle_timeout: 0 }, { ui_idle_timeout: 15 }])).toBe(15)
+  })
+})
+
+const minutes = fc.option(fc.integer({ min: 0, max: 240 }))
+const thresholds = fc.record(
+  {
+    device_updown_threshold: minutes,
+    ap_updown_threshold: minutes,
+    switch_updown_threshold: minutes,
+    gateway_updown_threshold: minutes,
+    ui_idle_timeout: fc.nat(480),
+    vars: fc.dictionary(fc.string(), fc.string()),
+  },
+  { requiredKeys: [] },
+)
+
+describe('deriveSetting', () => {
+  it('has all of the site’s, and of the organization’s only what the site does not say', () => {
+    fc.assert(
+      fc.property(thresholds, thresholds, (ofOrg, ofSite) => {
+        const derived = deriveSetting(ofOrg, ofSite)
+        expect(derived).toMatchObject(ofSite)
+        for (const [name, value] of Object.entries(derived))
+          if (!(name in ofSite)) expect([name.endsWith('_threshold'), value]).toEqual([true, Reflect.get(ofOrg, name)])
+        expect(deriveSetting(ofOrg, derived)).toEqual(derived)
+        expect(deriveSetting({}, ofSite)).toEqual(ofSite)
+      }),
+    )
+  })
+})
+
+describe('updownMinutesOf', () => {
+  it('takes the type’s own threshold, then that of all devices, then none', () => {
+    expect(updownMinutesOf({ device_updown_threshold: 5, ap_updown_threshold: 0 }, 'ap')).toBe(0)
+    expect(updownMinutesOf({ device_updown_threshold: 5, ap_updown_threshold: 0 }, 'switch')).toBe(5)
+    expect(updownMinutesOf({ device_updown_threshold: 5, gateway_updown_threshold: null }, 'gateway')).toBe(5)
+    expect(updownMinutesOf({}, 'ap')).toBe(0)
+  })
+
+  it('stays within what may be set', () => {
+    fc.assert(
+      fc.property(thresholds, thresholds, fc.constantFrom('ap', 'switch', 'gateway'), (ofOrg, ofSite, type) => {
+        const found = updownMinutesOf(deriveSetting(ofOrg, ofSite), type)
+        expect(found === 0 || [ofOrg, ofSite].some((set) => Object.values(set).includes(found))).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('cloneSetting', () => {
+  it('leaves out secrets and the sites of the original', () => {
+    const installer = { extra_site_ids: ['a'], grace_period: 3 }
+    expect(cloneSetting({ installer, ssr: { conductor_token: 'x', disable_stats: true } })).toEqual({
+      installer: { grace_period: 3 },
+      ssr: { disable_stats: true },
+    })
+    expect(cloneSetting({ ui_idle_timeout: 3 })).toEqual({ ui_idle_timeout: 3 })
+  })
+})
+
+describe('installerSettingOf', () => {
+  it('has defaults', () => {
+    expect(installerSettingOf({})).toEqual({
+      allowAllDevices: false,
+      allowAllSites: false,
+      extraSiteIds: [],
+      graceDays: 7,
+    })
+    expect(installerSettingOf({ installer: { grace_period: 0 } }).graceDays).toBe(0)
   })
 })

@@ -1,10 +1,21 @@
 import type { Selectable } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { OrgSettingTable } from '../platform/schema/accounts.ts'
-import { type PasswordPolicy, type SettingDocument, shortestIdleMinutes, strictestPolicy } from './setting.ts'
+import type { SiteSettingTable } from '../platform/schema/orgs.ts'
+import type { Document } from './org.ts'
+import {
+  type InstallerSetting,
+  type PasswordPolicy,
+  type SettingDocument,
+  deriveSetting,
+  installerSettingOf,
+  shortestIdleMinutes,
+  strictestPolicy,
+} from './setting.ts'
 
 export type Setting = Selectable<OrgSettingTable>
+export type SiteSetting = Selectable<SiteSettingTable>
 
 /** Undefined until somebody has set something. */
 export async function findSetting(reader: Reader, scope: OrgScope): Promise<Setting | undefined> {
@@ -39,6 +50,44 @@ export async function idleMinutesOf(reader: Reader, adminId: string): Promise<nu
 export async function hidesSecrets(reader: Reader, scope: OrgScope): Promise<boolean> {
   const setting = await findSetting(reader, scope)
   return setting !== undefined && settingDocument(setting).api_policy?.no_reveal === true
+}
+
+/** What those with the role `installer` may work on; the defaults where nothing is set. */
+export async function findInstallerSetting(reader: Reader, scope: OrgScope): Promise<InstallerSetting> {
+  const setting = await findSetting(reader, scope)
+  return installerSettingOf(setting === undefined ? {} : settingDocument(setting))
+}
+
+/** A site of an organization; null: no site. */
+export interface SettingPlace {
+  readonly orgId: string
+  readonly siteId: string | null
+}
+
+/**
+ * The settings that hold in places of several organizations, for workers: two queries.
+ * @returns Of each place what deriveSetting() makes of it.
+ */
+export async function readerOfSettings(
+  reader: Reader,
+  places: readonly SettingPlace[],
+): Promise<(place: SettingPlace) => Document> {
+  const orgIds = [...new Set(places.map(({ orgId }) => orgId))]
+  const siteIds = [...new Set(places.flatMap(({ siteId }) => siteId ?? []))]
+  const ofOrgs = await reader
+    .selectFrom('orgSetting')
+    .select(['orgId', 'doc'])
+    .where('orgId', '=', anyOf(orgIds))
+    .execute()
+  const ofSites = await reader
+    .selectFrom('siteSetting')
+    .select(['siteId', 'doc'])
+    .where('orgId', '=', anyOf(orgIds))
+    .where('siteId', '=', anyOf(siteIds))
+    .execute()
+  const byOrg = new Map(ofOrgs.map(({ orgId, doc }) => [orgId, doc]))
+  const bySite = new Map(ofSites.map(({ siteId, doc }) => [siteId, doc]))
+  return ({ orgId, siteId }) => deriveSetting(byOrg.get(orgId) ?? {}, bySite.get(siteId ?? '') ?? {})
 }
 
 async function listSettingsOfAdmin(reader: Reader, adminId: string): Promise<SettingDocument[]> {

@@ -24,7 +24,35 @@ const ApiPolicy = Type.Object(
   { additionalProperties: true },
 )
 
+const UpdownMinutes = Type.Optional(
+  Type.Union([Type.Integer({ minimum: 0, maximum: 240 }), Type.Null()], {
+    description: 'minutes that a device is away before anybody is told; 0: at once',
+  }),
+)
+
+/** Of organizations and sites alike. */
+export const updownThresholds = {
+  device_updown_threshold: UpdownMinutes,
+  ap_updown_threshold: UpdownMinutes,
+  switch_updown_threshold: UpdownMinutes,
+  gateway_updown_threshold: UpdownMinutes,
+}
+
+const Installer = Type.Object(
+  {
+    allow_all_devices: Type.Optional(Type.Boolean({ default: false })),
+    allow_all_sites: Type.Optional(Type.Boolean({ default: false })),
+    extra_site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
+    grace_period: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 36_500, default: 7, description: 'days after the claim' }),
+    ),
+  },
+  { additionalProperties: true },
+)
+
 const settable = {
+  ...updownThresholds,
+  installer: Type.Optional(Installer),
   password_policy: Type.Optional(PasswordPolicy),
   api_policy: Type.Optional(ApiPolicy),
   ui_idle_timeout: Type.Optional(

@@ -18,6 +18,9 @@ export async function makeOrgs(): Promise<Area> {
       countOrgAuditLogs: { query: 'distinct=message' },
       getOrgSettings: {},
       updateOrgSettings: { body: { ui_idle_timeout: 30 } },
+      getSiteSetting: {},
+      updateSiteSettings: { body: { device_updown_threshold: 5 } },
+      getSiteSettingDerived: {},
     },
   }
 }

@@ -1,0 +1,27 @@
+import type { SiteScope } from '../../access/scope.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import type { SiteSetting } from '../store-setting.ts'
+
+/** Undefined until somebody has set something. */
+export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise<SiteSetting | undefined> {
+  return reader
+    .selectFrom('siteSetting')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .executeTakeFirst()
+}
+
+export async function upsertSiteSetting(
+  tx: Tx,
+  { orgId, siteId }: SiteScope,
+  { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
+): Promise<SiteSetting> {
+  const written = { doc: json(doc), modifiedAt: at }
+  return tx
+    .insertInto('siteSetting')
+    .values({ orgId, siteId, createdAt: at, ...written })
+    .onConflict((conflict) => conflict.columns(['orgId', 'siteId']).doUpdateSet(written))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,28 @@
+import type { SiteScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import type { Document } from '../org.ts'
+import { mergeSetting, omitSecrets } from '../setting.ts'
+import type { SiteSetting } from '../store-setting.ts'
+import { lockSite } from '../store-sites.ts'
+import { findSiteSetting, upsertSiteSetting } from './store.ts'
+
+/** Replaces the top-level fields that `body` names; see mergeDocument. */
+export async function updateSiteSetting(ctx: Context, scope: SiteScope, body: Document): Promise<SiteSetting> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    // The settings have no row at first, so the site's own stands for it.
+    const site = await lockSite(tx, scope)
+    const before = (await findSiteSetting(tx, scope))?.doc ?? {}
+    const setting = await upsertSiteSetting(tx, scope, { doc: mergeSetting(before, body), at })
+    await appendAudit(tx, scope, {
+      message: `Update Site Settings "${site.name}"`,
+      siteId: site.id,
+      before: omitSecrets(before),
+      after: omitSecrets(setting.doc),
+      at,
+    })
+    return setting
+  })
+}

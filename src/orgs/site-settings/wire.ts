@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { Document } from '../org.ts'
+import type { SiteSetting } from '../store-setting.ts'
+import { updownThresholds } from '../wire-setting.ts'
+
+export const SiteSettingBody = Type.Object(updownThresholds, { additionalProperties: true })
+export const SiteSettingReply = Type.Object(
+  {
+    org_id: Uuid,
+    site_id: Uuid,
+    for_site: Type.Boolean(),
+    ...updownThresholds,
+    created_time: Type.Optional(Timestamp),
+    modified_time: Type.Optional(Timestamp),
+  },
+  { additionalProperties: true },
+)
+
+export interface ShownSetting {
+  readonly orgId: string
+  readonly siteId: string
+  /** What was ever set at the site. */
+  readonly setting: SiteSetting | undefined
+  /** What to show: of the site alone, or derived. */
+  readonly doc: Document
+}
+
+export function presentSiteSetting({ orgId, siteId, setting, doc }: ShownSetting): Static<typeof SiteSettingReply> {
+  return {
+    ...doc,
+    org_id: orgId,
+    site_id: siteId,
+    for_site: true,
+    ...(setting !== undefined && {
+      created_time: epochS(setting.createdAt),
+      modified_time: epochS(setting.modifiedAt),
+    }),
+  }
+}
