@@ -119,14 +119,16 @@ export interface Assignment {
   readonly at: Date
 }
 
+/** A device that leaves its site leaves the map of that site too. */
 export async function assignToSite(
   tx: Tx,
   scope: OrgScope,
   { deviceIds, siteId, settings, at }: Assignment,
 ): Promise<void> {
+  const offMap = sql`case when site_id is distinct from ${siteId}::uuid then doc - '{map_id,x,y}'::text[] else doc end`
   await tx
     .updateTable('device')
-    .set({ siteId, doc: sql<string>`doc || ${json(settings)}::jsonb`, modifiedAt: at })
+    .set({ siteId, doc: sql<string>`(${offMap}) || ${json(settings)}::jsonb`, modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(deviceIds))
     .execute()

@@ -173,6 +173,30 @@ describe('devices', () => {
       expect(await set(macs)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/macs/) } })
   })
 
+  it('are put on maps of their own site only, and leave them with it', async () => {
+    const elsewhere = await addSite(server, 'Next')
+    const [device] = await claimNewDevices(server, 1, { siteId })
+    const id = device?.id ?? ''
+    const foreign = await server.call('POST', `/sites/${elsewhere}/maps`, { body: {} })
+    for (const mapId of [foreign.body.id, randomUUID(), 'x', '', 5, {}]) {
+      const answer = await put(id, { map_id: mapId, name: 'changed' })
+      expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: map_id' } })
+    }
+    expect(await get(id)).toMatchObject({ name: '' })
+    const mapId = await add({})
+    expect(await put(id, { map_id: mapId, x: 1, y: 2, height: 3 })).toMatchObject({ status: 200 })
+    const assign = (site: string) =>
+      server.call('PUT', `/orgs/${server.org.orgId}/inventory`, {
+        body: { op: 'assign', site_id: site, macs: [device?.mac], managed: true },
+      })
+    await assign(siteId)
+    expect(await get(id)).toMatchObject({ map_id: mapId, x: 1, y: 2 })
+    await assign(elsewhere)
+    const moved = (await server.call('GET', `/sites/${elsewhere}/devices/${id}`)).body
+    expect(moved).toMatchObject({ height: 3 })
+    for (const gone of ['map_id', 'x', 'y']) expect(moved).not.toHaveProperty(gone)
+  })
+
   it('are on no map once theirs is deleted', async () => {
     const [device] = await claimNewDevices(server, 1, { siteId })
     const id = device?.id ?? ''
