@@ -179,15 +179,16 @@ function isInstallers({ path }: Operation): boolean {
   return path.startsWith('/api/v1/installer/')
 }
 
-/** Reads the first organization, and has none of their own. */
+/** Reads the organizations of the samples, and has none of their own. */
 async function addReader(): Promise<TestOrg> {
   const { db } = server.ctx
   const reader = await server.addOrg('Left behind')
   await db.deleteFrom('privilege').where('adminId', '=', reader.adminId).execute()
-  const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId: reader.adminId }
+  const orgIds = [server.org.orgId, ...Object.values(samples).flatMap(({ ids }) => ids?.['org_id'] ?? [])]
+  const privilege = { adminId: reader.adminId, scope: 'org', role: 'read', siteId: null } as const
   await db
     .insertInto('privilege')
-    .values({ ...privilege, scope: 'org', role: 'read', siteId: null })
+    .values(orgIds.map((orgId) => ({ ...privilege, orgId, id: uuidv7() })))
     .execute()
   return reader
 }

@@ -4,16 +4,20 @@ import { uuidv7 } from 'uuidv7'
 import { authorize, authorizeNewOrg, authorizeSite } from '../access/authorize.ts'
 import type { OrgScope } from '../access/scope.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
-import { OrgParams, SiteParams } from '../http/schemas.ts'
+import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
 import { coalesceEqual } from '../platform/coalesce.ts'
 import type { Context } from '../platform/context.ts'
+import { cloneOrg } from './clone-org.ts'
 import { createOrg } from './create-org.ts'
 import { createSite } from './create-site.ts'
+import { deleteOrg } from './removal/delete-org.ts'
+import { deleteSite } from './removal/delete-site.ts'
 import { getOrg } from './store.ts'
 import { getSite, listSites } from './store-sites.ts'
 import { updateOrg } from './update-org.ts'
 import { updateSite } from './update-site.ts'
 import {
+  CloneOrgBody,
   CreateOrgBody,
   CreateSiteBody,
   OrgReply,
@@ -27,6 +31,8 @@ import {
 /** Organizations and sites. Source: contract, Orgs and Sites. */
 export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
+    await http.register(wholeOrgRoutes(ctx))
+
     http.post(
       '/orgs',
       { schema: { operationId: 'createOrg', tags: ['Orgs'], body: CreateOrgBody, response: { 200: OrgReply } } },
@@ -57,6 +63,38 @@ export function orgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, body }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
         return reply.send(presentOrg(await updateOrg(ctx, scope, body)))
+      },
+    )
+  }
+}
+
+/** What takes an organization away, and what makes another one in its image. Source: contract, Orgs. */
+function wholeOrgRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.delete(
+      '/orgs/:org_id',
+      { schema: { operationId: 'deleteOrg', tags: ['Orgs'], params: OrgParams, response: { 200: Empty } } },
+      async ({ caller, params }) => {
+        await deleteOrg(ctx, authorize(caller, { orgId: params.org_id, needs: 'admin' }))
+        return {}
+      },
+    )
+
+    http.post(
+      '/orgs/:org_id/clone',
+      {
+        schema: {
+          operationId: 'cloneOrg',
+          tags: ['Orgs'],
+          params: OrgParams,
+          body: CloneOrgBody,
+          response: { 200: OrgReply },
+        },
+      },
+      async ({ caller, params, body }) => {
+        const original = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+        const scope = authorizeNewOrg(caller, uuidv7())
+        return presentOrg(await cloneOrg(ctx, scope, { original, name: body.name }))
       },
     )
   }
@@ -125,6 +163,18 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, body }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
         return reply.send(presentSite(await updateSite(ctx, scope, body)))
+      },
+    )
+
+    http.delete(
+      '/sites/:site_id',
+      { schema: { operationId: 'deleteSite', tags: ['Sites'], params: SiteParams, response: { 200: Empty } } },
+      async ({ caller, params }) => {
+        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+        // As for its creation: who was given some sites does not decide which there are.
+        authorize(caller, { orgId: scope.orgId, needs: 'write' })
+        await deleteSite(ctx, scope)
+        return {}
       },
     )
   }

@@ -6,15 +6,22 @@ import type { Site } from './store-sites.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 
+/** Of something that Signalbox does not have, kept as it is. */
+const KeptId = Type.Optional(Type.Union([Uuid, Type.Null()]))
+
 const orgFields = {
+  alarmtemplate_id: KeptId,
+  orggroup_ids: Type.Optional(Type.Array(Uuid)),
   allow_mist: Type.Optional(Type.Boolean()),
   session_expiry: Type.Optional(Type.Integer({ minimum: 10, maximum: 20160, description: 'minutes, default 1440' })),
 }
 
 export const CreateOrgBody = Type.Object({ name: Name, ...orgFields }, { additionalProperties: true })
 export const UpdateOrgBody = Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true })
+export const CloneOrgBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
 export const OrgReply = Type.Object(
   {
+    ...orgFields,
     id: Uuid,
     name: Type.String(),
     allow_mist: Type.Boolean(),
@@ -31,13 +38,23 @@ const siteFields = {
   address: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   country_code: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   latlng: Type.Optional(Type.Union([Type.Object({ lat: Type.Number(), lng: Type.Number() }), Type.Null()])),
-  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+  sitegroup_ids: Type.Optional(Type.Array(Uuid, { description: 'groups need not exist' })),
+  alarmtemplate_id: KeptId,
+  aptemplate_id: KeptId,
+  gatewaytemplate_id: KeptId,
+  networktemplate_id: KeptId,
+  rftemplate_id: KeptId,
+  routertemplate_id: KeptId,
+  secpolicy_id: KeptId,
+  sitetemplate_id: KeptId,
+  tzoffset: Type.Optional(Type.Integer()),
 }
 
 export const CreateSiteBody = Type.Object({ name: Name, ...siteFields }, { additionalProperties: true })
 export const UpdateSiteBody = Type.Object({ name: Type.Optional(Name), ...siteFields }, { additionalProperties: true })
 export const SiteReply = Type.Object(
   {
+    ...siteFields,
     id: Uuid,
     org_id: Uuid,
     name: Type.String(),

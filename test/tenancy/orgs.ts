@@ -1,18 +1,28 @@
-import type { Area } from './area.ts'
+import { addSite } from '../support/devices.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Area, type Ids, create } from './area.ts'
 
 /** The organization and its site are there before every area. */
-export async function makeOrgs(): Promise<Area> {
+export async function makeOrgs(server: TestServer, { org_id: orgId }: Ids): Promise<Area> {
+  // Nothing is in their way, as devices and upgrades are in that of the others.
+  const emptyOrg = { org_id: await create(server, '/orgs', { name: 'Empty' }) }
+  const emptySite = { site_id: await addSite(server, 'Empty') }
   return {
-    ids: {},
+    ids: { sitegroup_id: await create(server, `/orgs/${orgId}/sitegroups`, { name: 'Group' }) },
     samples: {
       getOrg: {},
       updateOrg: { body: { name: 'Changed' } },
+      cloneOrg: { body: { name: 'Clone' } },
       listOrgSites: {},
       createOrgSite: { body: { name: 'New' } },
       searchOrgSites: {},
       countOrgSites: { query: 'distinct=country_code' },
       getSiteInfo: {},
       updateSiteInfo: { body: { notes: 'changed' } },
+      listOrgSiteGroups: {},
+      createOrgSiteGroup: { body: { name: 'New', site_ids: [emptySite.site_id] } },
+      getOrgSiteGroup: {},
+      updateOrgSiteGroup: { body: { name: 'changed' } },
       listOrgAuditLogs: {},
       searchOrgAuditLogs: {},
       countOrgAuditLogs: { query: 'distinct=message' },
@@ -22,5 +32,6 @@ export async function makeOrgs(): Promise<Area> {
       updateSiteSettings: { body: { device_updown_threshold: 5 } },
       getSiteSettingDerived: {},
     },
+    removals: { deleteOrgSiteGroup: {}, deleteSite: { ids: emptySite }, deleteOrg: { ids: emptyOrg } },
   }
 }

@@ -1,0 +1,37 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { insertPrivilege } from '../access/store.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { cloneSetting } from './setting.ts'
+import { type Org, getOrg, insertOrg } from './store.ts'
+import { findSetting, upsertSetting } from './store-setting.ts'
+
+const MAX_NAME = 200
+
+/**
+ * Makes the organization of `scope` in the image of another one: its fields and its settings. Sites and
+ * their groups, people, tokens, SSOs, webhooks, firmware, devices and secrets are not copied. Who
+ * clones becomes its administrator. Source: contract, cloneOrg.
+ */
+export async function cloneOrg(
+  ctx: Context,
+  scope: OrgScope,
+  { original, name }: { readonly original: OrgScope; readonly name: string | undefined },
+): Promise<Org> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const { name: originalName, doc } = await getOrg(tx, original)
+    const setting = await findSetting(tx, original)
+    const copyName = name ?? `Copy of ${originalName}`.slice(0, MAX_NAME)
+    const org = await insertOrg(tx, scope, { name: copyName, doc, at })
+    if (setting !== undefined) await upsertSetting(tx, scope, { doc: cloneSetting(setting.doc), at })
+    const { adminId } = scope.actor
+    if (adminId !== null)
+      await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    const message = `Add Org "${org.name}"`
+    await appendAudit(tx, scope, { message, after: { ...org.doc, name: org.name, cloned_from: original.orgId }, at })
+    return org
+  })
+}
