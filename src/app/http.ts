@@ -39,6 +39,7 @@ import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
+import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
 import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
 import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
 import type { Context } from '../platform/context.ts'
@@ -102,6 +103,7 @@ function apiRoutes(
     auditLogRoutes(ctx),
     orgSettingRoutes(ctx),
     siteSearchRoutes(ctx),
+    siteGroupRoutes(ctx),
     siteSettingRoutes(ctx),
     inventoryRoutes(ctx),
     deviceRoutes(ctx),

@@ -8,6 +8,7 @@ export type Document = Readonly<Record<string, unknown>>
 
 /** What the service decides itself; a client that sends it back changes nothing. */
 const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
+const readOnlyOfOrg = [...readOnly, 'msp_id', 'msp_name', 'msp_logo_url']
 
 export interface OrgDocument {
   readonly name: string
@@ -22,7 +23,7 @@ export interface SiteDocument extends OrgDocument {
 /** Merges a client's body over what is stored; `before` is null on creation. */
 export function mergeOrg(before: Org | null, body: Document): OrgDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
-  return { name: requireName(merged), doc: omitFields(merged, [...readOnly, 'name']) }
+  return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOfOrg, 'name']) }
 }
 
 /** As mergeOrg. @throws AppError invalid for a zone that the IANA database does not know. */
@@ -31,7 +32,11 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   const timezone = merged['timezone'] ?? 'UTC'
   if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone))
     throw invalidField('timezone', 'is not an IANA zone name')
-  return { name: requireName(merged), timezone, doc: omitFields(merged, [...readOnly, 'name', 'timezone']) }
+  const doc = omitFields(merged, [...readOnly, 'name', 'timezone'])
+  const groups = doc['sitegroup_ids']
+  // Privileges are looked up by these ids as they are spelled.
+  if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())
+  return { name: requireName(merged), timezone, doc }
 }
 
 function requireName(document: Document): string {

@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import { planGrants } from './plan-grants.ts'
+
+const ids = ['a1', 'b2', 'c3']
+const role = fc.constantFrom('admin', 'write', 'read', 'helpdesk', 'installer')
+const cased = fc.constantFrom(...ids, ...ids.map((id) => id.toUpperCase()))
+const privilege: fc.Arbitrary<WirePrivilege> = fc.oneof(
+  fc.record({ scope: fc.constant('org'), role }),
+  fc.record({ scope: fc.constant('site'), role, site_id: cased }),
+  fc.record({ scope: fc.constant('sitegroup'), role, sitegroup_id: cased }),
+)
+const holders = fc.array(fc.record({ name: fc.string(), privileges: fc.array(privilege) }))
+const place = fc.oneof(fc.record({ siteId: fc.constantFrom(...ids) }), fc.record({ groupId: fc.constantFrom(...ids) }))
+
+describe('planGrants', () => {
+  it('takes what names the place, however it is spelled, and nothing else', () => {
+    fc.assert(
+      fc.property(holders, place, (some, gone) => {
+        const changes = planGrants(some, gone)
+        for (const { holder, before, left } of changes) {
+          expect(before).toEqual(holder.privileges)
+          // Nobody gains: what is left was there, in the same order.
+          expect(before.filter((one) => left.includes(one))).toEqual(left)
+          expect(left.length).toBeLessThan(before.length)
+          expect(planGrants([{ privileges: left }], gone)).toEqual([])
+        }
+        const untouched = some.filter((holder) => !changes.some((change) => change.holder === holder))
+        expect(planGrants(untouched, gone)).toEqual([])
+      }),
+    )
+  })
+
+  it('tells a site from a group of the same id', () => {
+    const privileges: WirePrivilege[] = [
+      { scope: 'site', role: 'read', site_id: 'A1' },
+      { scope: 'sitegroup', role: 'read', sitegroup_id: 'a1' },
+    ]
+    expect(planGrants([{ privileges }], { siteId: 'a1' })[0]?.left).toEqual([privileges[1]])
+    expect(planGrants([{ privileges }], { groupId: 'a1' })[0]?.left).toEqual([privileges[0]])
+  })
+})

@@ -1,0 +1,136 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { type Tx, anyOf, json } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { InviteDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
+import { lockOrg } from '../store.ts'
+import type { Place } from './plan-grants.ts'
+
+/** Whoever has privileges that are not an admin's: by the name that people know it by. */
+export interface GrantHolder {
+  readonly id: string
+  readonly name: string
+  readonly privileges: readonly WirePrivilege[]
+}
+
+export interface Grants {
+  readonly tokens: readonly GrantHolder[]
+  readonly roles: readonly GrantHolder[]
+  readonly invites: readonly (GrantHolder & { readonly doc: InviteDocument })[]
+}
+
+/**
+ * Holds the organization, and before it all that others lock before they lock it: SSOs, roles, tokens and
+ * invitations. From here on nobody can be given anything in it.
+ *
+ * @throws AppError conflict in the rare case that something was given in between.
+ */
+export async function holdGrants(tx: Tx, scope: OrgScope): Promise<Grants> {
+  const ssoIds = await tx
+    .selectFrom('sso')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  const grants = await readGrants(tx, scope, 'lock')
+  const known = new Set([...ssoIds, ...idsOf(grants)].map(({ id }) => id))
+  await lockOrg(tx, scope)
+  const ssos = await tx.selectFrom('sso').select('id').where('orgId', '=', scope.orgId).execute()
+  const present = [...ssos, ...idsOf(await readGrants(tx, scope, 'look'))]
+  if (present.some(({ id }) => !known.has(id)))
+    throw new AppError('conflict', 'The organization was changed at the same time: try again.')
+  return grants
+}
+
+const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites]
+
+async function readGrants(tx: Tx, { orgId }: OrgScope, how: 'lock' | 'look'): Promise<Grants> {
+  const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
+  const ofTokens = tx
+    .selectFrom('apiToken')
+    .select(['id', 'name', 'privileges'])
+    .where('orgId', '=', orgId)
+    .orderBy('id')
+  const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId).orderBy('id')
+  const roles = await (how === 'lock' ? ofRoles.forUpdate() : ofRoles).execute()
+  const tokens = await (how === 'lock' ? ofTokens.forUpdate() : ofTokens).execute()
+  const invites = await (how === 'lock' ? ofInvites.forUpdate() : ofInvites).execute()
+  return {
+    roles,
+    tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
+    invites: invites.map(({ id, email, doc }) => ({ id, name: email, doc, privileges: doc.privileges })),
+  }
+}
+
+/** Writes what is left to each. The organization has to be held. */
+export async function saveTokenPrivileges(tx: Tx, id: string, left: readonly WirePrivilege[]): Promise<void> {
+  await tx
+    .updateTable('apiToken')
+    .set({ privileges: json(left) })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteTokens(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('apiToken').where('id', '=', anyOf(ids)).execute()
+}
+
+export async function saveRolePrivileges(
+  tx: Tx,
+  scope: OrgScope,
+  { id, left, at }: { readonly id: string; readonly left: readonly WirePrivilege[]; readonly at: Date },
+): Promise<void> {
+  await tx
+    .updateTable('ssoRole')
+    .set({ privileges: json(left), modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function saveInviteDocument(tx: Tx, scope: OrgScope, id: string, doc: InviteDocument): Promise<void> {
+  await tx
+    .updateTable('invite')
+    .set({ doc: json(doc) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteInvites(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('invite').where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
+}
+
+/** A privilege that an admin has lost. */
+export interface LostPrivilege {
+  readonly adminId: string
+  readonly email: string
+  readonly role: WirePrivilege['role']
+}
+
+/** Takes the privileges of the place from all admins. @returns Them, by address. */
+export async function takePrivileges(tx: Tx, scope: OrgScope, place: Place): Promise<LostPrivilege[]> {
+  const gone =
+    'siteId' in place
+      ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)
+      : tx.deleteFrom('privilege').where('sitegroupId', '=', place.groupId)
+  return tx
+    .with('gone', () => gone.where('orgId', '=', scope.orgId).returning(['adminId', 'role']))
+    .selectFrom('gone')
+    .innerJoin('admin', 'admin.id', 'gone.adminId')
+    .select(['gone.adminId', 'admin.email', 'gone.role'])
+    .orderBy('admin.email')
+    .execute()
+}
+
+/** Ids of all who have a privilege in the organization. */
+export async function listMemberIds(tx: Tx, scope: OrgScope): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('privilege')
+    .select('adminId')
+    .distinct()
+    .where('orgId', '=', scope.orgId)
+    .orderBy('adminId')
+    .execute()
+  return rows.map(({ adminId }) => adminId)
+}

@@ -1,0 +1,22 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import type { Document } from '../org.ts'
+import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
+import { getSiteGroup, insertSiteGroup, setMembers } from './store.ts'
+
+/** @throws AppError not_found for a site that the organization does not have. */
+export async function createSiteGroup(ctx: Context, scope: OrgScope, body: Document): Promise<SiteGroup> {
+  const at = ctx.clock.now()
+  const { name, doc, siteIds } = mergeSiteGroup(null, body)
+  const id = uuidv7()
+  return inTx(ctx, async (tx) => {
+    await insertSiteGroup(tx, scope, { id, name, doc, at })
+    if (siteIds !== null) await setMembers(tx, scope, { groupId: id, siteIds, at })
+    const group = await getSiteGroup(tx, scope, id)
+    await appendAudit(tx, scope, { message: `Add Site Group "${name}"`, after: auditDocument(group), at })
+    return group
+  })
+}

@@ -1,0 +1,22 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { holdGrants } from '../removal/store-grants.ts'
+import { takeGrants } from '../removal/take-grants.ts'
+import { auditDocument } from './site-group.ts'
+import { deleteSiteGroupRow, lockSiteGroup, setMembers } from './store.ts'
+
+/** Its sites name it no more, and nobody has a privilege of it any more. */
+export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const grants = await holdGrants(tx, scope)
+    const group = await lockSiteGroup(tx, scope, id)
+    const message = `Delete Site Group "${group.name}"`
+    await setMembers(tx, scope, { groupId: group.id, siteIds: [], at })
+    const lost = await takeGrants(tx, scope, { place: { groupId: group.id }, message, at, grants })
+    await deleteSiteGroupRow(tx, scope, group.id)
+    await appendAudit(tx, scope, { message, before: { ...auditDocument(group), ...lost }, at })
+  })
+}

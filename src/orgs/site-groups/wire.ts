@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { SiteGroup } from './site-group.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const siteIds = {
+  site_ids: Type.Optional(
+    Type.Array(Uuid, { maxItems: 10_000, description: 'the same as `sitegroup_ids` of these sites says' }),
+  ),
+}
+
+export const SiteGroupParams = Type.Object({ org_id: Uuid, sitegroup_id: Uuid })
+export const CreateSiteGroupBody = Type.Object({ name: Name, ...siteIds }, { additionalProperties: true })
+export const UpdateSiteGroupBody = Type.Object(
+  { name: Type.Optional(Name), ...siteIds },
+  { additionalProperties: true },
+)
+export const SiteGroupReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    name: Type.String(),
+    site_ids: Type.Array(Uuid),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+export function presentSiteGroup(group: SiteGroup): Static<typeof SiteGroupReply> {
+  return {
+    ...group.doc,
+    id: group.id,
+    org_id: group.orgId,
+    name: group.name,
+    site_ids: [...group.siteIds],
+    created_time: epochS(group.createdAt),
+    modified_time: epochS(group.modifiedAt),
+  }
+}
