@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import sharp, { type Sharp } from 'sharp'
+import type { Sharp } from 'sharp'
 import { AppError } from '../errors.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 
@@ -11,9 +11,6 @@ export interface DecodedImage {
   readonly width: number
   readonly height: number
 }
-
-// Files are decoded once, and under names of their own: nothing would ever be found in a cache.
-sharp.cache(false)
 
 /** Four bytes each while an interlaced one is decoded; a plan of A0 at 150 dpi has 35 million. */
 const MAX_PIXELS = 50_000_000
@@ -32,8 +29,8 @@ export async function decodeImage(path: string, declaredType: string | null): Pr
   if (declared.startsWith('image/') && declared !== contentType)
     throw new AppError('invalid', `The image is ${contentType}, not ${declared} as the upload says.`)
   return decoding(async () => {
+    const picture = await pictureAt(path)
     try {
-      const picture = pictureAt(path)
       const { autoOrient } = await picture.metadata()
       await picture.timeout({ seconds: DECODE_WITHIN_S }).resize(16, 16, { fit: 'inside' }).raw().toBuffer()
       return { contentType, width: autoOrient.width, height: autoOrient.height }
@@ -49,7 +46,8 @@ export async function shrink(
   { path, contentType, side }: { readonly path: string; readonly contentType: ImageType; readonly side: number },
 ): Promise<{ readonly width: number; readonly height: number; readonly sizeBytes: number }> {
   return decoding(async () => {
-    const small = pictureAt(source)
+    const picture = await pictureAt(source)
+    const small = picture
       .timeout({ seconds: DECODE_WITHIN_S })
       .autoOrient()
       .resize(side, side, { fit: 'inside', withoutEnlargement: true })
@@ -58,7 +56,11 @@ export async function shrink(
   })
 }
 
-function pictureAt(path: string): Sharp {
+/** The decoder is loaded for the first picture: it takes ten megabytes that most starts can do without. */
+async function pictureAt(path: string): Promise<Sharp> {
+  const { default: sharp } = await import('sharp')
+  // Files are decoded once, and under names of their own: nothing would ever be found in a cache.
+  sharp.cache(false)
   return sharp(path, { limitInputPixels: MAX_PIXELS, sequentialRead: true, failOn: 'error' })
 }
 
