@@ -133,7 +133,8 @@ describe('finding a device', () => {
 
 describe('an upgrade', () => {
   test('of an access point is done when it has the image', async () => {
-    const { port } = await harness.start()
+    // It says nothing while it downloads, as far as the clock goes, and must not be taken for dead.
+    const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
     const device = await connected(port)
     const id = await harness.queue(device.mac, { ...upgrade, jobId: randomUUID() })
     const call = await device.nextCall()
