@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import { tooManyRequests } from '../platform/errors.ts'
+import { networkOf } from '../platform/network-of.ts'
 import { sha256Hex } from '../platform/secrets.ts'
 
 /** Wrong tries at one account that cost nothing, and how long each counts. */
@@ -106,14 +107,4 @@ function remember(entries: Map<string, Tries>, key: string, tries: Tries): void 
 function giveBackIn(entries: Map<string, Tries>, key: string): void {
   const known = entries.get(key)
   if (known !== undefined) entries.set(key, { ...known, count: Math.max(known.count - 1, 0) })
-}
-
-/** One customer of a provider has a whole /64 of IPv6. */
-function networkOf(srcIp: string): string {
-  if (!srcIp.includes(':') || srcIp.includes('.')) return srcIp
-  const [head = '', tail] = srcIp.split('::', 2)
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : Math.max(8 - left.length - right.length, 0)
-  return [...left, ...Array.from({ length: zeros }, () => '0'), ...right].slice(0, 4).join(':')
 }

@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 export const defaultLimits: Limits = {
-  admission: { perSecond: 300, burst: 600, handshakes: 200, handshakesPerAddress: 100 },
+  admission: { perSecond: 300, burst: 600, handshakes: 200 },
   tickMs: 1000,
   sweepMs: 5000,
   upgradeMs: 20_000,

@@ -1,0 +1,9 @@
+/** Whom an address stands for in counts of clients: one customer of a provider has a whole /64 of IPv6. */
+export function networkOf(srcIp: string): string {
+  if (!srcIp.includes(':') || srcIp.includes('.')) return srcIp
+  const [head = '', tail] = srcIp.split('::', 2)
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(8 - left.length - right.length, 0)
+  return [...left, ...Array.from({ length: zeros }, () => '0'), ...right].slice(0, 4).join(':')
+}
