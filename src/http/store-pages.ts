@@ -4,16 +4,19 @@ import type { ValueCount } from './search.ts'
 import type { Reader } from '../platform/db.ts'
 
 /**
- * One page of `hits`, ordered by their `id`, and how many there are in all: one query, and a second
- * only past the last page, where no row carries the count.
+ * One page of `hits`, and how many there are in all: one query, and a second only past the last page,
+ * where no row carries the count.
+ * @param order What follows `order by`, over the columns of `hit`.
  */
 export async function pageOf<T extends object>(
   reader: Reader,
   hits: Expression<unknown>,
   page: Page,
+  order: RawBuilder<unknown> = sql`hit.id`,
 ): Promise<Paged<T>> {
   const { rows } = await sql<T & { readonly total: string }>`
-    select hit.*, count(*) over () as total from (${hits}) as hit order by hit.id limit ${page.limit} offset ${page.offset}
+    select hit.*, count(*) over () as total from (${hits}) as hit
+    order by ${order} limit ${page.limit} offset ${page.offset}
   `.execute(reader)
   const [first] = rows
   if (first !== undefined || page.offset === 0) return { rows, total: Number(first?.total ?? 0) }

@@ -1,6 +1,7 @@
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { plainClaimCode } from './claim-code.ts'
+import { typeOfModel } from './models.ts'
 import { type ManifestConflict, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
 import { lockRegistryOf, saveManifest } from './store.ts'
 
@@ -17,7 +18,7 @@ export interface ImportReport {
  * manifest changes nothing. An operator's act: devices of a manifest belong to no organization yet.
  */
 export async function importManifest(ctx: Context, rows: readonly ManifestRow[]): Promise<ImportReport> {
-  const { devices, conflicts } = checkManifest(rows)
+  const { devices, conflicts } = checkManifest(rows, typeOfModel)
   const codes = devices.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
   return inTx(ctx, async (tx) => {
     const plan = planImport(devices, await lockRegistryOf(tx, devices, codes))

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ManifestRow, checkManifest, planImport } from './plan-import.ts'
-import type { ManifestDevice, RegisteredDevice } from './store.ts'
+import { typeOfModel } from './models.ts'
+import { type ManifestItem, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
+import type { RegisteredDevice } from './store.ts'
 
 const row = (number: number, traits: Partial<ManifestRow> = {}): ManifestRow => ({
   mac: number.toString(16).padStart(12, '0'),
@@ -11,7 +12,9 @@ const row = (number: number, traits: Partial<ManifestRow> = {}): ManifestRow => 
   ...traits,
 })
 
-const registered = (device: ManifestDevice, orgId: string | null = null): RegisteredDevice => ({
+const check = (rows: readonly ManifestRow[]) => checkManifest(rows, typeOfModel)
+
+const registered = (device: ManifestItem, orgId: string | null = null): RegisteredDevice => ({
   id: device.id,
   mac: device.mac,
   serial: device.serial,
@@ -26,7 +29,7 @@ const registered = (device: ManifestDevice, orgId: string | null = null): Regist
 
 describe('checkManifest', () => {
   it('normalizes, and takes the type from the model unless it is given', () => {
-    const { devices, conflicts } = checkManifest([
+    const { devices, conflicts } = check([
       row(1, { mac: '00:00:00:00:00:0A', claim_code: ' code-1 ' }),
       row(2, { model: 'EX4100-48P' }),
       row(3, { model: 'AP45', type: 'switch' }),
@@ -40,7 +43,7 @@ describe('checkManifest', () => {
   })
 
   it('reports rows that are wrong by themselves or repeat another', () => {
-    const { devices, conflicts } = checkManifest([
+    const { devices, conflicts } = check([
       row(1),
       row(2, { mac: 'nonsense' }),
       row(3, { claim_code: '!' }),
@@ -60,7 +63,7 @@ describe('checkManifest', () => {
 })
 
 describe('planImport', () => {
-  const { devices } = checkManifest([row(1), row(2), row(3), row(4)])
+  const { devices } = check([row(1), row(2), row(3), row(4)])
   const [one, two, three] = devices
   if (one === undefined || two === undefined || three === undefined) throw new Error('the manifest is wrong')
 
@@ -86,7 +89,7 @@ describe('planImport', () => {
   it('changes nothing the second time', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 40 })), (numbers) => {
-        const { devices } = checkManifest(numbers.map((number) => row(number)))
+        const { devices } = check(numbers.map((number) => row(number)))
         const { save } = planImport(devices, [])
         expect(save).toHaveLength(numbers.length)
         const again = planImport(

@@ -1,15 +1,13 @@
 import { plainClaimCode } from './claim-code.ts'
 import { type DeviceType, deviceIdOf, parseMac } from '../device.ts'
-import { typeOfModel } from './models.ts'
-import type { ManifestDevice, RegisteredDevice } from './store.ts'
 
 /** A line of a manifest, as the operator wrote it. */
-export interface ManifestRow {
+export interface ManifestRow<T extends string = DeviceType> {
   readonly mac: string
   readonly serial: string
   readonly model: string
   /** Left out: what the model's name says. */
-  readonly type?: DeviceType
+  readonly type?: T
   readonly claim_code: string
 }
 
@@ -20,19 +18,35 @@ export interface ManifestConflict {
   readonly reason: string
 }
 
-/** The manifest's rows that can stand for themselves, in its order, and why the others can't. */
-export function checkManifest(rows: readonly ManifestRow[]): {
-  readonly devices: readonly (ManifestDevice & { readonly row: number })[]
-  readonly conflicts: readonly ManifestConflict[]
-} {
-  const devices: (ManifestDevice & { row: number })[] = []
+/** A row of a manifest, checked. */
+export interface ManifestItem<T extends string = DeviceType> {
+  readonly id: string
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: T
+  readonly claimCode: string
+}
+
+/** An item with its position in the manifest, from 0. */
+export type PlacedItem<T extends string = DeviceType> = ManifestItem<T> & { readonly row: number }
+
+/**
+ * The manifest's rows that can stand for themselves, in its order, and why the others can't.
+ * @param typeOf What a model's name says its type is; null where it says nothing.
+ */
+export function checkManifest<T extends string>(
+  rows: readonly ManifestRow<T>[],
+  typeOf: (model: string) => T | null,
+): { readonly devices: readonly PlacedItem<T>[]; readonly conflicts: readonly ManifestConflict[] } {
+  const devices: PlacedItem<T>[] = []
   const conflicts: ManifestConflict[] = []
   const macs = new Set<string>()
   const codes = new Set<string>()
   for (const [row, given] of rows.entries()) {
     const mac = parseMac(given.mac)
     const code = plainClaimCode(given.claim_code)
-    const type = given.type ?? typeOfModel(given.model)
+    const type = given.type ?? typeOf(given.model)
     if (mac === null || code === null || type === null) {
       const reason =
         mac === null
@@ -53,25 +67,31 @@ export function checkManifest(rows: readonly ManifestRow[]): {
   return { devices, conflicts }
 }
 
-export interface ImportPlan {
+export interface ImportPlan<T extends string = DeviceType> {
   /** New, or known from a connection only: what the manifest says is written. */
-  readonly save: readonly ManifestDevice[]
+  readonly save: readonly ManifestItem<T>[]
   /** There already, with the same data. */
   readonly unchanged: number
   readonly conflicts: readonly ManifestConflict[]
+}
+
+/** What a registry has of an item. */
+export type RegisteredItem<T extends string = DeviceType> = Omit<ManifestItem<T>, 'mac'> & {
+  /** The organization that has claimed it. */
+  readonly orgId: string | null
 }
 
 /**
  * @param devices Of checkManifest().
  * @param registered What the registry has of these devices and of their claim codes; more is ignored.
  */
-export function planImport(
-  devices: readonly (ManifestDevice & { readonly row: number })[],
-  registered: readonly RegisteredDevice[],
-): ImportPlan {
+export function planImport<T extends string>(
+  devices: readonly PlacedItem<T>[],
+  registered: readonly RegisteredItem<T>[],
+): ImportPlan<T> {
   const byId = new Map(registered.map((known) => [known.id, known]))
   const byCode = new Map(registered.map((known) => [plainClaimCode(known.claimCode), known]))
-  const save: ManifestDevice[] = []
+  const save: ManifestItem<T>[] = []
   const conflicts: ManifestConflict[] = []
   let unchanged = 0
   for (const { row, ...device } of devices) {
@@ -88,7 +108,7 @@ export function planImport(
   return { save, unchanged, conflicts }
 }
 
-function isSame(known: RegisteredDevice, device: ManifestDevice): boolean {
+function isSame<T extends string>(known: RegisteredItem<T>, device: ManifestItem<T>): boolean {
   return (
     known.serial === device.serial &&
     known.model === device.model &&

@@ -2,8 +2,9 @@ import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { DeviceRegistryTable, DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceRegistryTable } from '../../platform/schema/devices.ts'
 import { pageOf } from '../../http/store-pages.ts'
+import type { ManifestItem } from './plan-import.ts'
 
 /** A device that the service knows of, whoever has claimed it. */
 export type RegisteredDevice = Selectable<DeviceRegistryTable>
@@ -68,20 +69,10 @@ export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<Registe
   return pageOf<RegisteredDevice>(reader, hits, page)
 }
 
-/** A row of a manifest, checked. */
-export interface ManifestDevice {
-  readonly id: string
-  readonly mac: string
-  readonly serial: string
-  readonly model: string
-  readonly type: DeviceType
-  readonly claimCode: string
-}
-
 /** Locks what the registry has of these devices, and of their claim codes. */
 export function lockRegistryOf(
   tx: Tx,
-  devices: readonly ManifestDevice[],
+  devices: readonly ManifestItem[],
   codes: readonly string[],
 ): Promise<RegisteredDevice[]> {
   return tx
@@ -94,7 +85,7 @@ export function lockRegistryOf(
 }
 
 /** Inserts devices, or replaces what is known of those that are there; the caller has locked and compared them. */
-export async function saveManifest(tx: Tx, devices: readonly ManifestDevice[], at: Date): Promise<void> {
+export async function saveManifest(tx: Tx, devices: readonly ManifestItem[], at: Date): Promise<void> {
   const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
   await sql`
     insert into device_registry (id, mac, serial, model, type, claim_code, created_at)
