@@ -18,7 +18,6 @@ create index mxedge_registry_unclaimed on mxedge_registry (id) where org_id is n
 create table mxcluster (
   org_id      uuid not null references org (id) on delete cascade,
   id          uuid not null,
-  name        text not null,
   -- Everything the client set, in wire shape: unknown keys are kept and echoed.
   doc         jsonb not null default '{}',
   created_at  timestamptz not null,

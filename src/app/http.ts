@@ -42,6 +42,7 @@ import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
 import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
 import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
+import { mxedgeRoutes } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -112,6 +113,7 @@ function apiRoutes(
     mapRoutes(ctx, imageFiles),
     mapImageRoutes(ctx, imageFiles),
     installerMapRoutes(ctx, imageFiles),
+    mxedgeRoutes(ctx),
     upgradeRoutes(ctx),
     webhookRoutes(ctx, outbound),
   ]

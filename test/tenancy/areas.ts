@@ -4,12 +4,21 @@ import { makeAccounts } from './accounts.ts'
 import type { Area, Ids, MakeArea, Samples } from './area.ts'
 import { makeDevicesArea } from './devices.ts'
 import { makeMaps } from './maps.ts'
+import { makeMxedges } from './mxedges.ts'
 import { makeOrgs } from './orgs.ts'
 import { makeUpgrades } from './upgrades.ts'
 import { makeWebhooks } from './webhooks.ts'
 
 /** In the order in which they are made: each may use what those before it have made. */
-const areas: readonly MakeArea[] = [makeOrgs, makeDevicesArea, makeMaps, makeUpgrades, makeWebhooks, makeAccounts]
+const areas: readonly MakeArea[] = [
+  makeOrgs,
+  makeDevicesArea,
+  makeMxedges,
+  makeMaps,
+  makeUpgrades,
+  makeWebhooks,
+  makeAccounts,
+]
 
 export interface Areas {
   readonly ids: Ids

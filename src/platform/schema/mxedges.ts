@@ -14,7 +14,6 @@ export interface MxedgeRegistryTable {
 export interface MxclusterTable {
   orgId: string
   id: string
-  name: string
   doc: Json<Record<string, unknown>>
   createdAt: Date
   modifiedAt: Date

@@ -1,0 +1,78 @@
+import type { OrgScope } from '../access/scope.ts'
+import { holdSiteName } from '../devices/store.ts'
+import { appendAudit } from '../events/append.ts'
+import { appendMxedgeEvents } from '../events/append-mxedge.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { notFound } from '../platform/errors.ts'
+import { type Mxedge, mxedgeOfEvent, titleOf } from './mxedge.ts'
+import { lockMxedges, moveMxedges } from './store.ts'
+
+/** Ids as they were sent, each once. */
+export interface AssignReport {
+  readonly success: readonly string[]
+  /** Ids that the organization does not have. */
+  readonly unknown: readonly string[]
+}
+
+/** Gives appliances to a site of the organization. @throws AppError not_found for the site. */
+export function assignMxedges(
+  ctx: Context,
+  scope: OrgScope,
+  { ids, siteId }: { readonly ids: readonly string[]; readonly siteId: string },
+): Promise<AssignReport> {
+  return inTx(ctx, async (tx) => {
+    const siteName = await holdSiteName(tx, scope, siteId)
+    if (siteName === undefined) throw notFound(siteId)
+    return move(tx, scope, { ids, to: { siteId, siteName }, at: ctx.clock.now() })
+  })
+}
+
+/** Takes appliances out of their sites; the organization keeps them. */
+export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
+  return inTx(ctx, (tx) => move(tx, scope, { ids, to: null, at: ctx.clock.now() }))
+}
+
+interface Move {
+  readonly ids: readonly string[]
+  readonly to: { readonly siteId: string; readonly siteName: string } | null
+  readonly at: Date
+}
+
+async function move(tx: Tx, scope: OrgScope, { ids, to, at }: Move): Promise<AssignReport> {
+  const wanted = [...new Set(ids.map((id) => id.toLowerCase()))]
+  const found = await lockMxedges(tx, scope, wanted)
+  const siteId = to?.siteId ?? null
+  const moved = found.filter((mxedge) => mxedge.siteId !== siteId)
+  if (moved.length > 0) {
+    await moveMxedges(tx, scope, { ids: moved.map(({ id }) => id), siteId, at })
+    await record(tx, scope, { moved, to, at })
+  }
+  const known = new Set(found.map(({ id }) => id))
+  return { success: wanted.filter((id) => known.has(id)), unknown: wanted.filter((id) => !known.has(id)) }
+}
+
+async function record(
+  tx: Tx,
+  scope: OrgScope,
+  { moved, to, at }: { readonly moved: readonly Mxedge[] } & Pick<Move, 'to' | 'at'>,
+): Promise<void> {
+  const siteId = to?.siteId ?? null
+  const [first] = moved
+  const what = first !== undefined && moved.length === 1 ? titleOf(first) : `${moved.length} edge appliances`
+  const auditId = await appendAudit(tx, scope, {
+    message: to === null ? `Unassign ${what}` : `Assign ${what} to site ${to.siteName}`,
+    siteId,
+    before: { mxedges: moved.map((mxedge) => ({ id: mxedge.id, site_id: mxedge.siteId })) },
+    after: { mxedges: moved.map(({ id }) => ({ id, site_id: siteId })) },
+    at,
+  })
+  const happenings = moved.map((mxedge) => ({
+    // One that leaves its site is told to the site that loses it: nobody else would hear of it.
+    mxedge: { ...mxedgeOfEvent(mxedge), siteId: siteId ?? mxedge.siteId },
+    type: 'ME_CONFIG_CHANGED_BY_USER' as const,
+    auditId,
+    text: to === null ? 'Unassigned from its site' : `Assigned to site ${to.siteName}`,
+  }))
+  await appendMxedgeEvents(tx, scope, happenings, at)
+}

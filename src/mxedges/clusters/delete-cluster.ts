@@ -1,0 +1,21 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { withoutSecrets } from '../mxedge.ts'
+import { titleOf } from './cluster.ts'
+import { countMembers, deleteClusterRow, lockCluster } from './store.ts'
+
+/** @throws AppError not_found; conflict as long as an edge appliance is in it. */
+export async function deleteCluster(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const before = await lockCluster(tx, scope, id)
+    const members = await countMembers(tx, scope, id)
+    if (members > 0)
+      throw new AppError('conflict', `the cluster is in use: mxcluster_id of ${members} edge appliance(s)`)
+    await deleteClusterRow(tx, scope, id)
+    await appendAudit(tx, scope, { message: `Delete ${titleOf(before)}`, before: withoutSecrets(before.doc), at })
+  })
+}

@@ -1,0 +1,77 @@
+import type { Selectable } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { MxclusterTable } from '../../platform/schema/mxedges.ts'
+import type { Document } from '../mxedge.ts'
+
+export type Cluster = Selectable<MxclusterTable>
+
+/** Oldest first. */
+export function listClusters(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Cluster>> {
+  return pageOf<Cluster>(reader, selectClusters(reader, scope), page)
+}
+
+function selectClusters(reader: Reader, scope: OrgScope) {
+  return reader.selectFrom('mxcluster').selectAll().where('orgId', '=', scope.orgId)
+}
+
+export async function getCluster(reader: Reader, scope: OrgScope, id: string): Promise<Cluster> {
+  const cluster = await selectClusters(reader, scope).where('id', '=', id).executeTakeFirst()
+  if (cluster === undefined) throw notFound(id)
+  return cluster
+}
+
+/** Locked against other changes until `tx` ends. */
+export async function lockCluster(tx: Tx, scope: OrgScope, id: string): Promise<Cluster> {
+  const cluster = await selectClusters(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
+  if (cluster === undefined) throw notFound(id)
+  return cluster
+}
+
+/** Whether the organization has it; then it is kept from being deleted until `tx` ends. */
+export async function holdCluster(tx: Tx, scope: OrgScope, id: string): Promise<boolean> {
+  const row = await selectClusters(tx, scope).where('id', '=', id).forKeyShare().executeTakeFirst()
+  return row !== undefined
+}
+
+/** Needs lockCluster in the same transaction: nothing joins it meanwhile. */
+export async function countMembers(tx: Tx, scope: OrgScope, id: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('mxedge')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('orgId', '=', scope.orgId)
+    .where('mxclusterId', '=', id)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+interface NewContent {
+  readonly id: string
+  readonly doc: Document
+  readonly at: Date
+}
+
+export function insertCluster(tx: Tx, scope: OrgScope, { id, doc, at }: NewContent): Promise<Cluster> {
+  return tx
+    .insertInto('mxcluster')
+    .values({ orgId: scope.orgId, id, doc: json(doc), createdAt: at, modifiedAt: at })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export function updateClusterRow(tx: Tx, scope: OrgScope, { id, doc, at }: NewContent): Promise<Cluster> {
+  return tx
+    .updateTable('mxcluster')
+    .set({ doc: json(doc), modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteClusterRow(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  await tx.deleteFrom('mxcluster').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
+}

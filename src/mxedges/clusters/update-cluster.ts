@@ -1,0 +1,30 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { type Document, withoutSecrets } from '../mxedge.ts'
+import { mergeCluster, titleOf } from './cluster.ts'
+import { type Cluster, lockCluster, updateClusterRow } from './store.ts'
+
+/**
+ * Replaces the top-level fields that `body` names; see mergeDocument.
+ * @throws AppError not_found.
+ */
+export function updateCluster(
+  ctx: Context,
+  scope: OrgScope,
+  { id, body }: { readonly id: string; readonly body: Document },
+): Promise<Cluster> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const before = await lockCluster(tx, scope, id)
+    const after = await updateClusterRow(tx, scope, { id, doc: mergeCluster(before.doc, body), at })
+    await appendAudit(tx, scope, {
+      message: `Update ${titleOf(after)}`,
+      before: withoutSecrets(before.doc),
+      after: withoutSecrets(after.doc),
+      at,
+    })
+    return after
+  })
+}

@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox'
+import { OrgParams, Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import { withoutSecrets } from '../mxedge.ts'
+import { clusterFields, kept } from '../wire-documents.ts'
+import type { Cluster } from './store.ts'
+
+export const ClusterParams = Type.Object({ ...OrgParams.properties, mxcluster_id: Uuid })
+
+/** Whatever else a cluster's document holds is kept as it comes. */
+export const ClusterBody = Type.Object(
+  { name: kept(Type.String({ maxLength: 200 })), ...clusterFields },
+  { additionalProperties: true },
+)
+
+export const ClusterReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    for_site: Type.Boolean({ description: 'always false: clusters belong to organizations' }),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
+export function presentCluster(
+  { id, orgId, doc, createdAt, modifiedAt }: Cluster,
+  withSecrets: boolean,
+): Static<typeof ClusterReply> {
+  return {
+    ...(withSecrets ? doc : withoutSecrets(doc)),
+    id,
+    org_id: orgId,
+    for_site: false,
+    created_time: epochS(createdAt),
+    modified_time: epochS(modifiedAt),
+  }
+}

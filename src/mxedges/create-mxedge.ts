@@ -1,0 +1,33 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { newClaimCode } from '../devices/device.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { invalidField } from '../platform/errors.ts'
+import { holdCluster } from './clusters/store.ts'
+import { type Document, type Mxedge, auditDocument, mergeMxedge, titleOf } from './mxedge.ts'
+import { recordChange } from './record-change.ts'
+import { insertMxedge } from './store.ts'
+
+/**
+ * Makes an appliance that no label speaks for, a virtual machine: it registers with a code of its own.
+ * @throws AppError invalid naming the field.
+ */
+export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Promise<Mxedge> {
+  const at = ctx.clock.now()
+  const content = mergeMxedge(null, body)
+  return inTx(ctx, async (tx) => {
+    await assertCluster(tx, scope, content.mxclusterId)
+    const unlabelled = { mac: null, serial: null, registrationCode: newClaimCode() }
+    const mxedge = await insertMxedge(tx, scope, { ...content, ...unlabelled, id: uuidv7(), at })
+    const message = `Add ${titleOf(mxedge)}`
+    await recordChange(tx, scope, { mxedge, message, text: 'Added', after: auditDocument(content), at })
+    return mxedge
+  })
+}
+
+/** The cluster is of the organization, and stays until `tx` ends. @throws AppError invalid. */
+export async function assertCluster(tx: Tx, scope: OrgScope, mxclusterId: string | null): Promise<void> {
+  if (mxclusterId !== null && !(await holdCluster(tx, scope, mxclusterId)))
+    throw invalidField('mxcluster_id', 'the organization has no such cluster')
+}

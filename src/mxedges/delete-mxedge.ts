@@ -1,0 +1,27 @@
+import type { OrgScope } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { auditDocument, titleOf } from './mxedge.ts'
+import { recordChange } from './record-change.ts'
+import { releaseMxedge } from './registry/store.ts'
+import { deleteMxedgeRow, lockMxedge } from './store.ts'
+
+/**
+ * Claimed hardware may be claimed anew by whoever has the code of its label.
+ * @throws AppError not_found.
+ */
+export async function deleteMxedge(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const before = await lockMxedge(tx, scope, id)
+    await deleteMxedgeRow(tx, scope, id)
+    await releaseMxedge(tx, scope, id)
+    await recordChange(tx, scope, {
+      mxedge: before,
+      message: `Delete ${titleOf(before)}`,
+      text: 'Deleted',
+      before: auditDocument(before),
+      at,
+    })
+  })
+}

@@ -1,0 +1,29 @@
+/** An edge appliance that Signalbox knows by name; others are taken too. */
+export interface MxedgeModel {
+  readonly model: string
+  readonly display: string
+  /** A virtual machine: it has no label, and the ports that its host gives it. */
+  readonly virtual: boolean
+}
+
+export const mxedgeModels: readonly MxedgeModel[] = [
+  { model: 'ME-VM', display: 'Edge VM', virtual: true },
+  { model: 'ME-X1', display: 'Edge X1', virtual: false },
+  { model: 'ME-X1-M', display: 'Edge X1-M', virtual: false },
+  { model: 'ME-X2-M', display: 'Edge X2-M', virtual: false },
+  { model: 'ME-X3', display: 'Edge X3', virtual: false },
+  { model: 'ME-X3-M', display: 'Edge X3-M', virtual: false },
+  { model: 'ME-X5', display: 'Edge X5', virtual: false },
+  { model: 'ME-X5-M', display: 'Edge X5-M', virtual: false },
+  { model: 'ME-X6', display: 'Edge X6', virtual: false },
+  { model: 'ME-X10', display: 'Edge X10', virtual: false },
+]
+
+/** What the name of a model says: every maker of these names its edge appliances so. */
+export function isMxedgeModel(model: string): boolean {
+  return /^me-/i.test(model)
+}
+
+export function isVirtual(model: string): boolean {
+  return mxedgeModels.some((known) => known.virtual && known.model === model.toUpperCase())
+}

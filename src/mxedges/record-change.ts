@@ -1,0 +1,32 @@
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { appendMxedgeEvents } from '../events/append-mxedge.ts'
+import type { Tx } from '../platform/db.ts'
+import { type Mxedge, mxedgeOfEvent } from './mxedge.ts'
+
+export interface MxedgeChange {
+  readonly mxedge: Mxedge
+  /** For the audit log. */
+  readonly message: string
+  /** For the event. */
+  readonly text: string
+  /** Without secrets. */
+  readonly before?: Record<string, unknown>
+  readonly after?: Record<string, unknown>
+  readonly at: Date
+}
+
+/** Writes the audit record and the event of what a person has changed, in the transaction of the change. */
+export async function recordChange(tx: Tx, scope: OrgScope, change: MxedgeChange): Promise<void> {
+  const { mxedge, message, text, before, after, at } = change
+  const { siteId } = mxedge
+  const auditId = await appendAudit(tx, scope, {
+    message,
+    siteId,
+    ...(before && { before }),
+    ...(after && { after }),
+    at,
+  })
+  const happening = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_CONFIG_CHANGED_BY_USER' as const, auditId, text }
+  await appendMxedgeEvents(tx, scope, [happening], at)
+}

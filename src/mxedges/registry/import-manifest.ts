@@ -1,0 +1,28 @@
+import { plainClaimCode } from '../../devices/registry/claim-code.ts'
+import type { ImportReport } from '../../devices/registry/import-manifest.ts'
+import { type ManifestRow, checkManifest, planImport } from '../../devices/registry/plan-import.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { lockRegistryOf, saveManifest } from './store.ts'
+
+/** As importManifest() of the devices does, for edge appliances: they have a registry of their own. */
+export async function importMxedgeManifest(
+  ctx: Context,
+  rows: readonly ManifestRow<'mxedge'>[],
+): Promise<ImportReport> {
+  const { devices: mxedges, conflicts } = checkManifest(rows, () => 'mxedge' as const)
+  const codes = mxedges.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
+  return inTx(ctx, async (tx) => {
+    const known = await lockRegistryOf(tx, mxedges, codes)
+    const plan = planImport(
+      mxedges,
+      known.map((mxedge) => Object.assign(mxedge, { type: 'mxedge' as const })),
+    )
+    await saveManifest(tx, plan.save, ctx.clock.now())
+    return {
+      imported: plan.save.length,
+      unchanged: plan.unchanged,
+      conflicts: [...conflicts, ...plan.conflicts].sort((a, b) => a.row - b.row),
+    }
+  })
+}

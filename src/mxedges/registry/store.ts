@@ -1,0 +1,78 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { ManifestItem } from '../../devices/registry/plan-import.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import type { MxedgeRegistryTable } from '../../platform/schema/mxedges.ts'
+
+/** An edge appliance of a manifest, whoever has claimed it. */
+export type RegisteredMxedge = Selectable<MxedgeRegistryTable>
+
+/** Must equal the expression of the index `mxedge_registry_by_claim`, and claim-code.ts of the devices. */
+const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
+
+/**
+ * The registry has no tenant: a claim code is what entitles to the row.
+ * @param code As plainClaimCode() makes it.
+ */
+export function lockRegistryByCode(tx: Tx, code: string): Promise<RegisteredMxedge | undefined> {
+  return tx.selectFrom('mxedgeRegistry').selectAll().where(plainCode, '=', code).forUpdate().executeTakeFirst()
+}
+
+/** Makes the organization the owner of hardware that has none. */
+export async function setOwner(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  await tx
+    .updateTable('mxedgeRegistry')
+    .set({ orgId: scope.orgId })
+    .where('id', '=', id)
+    .where('orgId', 'is', null)
+    .execute()
+}
+
+/** Gives up the organization's ownership, where it is one of hardware. */
+export async function releaseMxedge(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  await tx
+    .updateTable('mxedgeRegistry')
+    .set({ orgId: null })
+    .where('id', '=', id)
+    .where('orgId', '=', scope.orgId)
+    .execute()
+}
+
+/** Hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
+export function listUnclaimedMxedges(reader: Reader): Promise<RegisteredMxedge[]> {
+  return reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null).orderBy('id').execute()
+}
+
+/** Locks what the registry has of this hardware, and of its claim codes. */
+export function lockRegistryOf(
+  tx: Tx,
+  mxedges: readonly ManifestItem<'mxedge'>[],
+  codes: readonly string[],
+): Promise<RegisteredMxedge[]> {
+  return tx
+    .selectFrom('mxedgeRegistry')
+    .selectAll()
+    .where((eb) => eb.or([eb('id', '=', anyOf(mxedges.map(({ id }) => id))), eb(plainCode, '=', anyOf(codes))]))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** Inserts hardware, or replaces what is known of unclaimed; the caller has locked and compared it. */
+export async function saveManifest(tx: Tx, mxedges: readonly ManifestItem<'mxedge'>[], at: Date): Promise<void> {
+  const rows = mxedges.map(({ id, mac, serial, model, claimCode }) => ({
+    id,
+    mac,
+    serial,
+    model,
+    claim_code: claimCode,
+  }))
+  await sql`
+    insert into mxedge_registry (id, mac, serial, model, claim_code, created_at)
+    select id, mac, serial, model, claim_code, ${at}::timestamptz
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, mac text, serial text, model text, claim_code text)
+    order by id
+    on conflict (id) do update set serial = excluded.serial, model = excluded.model, claim_code = excluded.claim_code
+    where mxedge_registry.org_id is null
+  `.execute(tx)
+}

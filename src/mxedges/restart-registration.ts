@@ -1,0 +1,37 @@
+import type { OrgScope } from '../access/scope.ts'
+import { newClaimCode } from '../devices/device.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { type Mxedge, titleOf } from './mxedge.ts'
+import { recordChange } from './record-change.ts'
+import { lockMxedge, renewRegistration } from './store.ts'
+
+/**
+ * Calls off the registration of the present appliance so that another can take its place: the code with
+ * which it registered and what it was given then no longer count. Source: spec, "Edge appliances", 13.
+ * @throws AppError not_found.
+ */
+export async function restartRegistration(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const mxedge = await lockMxedge(tx, scope, id)
+    await renewRegistration(tx, scope, { id, code: newClaimCode(), at })
+    await recordChange(tx, scope, {
+      mxedge,
+      message: `Restart the registration of ${titleOf(mxedge)}`,
+      text: 'Registration restarted',
+      before: registrationOf(mxedge),
+      after: registrationOf({ registrationEpoch: mxedge.registrationEpoch + 1, registeredAt: null }),
+      at,
+    })
+  })
+}
+
+function registrationOf({ registrationEpoch, registeredAt }: Pick<Mxedge, 'registrationEpoch' | 'registeredAt'>) {
+  return {
+    registration_epoch: registrationEpoch,
+    mxagent_registered: registeredAt !== null,
+    ...(registeredAt !== null && { registered_at: epochS(registeredAt) }),
+  }
+}

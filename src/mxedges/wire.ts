@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox'
+import { type Page, pageQuery, parsePage } from '../http/lists.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+import type { AssignReport } from './assign-mxedges.ts'
+import { type Mxedge, withoutSecrets } from './mxedge.ts'
+import { kept, mxedgeFields } from './wire-documents.ts'
+
+/** Clients in Python write booleans with a capital. */
+export const ForSite = Type.Enum(['any', 'true', 'false', 'True', 'False'], { default: 'any' })
+
+/** Null: either. */
+export function parseForSite(forSite: Static<typeof ForSite> = 'any'): boolean | null {
+  return forSite === 'any' ? null : forSite.toLowerCase() === 'true'
+}
+
+export const MxedgesQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
+export const SiteMxedgesQuery = Type.Object(pageQuery)
+
+export function parseMxedges(query: Static<typeof MxedgesQuery>): { forSite: boolean | null; page: Page } {
+  return { forSite: parseForSite(query.for_site), page: parsePage(query) }
+}
+
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Model = Type.String({ minLength: 1, maxLength: 100 })
+const settable = {
+  mxcluster_id: kept(Type.String({ format: 'uuid', description: 'a cluster of the organization' })),
+  ...mxedgeFields,
+}
+
+/** Whatever else an appliance's document holds is kept as it comes. */
+export const CreateMxedgeBody = Type.Object({ name: Name, model: Model, ...settable }, { additionalProperties: true })
+export const UpdateMxedgeBody = Type.Object(
+  { name: Type.Optional(Name), model: Type.Optional(Model), ...settable },
+  { additionalProperties: true },
+)
+
+export const MxedgeReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    for_site: Type.Boolean({ description: 'whether a site has it' }),
+    name: Type.String(),
+    model: Type.String(),
+    mxcluster_id: Type.Optional(Uuid),
+    mac: Type.Optional(Type.String()),
+    serial: Type.Optional(Type.String()),
+    magic: Type.Optional(Type.String({ description: 'with which an appliance registers as this one' })),
+    mxagent_registered: Type.Boolean(),
+    tunterm_registered: Type.Boolean(),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
+export function presentMxedge(mxedge: Mxedge, withSecrets: boolean): Static<typeof MxedgeReply> {
+  const { doc, registrationCode } = mxedge
+  return {
+    ...(withSecrets ? { ...doc, magic: registrationCode } : withoutSecrets(doc)),
+    ...presentOwn(mxedge),
+  }
+}
+
+/** What the service says of an appliance, in lists, statistics and by itself. */
+export function presentOwn(mxedge: Mxedge) {
+  const { id, orgId, siteId, name, model, mxclusterId, mac, serial, registeredAt, createdAt, modifiedAt } = mxedge
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    for_site: siteId !== null,
+    name,
+    model,
+    ...(mxclusterId !== null && { mxcluster_id: mxclusterId }),
+    ...(mac !== null && { mac }),
+    ...(serial !== null && { serial }),
+    mxagent_registered: registeredAt !== null,
+    // It registers by its agent, which has not told of any yet.
+    tunterm_registered: false,
+    created_time: epochS(createdAt),
+    modified_time: epochS(modifiedAt),
+  }
+}
+
+export const ClaimMxedgeBody = Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) })
+export const ClaimMxedgeReply = Type.Object({ id: Uuid, magic: Type.String() })
+
+const Ids = Type.Array(Uuid, { maxItems: 1000 })
+export const AssignMxedgesBody = Type.Object({ site_id: Uuid, mxedge_ids: Ids })
+export const UnassignMxedgesBody = Type.Object({ mxedge_ids: Ids })
+
+/** `reason` is parallel to `error`, as in the inventory; both are there only where something failed. */
+export const AssignMxedgesReply = Type.Object({
+  success: Type.Array(Uuid),
+  error: Type.Optional(Type.Array(Uuid)),
+  reason: Type.Optional(Type.Array(Type.String())),
+})
+
+/** @throws AppError invalid, with the same members, where none of the appliances is there. */
+export function presentAssign({ success, unknown }: AssignReport): Static<typeof AssignMxedgesReply> {
+  if (unknown.length === 0) return { success: [...success] }
+  const reply = { success: [...success], error: [...unknown], reason: unknown.map(() => 'not found') }
+  if (success.length > 0) return reply
+  throw new AppError('invalid', 'no such edge appliance', reply)
+}

@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite } from '../support/devices.ts'
+import { addCluster, addMxedge, lastRecords } from '../support/mxedges.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+let mxedges: string
+let clusters: string
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = await addSite(server)
+  mxedges = `/orgs/${server.org.orgId}/mxedges`
+  clusters = `/orgs/${server.org.orgId}/mxclusters`
+})
+afterAll(() => server.close())
+
+const assign = (ids: readonly string[]) =>
+  server.call('POST', `${mxedges}/assign`, { body: { mxedge_ids: ids, site_id: siteId } })
+
+describe('edge appliances', () => {
+  it('are made with a code of their own, and nothing says that one is connected', async () => {
+    const { id, magic, created_time, modified_time, ...rest } = await addMxedge(server, { name: 'Made' })
+    expect(rest).toEqual({
+      org_id: server.org.orgId,
+      for_site: false,
+      name: 'Made',
+      model: 'ME-VM',
+      mxagent_registered: false,
+      tunterm_registered: false,
+    })
+    expect(magic).toMatch(/^\w{5}-\w{5}-\w{5}$/)
+    expect(created_time).toBe(modified_time)
+    expect((await server.call('GET', `${mxedges}/${id}`)).body).toMatchObject({ id, magic, name: 'Made' })
+  })
+
+  it('keep what is set, members of later versions too, each by itself, and unset by a minus sign', async () => {
+    const ports = { upstream_ports: ['0', '1'], separate_upstream_downstream: true, later: { than: [1, null] } }
+    const { id } = await addMxedge(server, { tunterm_port_config: ports, services: ['tunterm'], later: 1 })
+    const own = { id: randomUUID(), magic: 'X', mxagent_registered: true, for_site: true, site_id: siteId, mac: 'x' }
+    const put = (body: object) => server.call('PUT', `${mxedges}/${id}`, { body })
+    const changed = await put({ ...own, notes: 'changed', '-later': '' })
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { id, tunterm_port_config: ports, services: ['tunterm'], notes: 'changed', for_site: false },
+    })
+    for (const field of ['later', 'mac', 'site_id']) expect(changed.body).not.toHaveProperty(field)
+    expect(changed.body).toMatchObject({ mxagent_registered: false })
+    expect(await put({ '-name': '' })).toMatchObject({ status: 400, body: { detail: 'invalid field: name' } })
+    expect((await server.call('GET', `${mxedges}/${id}`)).body).toEqual(changed.body)
+  })
+
+  it.each([
+    [{ name: 5 }, 'name'],
+    [{ name: '' }, 'name'],
+    [{ model: null }, 'model'],
+    [{ services: 'tunterm' }, 'services'],
+    [{ mxcluster_id: 'x' }, 'mxcluster_id'],
+    [{ mxcluster_id: randomUUID() }, 'mxcluster_id'],
+    [{ oob_ip_config: { type: 'x' } }, 'oob_ip_config.type'],
+    [{ tunterm_ip_config: { ip: '10.0.0.1', netmask: '255.255.255.0' } }, 'tunterm_ip_config'],
+    [{ tunterm_igmp_snooping_config: { querier: { robustness: 8 } } }, 'tunterm_igmp_snooping_config'],
+  ])('refuse %j naming the field, and change nothing', async (body, field) => {
+    const { id } = await addMxedge(server)
+    const before = await server.call('GET', `${mxedges}/${id}`)
+    const refused = await server.call('PUT', `${mxedges}/${id}`, { body })
+    expect(refused.status).toBe(400)
+    expect(refused.body.detail).toContain(field)
+    expect((await server.call('GET', `${mxedges}/${id}`)).body).toEqual(before.body)
+    const made = await server.call('POST', mxedges, { body: { name: 'Refused', model: 'ME-VM', ...body } })
+    expect(made.status).toBe(400)
+  })
+
+  it('need a name and a model', async () => {
+    for (const [body, field] of [[{ model: 'ME-VM' }, 'name'] as const, [{ name: 'x' }, 'model'] as const])
+      expect((await server.call('POST', mxedges, { body })).body).toMatchObject({ detail: `invalid field: ${field}` })
+  })
+
+  it('show secrets only to those who may write, and never in the audit log', async () => {
+    const body = {
+      name: 'Secretive',
+      mxedge_mgmt: { root_password: 'r00t', mist_password: 'm1st', fips_enabled: true },
+      proxy: { url: 'https://user:hidden@proxy.example.test:3128/' },
+    }
+    const made = await addMxedge(server, body)
+    expect(made).toMatchObject(body)
+    const as = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    const shown = await server.call('GET', `${mxedges}/${made.id}`, { as })
+    expect(shown.body).toMatchObject({
+      mxedge_mgmt: { fips_enabled: true },
+      proxy: { url: 'https://proxy.example.test:3128/' },
+    })
+    expect(shown.body).not.toHaveProperty('magic')
+    const { audit, event } = await lastRecords(server)
+    for (const secret of ['r00t', 'm1st', 'hidden', made.magic])
+      expect(JSON.stringify([shown.body, audit, event])).not.toContain(secret)
+  })
+
+  it('record every change with what was before and after, and tell it by an event', async () => {
+    const { id } = await addMxedge(server, { name: 'Told' })
+    const first = await lastRecords(server)
+    expect(first.audit).toMatchObject({ message: 'Add edge appliance "Told"', after: { name: 'Told' } })
+    expect(first.event).toMatchObject({
+      type: 'ME_CONFIG_CHANGED_BY_USER',
+      mxedge_id: id,
+      mxedge_name: 'Told',
+      org_id: server.org.orgId,
+      audit_id: first.audit.id,
+    })
+    await server.call('PUT', `${mxedges}/${id}`, { body: { name: 'Retold' } })
+    const second = await lastRecords(server)
+    expect(second.audit).toMatchObject({ before: { name: 'Told' }, after: { name: 'Retold' } })
+    const waiting = await server.ctx.db.selectFrom('webhookOutbox').selectAll().orderBy('id', 'desc').execute()
+    expect(waiting[0]).toMatchObject({ topic: 'mxedge-events', event: { audit_id: second.audit.id } })
+    await server.call('DELETE', `${mxedges}/${id}`)
+    expect((await lastRecords(server)).audit).toMatchObject({ before: { name: 'Retold' }, after: null })
+    expect((await server.call('GET', `${mxedges}/${id}`)).status).toBe(404)
+    expect((await server.call('DELETE', `${mxedges}/${id}`)).status).toBe(404)
+  })
+})
+
+describe('lists', () => {
+  it('are in pages, and tell appliances of sites from others', async () => {
+    const elsewhere = await server.addOrg('Of lists')
+    const path = `/orgs/${elsewhere.orgId}/mxedges`
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c']) ids.push((await addMxedge(server, { name }, elsewhere)).id)
+    const site = await addSite(server, 'There', elsewhere)
+    const body = { mxedge_ids: ids.slice(0, 1), site_id: site }
+    await server.call('POST', `${path}/assign`, { as: elsewhere, body })
+    const names = async (query: string) => {
+      const { body, headers } = await server.call('GET', `${path}?${query}`, { as: elsewhere })
+      return [headers.get('x-page-total'), ...body.map(({ name }: { name: string }) => name)]
+    }
+    expect(await names('limit=2')).toEqual(['3', 'a', 'b'])
+    expect(await names('limit=2&page=2')).toEqual(['3', 'c'])
+    expect(await names('for_site=true')).toEqual(['1', 'a'])
+    expect(await names('for_site=False')).toEqual(['2', 'b', 'c'])
+    expect(await names('for_site=any')).toEqual(['3', 'a', 'b', 'c'])
+    const ofSite = await server.call('GET', `/sites/${site}/mxedges`, { as: elsewhere })
+    expect(ofSite.body).toMatchObject([{ id: ids[0], site_id: site, for_site: true }])
+  })
+
+  it('show to those of a site what the site has', async () => {
+    const there = await addMxedge(server, { name: 'There' })
+    const elsewhere = await addMxedge(server, { name: 'Elsewhere' })
+    await assign([there.id])
+    const as = await addPerson(server, [{ scope: 'site', site_id: siteId, role: 'write' }])
+    const list = await server.call('GET', mxedges, { as })
+    expect(list.body.map(({ id }: { id: string }) => id)).toContain(there.id)
+    expect(list.body.map(({ id }: { id: string }) => id)).not.toContain(elsewhere.id)
+    expect((await server.call('GET', `${mxedges}/${elsewhere.id}`, { as })).status).toBe(404)
+    expect((await server.call('GET', `${mxedges}/${there.id}`, { as })).status).toBe(200)
+    expect((await server.call('PUT', `${mxedges}/${there.id}`, { as, body: { name: 'x' } })).status).toBe(403)
+  })
+})
+
+describe('appliances of a site', () => {
+  it('are read, changed and deleted there, and only there', async () => {
+    const { id } = await addMxedge(server)
+    const path = `/sites/${siteId}/mxedges/${id}`
+    expect((await server.call('GET', path)).status).toBe(404)
+    expect((await server.call('PUT', path, { body: { name: 'x' } })).status).toBe(404)
+    expect((await server.call('DELETE', path)).status).toBe(404)
+    await assign([id])
+    const as = await addPerson(server, [{ scope: 'site', site_id: siteId, role: 'write' }])
+    expect((await server.call('PUT', path, { as, body: { name: 'Here' } })).body).toMatchObject({ id, name: 'Here' })
+    expect((await lastRecords(server)).event).toMatchObject({ site_id: siteId, mxedge_name: 'Here' })
+    expect((await server.call('GET', path, { as })).body).toMatchObject({ id, name: 'Here', for_site: true })
+    expect((await server.call('DELETE', path, { as })).status).toBe(200)
+    expect((await server.call('GET', `${mxedges}/${id}`)).status).toBe(404)
+  })
+})
+
+describe('clusters', () => {
+  it('keep the wide document, each member by itself', async () => {
+    const body = {
+      name: 'Wide',
+      radsec: { enabled: true, auth_servers: [{ host: '192.0.2.1', port: 1812, secret: 's', keywrap_kek: 'k' }] },
+      tunterm_hosts: ['b', 'a'],
+      later: { than: 1 },
+    }
+    const made = await addCluster(server, body)
+    expect(made).toMatchObject({ ...body, org_id: server.org.orgId, for_site: false })
+    const path = `${clusters}/${made.id}`
+    const changed = await server.call('PUT', path, { body: { '-later': '', tunterm_hosts_selection: 'ordered' } })
+    expect(changed.body).toMatchObject({ radsec: body.radsec, tunterm_hosts: ['b', 'a'] })
+    expect(changed.body).not.toHaveProperty('later')
+    expect((await server.call('GET', path)).body).toEqual(changed.body)
+    const { headers, body: list } = await server.call('GET', clusters)
+    expect(Number(headers.get('x-page-total'))).toBe(list.length)
+    expect(list).toContainEqual(changed.body)
+  })
+
+  it('show secrets only to those who may write, and never in the audit log', async () => {
+    const server1 = { host: '192.0.2.1', secret: 'shhh1', keywrap_kek: 'shhh2', keywrap_mack: 'shhh3' }
+    const body = {
+      radsec: { auth_servers: [server1] },
+      radsec_tls: { keypair: 'shhh4' },
+      mist_nac: { secret: 'shhh5' },
+    }
+    const { id } = await addCluster(server, body)
+    const as = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    const shown = await server.call('GET', `${clusters}/${id}`, { as })
+    expect(shown.body).toMatchObject({ radsec: { auth_servers: [{ host: '192.0.2.1' }] } })
+    expect(JSON.stringify([shown.body, (await lastRecords(server)).audit])).not.toContain('shhh')
+  })
+
+  it.each([
+    [{ name: 1 }, 'name'],
+    [{ radsec: { nas_ip_source: 'x' } }, 'radsec'],
+    [{ tunterm_hosts_order: ['a'] }, 'tunterm_hosts_order'],
+  ])('refuse %j naming the field', async (body, field) => {
+    const refused = await server.call('POST', clusters, { body })
+    expect(refused.status).toBe(400)
+    expect(refused.body.detail).toContain(field)
+  })
+
+  it('stay as long as an appliance is in them', async () => {
+    const cluster = await addCluster(server)
+    const mxedge = await addMxedge(server, { mxcluster_id: cluster.id })
+    expect(mxedge.mxcluster_id).toBe(cluster.id)
+    const path = `${clusters}/${cluster.id}`
+    expect(await server.call('DELETE', path)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('in use') },
+    })
+    const put = (body: object) => server.call('PUT', `${mxedges}/${mxedge.id}`, { body })
+    expect((await put({ '-mxcluster_id': '' })).body).not.toHaveProperty('mxcluster_id')
+    await put({ mxcluster_id: cluster.id })
+    expect((await put({ mxcluster_id: null })).body).not.toHaveProperty('mxcluster_id')
+    expect((await server.call('DELETE', path)).status).toBe(200)
+    expect((await server.call('GET', path)).status).toBe(404)
+    expect((await server.call('DELETE', path)).status).toBe(404)
+  })
+
+  it('of another organization are none', async () => {
+    const stranger = await server.addOrg('Stranger')
+    const theirs = await addCluster(server, {}, stranger)
+    const { id } = await addMxedge(server)
+    const refused = await server.call('PUT', `${mxedges}/${id}`, { body: { mxcluster_id: theirs.id } })
+    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: mxcluster_id' } })
+  })
+})

@@ -1,0 +1,37 @@
+import { makeMxedge } from '../support/mxedges.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Area, type Ids, create } from './area.ts'
+
+const body = { name: 'Edge', model: 'ME-VM' }
+
+export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
+  const path = `/orgs/${orgId}/mxedges`
+  const cluster = await create(server, `/orgs/${orgId}/mxclusters`, { name: 'Cluster' })
+  const mxedge = await create(server, path, body)
+  const atSite = await create(server, path, body)
+  await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
+  const { claim_code: code } = await makeMxedge(server.ctx)
+  const ofSite = { ids: { mxedge_id: atSite } }
+  return {
+    ids: { mxedge_id: mxedge, mxcluster_id: cluster },
+    samples: {
+      listOrgMxEdgeClusters: {},
+      createOrgMxEdgeCluster: { body: { name: 'Another' } },
+      getOrgMxEdgeCluster: {},
+      updateOrgMxEdgeCluster: { body: { name: 'changed' } },
+      listOrgMxEdges: {},
+      createOrgMxEdge: { body },
+      claimOrgMxEdge: { body: { code } },
+      assignOrgMxEdgeToSite: { body: { mxedge_ids: [mxedge], site_id: siteId } },
+      unassignOrgMxEdgeFromSite: { body: { mxedge_ids: [mxedge] } },
+      getOrgMxEdge: {},
+      updateOrgMxEdge: { body: { notes: 'changed' } },
+      restartOrgMxEdge: {},
+      unregisterOrgMxEdge: {},
+      listSiteMxEdges: {},
+      getSiteMxEdge: ofSite,
+      updateSiteMxEdge: { ...ofSite, body: { notes: 'changed' } },
+    },
+    removals: { deleteSiteMxEdge: ofSite, deleteOrgMxEdge: {}, deleteOrgMxEdgeCluster: {} },
+  }
+}
