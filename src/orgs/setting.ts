@@ -1,4 +1,5 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { invalidField } from '../platform/errors.ts'
 import type { Document } from './org.ts'
 
 /** Settings of an organization that the service itself heeds; everything else in the document is only kept. */
@@ -13,14 +14,106 @@ export interface SettingDocument {
   readonly api_policy?: { readonly no_reveal?: boolean }
   /** Minutes; 0 is off. */
   readonly ui_idle_timeout?: number
+  readonly installer?: {
+    readonly allow_all_devices?: boolean
+    readonly allow_all_sites?: boolean
+    readonly extra_site_ids?: readonly string[]
+    /** Days. */
+    readonly grace_period?: number
+  }
 }
 
 /** What the service decides itself; a client that sends it back changes nothing. */
-const readOnly = ['id', 'org_id', 'msp_id', 'for_site', 'created_time', 'modified_time']
+const readOnly = ['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time']
 
-/** Merges a client's body over the stored settings, top level only. */
+/**
+ * Merges a client's body over the stored settings of an organization or a site, top level only.
+ * @throws AppError invalid for a protection that would not protect.
+ */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
-  return omitFields(mergeDocument(before, body), readOnly)
+  const merged = omitFields(mergeDocument(before, body), readOnly)
+  const addresses = memberOf(merged['api_policy'], 'src_ips')
+  if (Array.isArray(addresses) && addresses.length > 0)
+    throw invalidField(
+      'api_policy.src_ips',
+      "can not take effect yet; the organization's tokens have src_ips of their own",
+    )
+  const extra = memberOf(merged['installer'], 'extra_site_ids')
+  if (!Array.isArray(extra)) return merged
+  // In the spelling of our ids, so that a site that goes is found.
+  const ids = extra.map((id) => String(id).toLowerCase())
+  return { ...merged, installer: { ...asDocument(merged['installer']), extra_site_ids: ids } }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return asDocument(value)[name]
+}
+
+function asDocument(value: unknown): Document {
+  return isDocument(value) ? value : {}
+}
+
+/**
+ * Settings of an organization that a site has where it does not say otherwise; the others are the
+ * organization's alone. Source: the members that both have in the contract.
+ */
+const inherited: ReadonlySet<string> = new Set([
+  'allow_mist',
+  'ap_updown_threshold',
+  'auto_upgrade',
+  'device_updown_threshold',
+  'gateway_mgmt',
+  'gateway_tunnel_updown_threshold',
+  'gateway_updown_threshold',
+  'juniper_srx',
+  'marvis',
+  'mist_nac',
+  'mxedge_mgmt',
+  'simple_alert',
+  'ssr',
+  'switch',
+  'switch_mgmt',
+  'switch_updown_threshold',
+  'synthetic_test',
+])
+
+/** What holds for a site: its own settings over those that it has from its organization, top level only. */
+export function deriveSetting(ofOrg: Document, ofSite: Document): Record<string, unknown> {
+  return { ...Object.fromEntries(Object.entries(ofOrg).filter(([name]) => inherited.has(name))), ...ofSite }
+}
+
+/** Settings of an organization for its clone: without secrets, and without what names the original's sites. */
+export function cloneSetting(doc: Document): Record<string, unknown> {
+  const copy = omitSecrets(doc)
+  const installer = copy['installer']
+  return isDocument(installer) ? { ...copy, installer: omitFields(installer, ['extra_site_ids']) } : copy
+}
+
+/** What those with the role `installer` may work on, besides what was claimed lately. */
+export interface InstallerSetting {
+  readonly allowAllDevices: boolean
+  readonly allowAllSites: boolean
+  /** In lower case; ids of sites that the organization does not have may be among them. */
+  readonly extraSiteIds: readonly string[]
+  /** For how long after its claim a device, and after its creation a site, is the installers'. */
+  readonly graceDays: number
+}
+
+const GRACE_DAYS = 7
+
+export function installerSettingOf({ installer }: SettingDocument): InstallerSetting {
+  return {
+    allowAllDevices: installer?.allow_all_devices ?? false,
+    allowAllSites: installer?.allow_all_sites ?? false,
+    extraSiteIds: installer?.extra_site_ids ?? [],
+    graceDays: installer?.grace_period ?? GRACE_DAYS,
+  }
+}
+
+/** How long devices of a type are away before anybody is told, in minutes. @param derived See deriveSetting. */
+export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
+  const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']
+  return typeof minutes === 'number' ? minutes : 0
 }
 
 const secretName = /(^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)$/i
