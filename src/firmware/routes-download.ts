@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../platform/context.ts'
 import { downloadImage, getTicketImage, nameTicketFile } from './download-image.ts'
 import { openDownloadTicket } from './download-url.ts'
+import { createDownloadPlaces } from './download-places.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { parseRange } from './range.ts'
 import { DownloadParams } from './wire.ts'
@@ -17,6 +18,7 @@ const IDLE_MS = 60_000
 export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
     const sending = new Set<Readable>()
+    const places = createDownloadPlaces()
     // A stop does not wait for the slowest device: devices take up a cut download where it ended.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
 
@@ -37,7 +39,9 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
         void reply.header('content-disposition', await nameTicketFile(ctx, ticket))
         const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
         const body =
-          request.method === 'HEAD' ? null : await downloadImage(ctx, { files, ticket, range: part, sizeBytes })
+          request.method === 'HEAD'
+            ? null
+            : await places.within(ticket, () => downloadImage(ctx, { files, ticket, range: part, sizeBytes }))
         // From here on nothing can fail into an error body of another length.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
         if (range !== 'whole')

@@ -248,6 +248,34 @@ describe('the progress that the device shows', () => {
   })
 })
 
+describe('an address', () => {
+  it('serves four responses at once, and the next when one has ended', async () => {
+    const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => begin(url(largeId))))
+    const refused = await fetch(url(largeId))
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('10')
+    expect(await refused.json()).toMatchObject({ detail: expect.stringContaining('Too Many Request.') })
+    expect((await fetch(url(largeId), { method: 'HEAD' })).status).toBe(200)
+    const mine = commandId
+    commandId = uuidv7()
+    expect((await download()).status).toBe(200)
+    commandId = mine
+    first?.destroy()
+    const next = await waitUntil('a place', async () => {
+      const response = await begin(url(largeId))
+      if (response.statusCode === 200) return response
+      response.destroy()
+      return null
+    })
+    for (const response of [next, ...others]) response.destroy()
+  })
+
+  it('keeps no place for what was refused', async () => {
+    await fence()
+    for (let round = 0; round < 6; round += 1) expect((await download()).status).toBe(403)
+  })
+})
+
 describe('a client', () => {
   it('that stops reading holds the server back, and one that goes away leaves nothing open', async () => {
     const response = await begin(url(largeId))
