@@ -104,7 +104,7 @@ function isNewEnough() {
 function supervise(node, nodeArgs, { ipc, cwd }) {
   // The first silences what older Node versions say of type stripping and SQLite. The second bounds the part of the
   // heap that grows with each burst and is never given back.
-  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4']
+  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2']
   const child = spawn(node, [...flags, ...nodeArgs], {
     cwd,
     env: {
@@ -112,7 +112,8 @@ function supervise(node, nodeArgs, { ipc, cwd }) {
       MALLOC_ARENA_MAX: '2',
       // Node keeps a buffer of 64 KiB for each TLS connection and uses little of it. In a mapping of its own only the
       // used pages are resident; cut from the heap (whose spare end must be smaller then), all that was used before.
-      MALLOC_MMAP_THRESHOLD_: '65536',
+      // OpenSSL's buffers of 16 KiB live as long as one record: in the heap each leaves a hole between what stays.
+      MALLOC_MMAP_THRESHOLD_: '16384',
       MALLOC_TOP_PAD_: '16384',
       MALLOC_TRIM_THRESHOLD_: '65536',
       // Compiled code is kept: a start from it is faster and needs less memory than one that strips types.
