@@ -31,7 +31,8 @@ create table device_outage (
   -- When to tell.
   due_at    timestamptz not null,
   primary key (org_id, device_id),
-  foreign key (org_id, device_id) references device (org_id, id) on delete cascade
+  -- Not the device's row: who writes here holds the status, and an unclaim locks the device before it.
+  foreign key (org_id, device_id) references device_status (org_id, device_id) on delete cascade
 );
 create index device_outage_due on device_outage (due_at);
 

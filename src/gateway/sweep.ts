@@ -4,6 +4,7 @@ import {
   sweepDeadNodes,
   sweepLostDevices,
 } from '../devices/sessions/record-node.ts'
+import { tellOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -36,6 +37,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
     superseded: () => closeSuperseded(ctx, options),
     nodes: () => sweepDeadNodes(ctx, options.nodeId),
     lost: () => sweepLostDevices(ctx),
+    outages: () => tellOutages(ctx),
     commands: () => sweepCommands(ctx),
   }
   for (const [step, run] of Object.entries(steps)) {

@@ -12,7 +12,7 @@ const facts: DeviceFacts = {
   reason: 'socket',
   ext_ip: null,
 }
-const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0' }
+const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', outageUntold: false }
 
 describe('decideConnect', () => {
   test('a reconnect is no boot', () => {
@@ -39,5 +39,11 @@ describe('decideConnect', () => {
 
   test('one that was never told to be down has not come up', () => {
     expect(decideConnect({ ...known, connected: true }, facts).cameUp).toBe(false)
+    expect(decideConnect({ ...known, outageUntold: true }, facts).cameUp).toBe(false)
+  })
+
+  test('a boot is told, although nobody was told of the outage', () => {
+    const decision = decideConnect({ ...known, outageUntold: true }, { ...facts, reason: 'boot' })
+    expect(decision).toEqual({ booted: true, cameUp: false, restarted: true })
   })
 })

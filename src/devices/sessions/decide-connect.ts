@@ -7,6 +7,8 @@ export interface KnownStatus {
   readonly connected: boolean
   readonly connectedAt: Date | null
   readonly firmware: string | null
+  /** It is down, and so shortly that nobody was told: see its updown threshold. */
+  readonly outageUntold: boolean
 }
 
 export interface ConnectDecision {
@@ -24,7 +26,7 @@ export function decideConnect(known: KnownStatus, facts: DeviceFacts): ConnectDe
   const booted = newFirmware || (facts.reason !== null && bootReasons.has(facts.reason))
   return {
     booted,
-    cameUp: !known.connected,
+    cameUp: !known.connected && !known.outageUntold,
     restarted: booted && known.connectedAt !== null,
   }
 }

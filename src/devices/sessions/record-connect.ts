@@ -7,6 +7,7 @@ import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { loseCommands } from '../commands/store.ts'
+import { takeOutages } from './store-outages.ts'
 import {
   type ClaimedStatus,
   type ConnectedStatus,
@@ -61,10 +62,11 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
     connections.map(({ deviceId }) => deviceId),
   )
   if (known.length === 0) return
+  const untold = await takeOutages(tx, known)
   const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
   const changes = known.flatMap((status) => {
     const connection = byDevice.get(status.deviceId)
-    return connection === undefined ? [] : [changeOf(status, connection)]
+    return connection === undefined ? [] : [changeOf(status, connection, untold.has(status.deviceId))]
   })
   await saveConnectedStatuses(
     tx,
@@ -88,8 +90,9 @@ interface Change {
   readonly happenings: readonly DeviceHappening[]
 }
 
-function changeOf(known: ClaimedStatus, { epoch, connectedAt, facts }: Connection): Change {
-  const { booted, cameUp, restarted } = decideConnect(known, facts)
+function changeOf(known: ClaimedStatus, connection: Connection, outageUntold: boolean): Change {
+  const { epoch, connectedAt, facts } = connection
+  const { booted, cameUp, restarted } = decideConnect({ ...known, outageUntold }, facts)
   const device = eventDevice(known)
   const reason = facts.reason === null ? {} : { reason: facts.reason }
   return {

@@ -1,11 +1,18 @@
 import { systemScope } from '../../access/scope.ts'
-import { appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
+import { updownMinutesOf } from '../../orgs/setting.ts'
+import { readerOfSettings } from '../../orgs/store-setting.ts'
+import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
-import { eventDevice, groupByOrg } from './event-device.ts'
+import { eventDevice } from './event-device.ts'
 import { loseCommands } from '../commands/store.ts'
-import { type SessionKey, closeSessions, lockClaimedStatuses, saveDisconnected } from './store.ts'
+import { type ClaimedStatus, type SessionKey, closeSessions, lockClaimedStatuses, saveDisconnected } from './store.ts'
+import { insertOutages, listDueOutages, takeOutages } from './store-outages.ts'
+
+const MINUTE_MS = 60_000
+const OUTAGES_PER_SWEEP = 1000
 
 /**
  * Closes sessions whose sockets have closed, and tells of the devices that are down by that. A device
@@ -26,7 +33,10 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   })
 }
 
-/** Marks the claimed ones among the devices as down and tells of those that were up. */
+/**
+ * Marks the claimed ones among the devices as down and tells of those that were up: at once, or once
+ * they have been away for as long as the updown threshold of their site says.
+ */
 export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   const known = await lockClaimedStatuses(tx, deviceIds)
   const down = known.filter(({ connected }) => connected)
@@ -36,9 +46,57 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
     down.map(({ deviceId }) => deviceId),
     at,
   )
-  for (const [orgId, some] of groupByOrg(down)) {
-    const happenings = some.map((status) => ({ device: eventDevice(status), what: 'DISCONNECTED' as const }))
+  const settingOf = await readerOfSettings(tx, down)
+  const outages = down.map((status): Outage => {
+    const minutes = updownMinutesOf(settingOf(status), status.type)
+    return { status, downAt: at, dueAt: addMs(at, minutes * MINUTE_MS) }
+  })
+  await tellDown(
+    tx,
+    outages.filter(({ dueAt }) => dueAt <= at),
+    at,
+  )
+  await insertOutages(
+    tx,
+    outages
+      .filter(({ dueAt }) => dueAt > at)
+      .map(({ status: { orgId, deviceId }, downAt, dueAt }) => ({ orgId, deviceId, downAt, dueAt })),
+  )
+  wakeAfterCommit(tx, 'rollouts')
+}
+
+interface Outage {
+  readonly status: ClaimedStatus
+  readonly downAt: Date
+  /** When to tell. */
+  readonly dueAt: Date
+}
+
+/** Tells of outages that have lasted for as long as their thresholds say. */
+export async function tellOutages(ctx: Context): Promise<void> {
+  const at = ctx.clock.now()
+  const due = await listDueOutages(ctx.db, at, OUTAGES_PER_SWEEP)
+  if (due.length === 0) return
+  await inTx(ctx, async (tx) => {
+    // Statuses before outages, as when a device comes back.
+    const known = await lockClaimedStatuses(tx, due)
+    const since = await takeOutages(tx, known, at)
+    const outages = known.flatMap((status) => {
+      const downAt = since.get(status.deviceId)
+      return downAt === undefined || status.connected ? [] : [{ status, downAt }]
+    })
+    await tellDown(tx, outages, at)
+  })
+}
+
+async function tellDown(tx: Tx, outages: readonly Pick<Outage, 'status' | 'downAt'>[], at: Date): Promise<void> {
+  const byOrg = Map.groupBy(outages, ({ status }) => status.orgId)
+  for (const [orgId, some] of byOrg) {
+    const happenings = some.map(({ status, downAt }): DeviceHappening => {
+      const device = eventDevice(status)
+      if (downAt >= at) return { device, what: 'DISCONNECTED' }
+      return { device, what: 'DISCONNECTED', text: `since ${downAt.toISOString()}` }
+    })
     await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
   }
-  wakeAfterCommit(tx, 'rollouts')
 }

@@ -1,0 +1,43 @@
+import type { Selectable } from 'kysely'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import type { DeviceOutageTable } from '../../platform/schema/orgs.ts'
+
+/** The statuses of the devices have to be locked, here and below. */
+export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceOutageTable>[]): Promise<void> {
+  if (outages.length === 0) return
+  await tx
+    .insertInto('deviceOutage')
+    .values(outages.map(({ orgId, deviceId, downAt, dueAt }) => ({ orgId, deviceId, downAt, dueAt })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Ids of devices whose outage is to be told by now, the longest due first. */
+export async function listDueOutages(reader: Reader, now: Date, limit: number): Promise<string[]> {
+  const rows = await reader
+    .selectFrom('deviceOutage')
+    .select('deviceId')
+    .where('dueAt', '<=', now)
+    .orderBy('dueAt')
+    .limit(limit)
+    .execute()
+  return rows.map(({ deviceId }) => deviceId)
+}
+
+/**
+ * Removes the outages of these devices, or those of them that are due.
+ * @returns Since when each device was down.
+ */
+export async function takeOutages(
+  tx: Tx,
+  devices: readonly { readonly orgId: string; readonly deviceId: string }[],
+  dueBy?: Date,
+): Promise<Map<string, Date>> {
+  let taken = tx
+    .deleteFrom('deviceOutage')
+    .where('orgId', '=', anyOf([...new Set(devices.map(({ orgId }) => orgId))]))
+    .where('deviceId', '=', anyOf(devices.map(({ deviceId }) => deviceId)))
+  if (dueBy !== undefined) taken = taken.where('dueAt', '<=', dueBy)
+  const rows = await taken.returning(['deviceId', 'downAt']).execute()
+  return new Map(rows.map(({ deviceId, downAt }) => [deviceId, downAt]))
+}
