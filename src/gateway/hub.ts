@@ -1,0 +1,145 @@
+import { recordConnects } from '../devices/sessions/record-connect.ts'
+import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
+import type { OpenedSession, SessionKey, SessionOpening } from '../devices/sessions/store.ts'
+import type { Context } from '../platform/context.ts'
+import { createBatcher } from './batch.ts'
+import { closeCodes } from './close-codes.ts'
+import { type GatewayCounters, createGatewayCounters } from './counters.ts'
+import { type Dispatcher, createDispatcher } from './dispatcher.ts'
+import { drivers } from './drivers/index.ts'
+import { createJournal } from './journal.ts'
+import type { Limits } from './limits.ts'
+import { createReports } from './reports.ts'
+import { type SessionRegistry, createSessionRegistry } from './session-registry.ts'
+import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
+import type { Session, SessionHost } from './ucentral/session.ts'
+
+export interface HubOptions {
+  readonly nodeId: string
+  readonly limits: Limits
+  readonly now: () => number
+}
+
+/** Where sessions, dispatcher and database meet. */
+export interface Hub {
+  readonly counters: GatewayCounters
+  readonly sessions: SessionRegistry
+  readonly dispatcher: Dispatcher
+  readonly sockets: Sockets
+  readonly sessionHost: SessionHost
+  /** Tries again to write what could not be written. Never rejects. */
+  flush(): Promise<void>
+  /** Closes every session; that their devices go is not recorded. */
+  closeSessions(): void
+  /** Resolves when all that devices have said is written. */
+  idle(): Promise<void>
+}
+
+export function createHub(ctx: Context, { nodeId, limits, now }: HubOptions): Hub {
+  const { batchSize } = limits
+  const counters = createGatewayCounters()
+  const sessions = createSessionRegistry()
+  const sockets = createSockets()
+  const records = createRecords(ctx, nodeId, batchSize)
+  const dispatcher = createDispatcher(ctx, { nodeId, driver: drivers.ucentral, sessions, now, batchSize })
+  const host: ReceiveHost = {
+    ctx,
+    counters,
+    dispatcher,
+    report: records.report,
+    connect: records.connect,
+    attach(session) {
+      // It may have gone while its connection was being written.
+      if (session.isClosed) records.end(session)
+      else sessions.attach(session)
+    },
+  }
+  return {
+    counters,
+    sessions,
+    dispatcher,
+    sockets,
+    sessionHost: {
+      now,
+      onCall: (session, call) => receiveCall(host, session, call),
+      onReply(session, id, reply) {
+        if (dispatcher.onReply(session, id, reply)) return
+        dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
+      },
+      onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
+      onClosed(session) {
+        sockets.remove(session)
+        sessions.detach(session)
+        dispatcher.onClosed(session)
+        records.end(session)
+      },
+    },
+    flush: () => records.flush(),
+    closeSessions() {
+      records.forgetEnds()
+      for (const session of sockets.open) session.close(closeCodes.restart, 'the service restarts')
+    },
+    idle: () => records.idle(),
+  }
+}
+
+/** Every socket that has become a session, connected or not. */
+interface Sockets {
+  readonly open: Iterable<Session>
+  add(session: Session): void
+  remove(session: Session): void
+}
+
+function createSockets(): Sockets {
+  const open = new Set<Session>()
+  /** By MAC. */
+  const newest = new Map<string, Session>()
+  return {
+    open,
+    add(session) {
+      const last = newest.get(session.mac)
+      // One hello is waited for a device: its certificate could open thousands of sockets that say nothing.
+      if (last?.isConnected === false) last.terminate()
+      newest.set(session.mac, session)
+      open.add(session)
+    },
+    remove(session) {
+      open.delete(session)
+      if (newest.get(session.mac) === session) newest.delete(session.mac)
+    },
+  }
+}
+
+/** What of sessions is written down, many at a time. */
+interface Records extends Pick<ReceiveHost, 'connect' | 'report'> {
+  end(session: Session): void
+  /** Ends are no longer recorded: devices that go as the service stops come right back, and the next start sees to the others. */
+  forgetEnds(): void
+  flush(): Promise<void>
+  idle(): Promise<void>
+}
+
+function createRecords(ctx: Context, nodeId: string, batchSize: number): Records {
+  const connects = createBatcher<SessionOpening, OpenedSession>({
+    maxItems: batchSize,
+    keyOf: ({ mac }) => mac,
+    run: (openings) => recordConnects(ctx, nodeId, openings),
+  })
+  const reports = createReports(ctx, batchSize)
+  const disconnects = createJournal<SessionKey>((keys) => recordDisconnects(ctx, keys), ctx.log)
+  let isStopping = false
+  return {
+    connect: (opening) => connects.add(opening),
+    report: (report) => reports.add(report),
+    end({ deviceId, epoch, isConnected }) {
+      if (isConnected && !isStopping) disconnects.add({ deviceId, epoch })
+    },
+    forgetEnds() {
+      isStopping = true
+    },
+    flush: () => disconnects.flush(),
+    async idle() {
+      await Promise.all([connects.idle(), reports.idle(), disconnects.flush()])
+    },
+  }
+}
