@@ -8,7 +8,10 @@ import type { Context } from '../platform/context.ts'
 import { clusterRoutes } from './clusters/routes.ts'
 import { createMxedge } from './create-mxedge.ts'
 import { deleteMxedge } from './delete-mxedge.ts'
+import { mxedgeEventRoutes } from './events/routes.ts'
 import { type PlaceKind, enterMxedge, enterPlace, mxedgeParams, orgPlaces, placeParams, sitePlaces } from './place.ts'
+import { mxedgeSearchRoutes } from './search/routes.ts'
+import { mxedgeStatsRoutes } from './stats/routes.ts'
 import { registrationRoutes } from './routes-registration.ts'
 import { getMxedge, listMxedges } from './store.ts'
 import { updateMxedge } from './update-mxedge.ts'
@@ -28,8 +31,11 @@ export function mxedgeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
     await http.register(clusterRoutes(ctx))
     await http.register(createRoute(ctx))
     await http.register(registrationRoutes(ctx))
+    await http.register(mxedgeSearchRoutes(ctx))
     for (const kind of [orgPlaces, sitePlaces]) {
       await http.register(listRoute(ctx, kind), { prefix: `${kind.prefix}/mxedges` })
+      await http.register(mxedgeEventRoutes(ctx, kind), { prefix: `${kind.prefix}/mxedges` })
+      await http.register(mxedgeStatsRoutes(ctx, kind), { prefix: `${kind.prefix}/stats/mxedges` })
       await http.register(singleRoutes(ctx, kind), { prefix: `${kind.prefix}/mxedges/:mxedge_id` })
     }
   }

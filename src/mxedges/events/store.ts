@@ -1,0 +1,62 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { TimeRange, ValueCount } from '../../http/search.ts'
+import { countsOf, pageOf } from '../../http/store-pages.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
+import type { MxedgeEventTable } from '../../platform/schema/mxedges.ts'
+
+export type MxedgeEventRecord = Selectable<MxedgeEventTable>
+
+/** Every filter that is left out lets everything pass. */
+export interface EventFilter extends TimeRange {
+  readonly mxedgeId?: string
+  readonly mxclusterId?: string
+  readonly type?: string
+  readonly service?: string
+  readonly component?: string
+}
+
+export interface EventSearch extends EventFilter, Page {
+  readonly direction: 'asc' | 'desc'
+}
+
+/** Events of appliances that were of the scope's sites when they happened. */
+function selectEvents(reader: Reader, scope: OrgScope, filter: EventFilter) {
+  const { start, end, mxedgeId, mxclusterId, type, service, component } = filter
+  let hits = reader
+    .selectFrom('mxedgeEvent')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('createdAt', '>=', start)
+    .where('createdAt', '<=', end)
+  if (scope.siteIds !== 'all') hits = hits.where('siteId', '=', anyOf(scope.siteIds))
+  if (mxedgeId !== undefined) hits = hits.where('mxedgeId', '=', mxedgeId)
+  if (mxclusterId !== undefined) hits = hits.where('mxclusterId', '=', mxclusterId)
+  if (type !== undefined) hits = hits.where('type', '=', type)
+  if (service !== undefined) hits = hits.where(member('service'), '=', service)
+  if (component !== undefined) hits = hits.where(member('component'), '=', component)
+  return hits
+}
+
+function member(name: string) {
+  return sql<string>`event ->> ${sql.lit(name)}`
+}
+
+/** By time. */
+export function searchEvents(reader: Reader, scope: OrgScope, search: EventSearch): Promise<Paged<MxedgeEventRecord>> {
+  const order = search.direction === 'asc' ? sql`hit.created_at, hit.id` : sql`hit.created_at desc, hit.id desc`
+  return pageOf<MxedgeEventRecord>(reader, selectEvents(reader, scope, search), search, order)
+}
+
+export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'
+
+/** How many events there are for each value. */
+export function countEvents(
+  reader: Reader,
+  scope: OrgScope,
+  { distinct, limit, ...filter }: EventFilter & { readonly distinct: EventDistinct; readonly limit: number },
+): Promise<Paged<ValueCount>> {
+  const field = distinct === 'package' ? member('package') : sql.ref(distinct)
+  return countsOf(reader, selectEvents(reader, scope, filter), { field, limit })
+}

@@ -1,0 +1,57 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { ValueCount } from '../../http/search.ts'
+import { countsOf, pageOf } from '../../http/store-pages.ts'
+import type { Reader } from '../../platform/db.ts'
+import type { Mxedge } from '../mxedge.ts'
+import { selectMxedges } from '../store.ts'
+
+/** Every filter that is left out lets everything pass. */
+export interface MxedgeFilter {
+  readonly id?: string
+  readonly siteId?: string
+  readonly mxclusterId?: string
+  readonly model?: string
+  /** What only the agent of an appliance could tell is asked for: so far that is true of none. */
+  readonly onlyTold: boolean
+}
+
+function hitsOf(reader: Reader, scope: OrgScope, { id, siteId, mxclusterId, model, onlyTold }: MxedgeFilter) {
+  let hits = selectMxedges(reader, scope)
+  if (id !== undefined) hits = hits.where('id', '=', id)
+  if (siteId !== undefined) hits = hits.where('siteId', '=', siteId)
+  if (mxclusterId !== undefined) hits = hits.where('mxclusterId', '=', mxclusterId)
+  if (model !== undefined) hits = hits.where('model', '=', model)
+  return onlyTold ? hits.where(sql<boolean>`false`) : hits
+}
+
+export type MxedgeOrder = 'timestamp' | 'name' | 'model' | 'site_id' | 'mxcluster_id'
+
+export interface MxedgeSearch extends MxedgeFilter, Page {
+  readonly by: MxedgeOrder
+  readonly direction: 'asc' | 'desc'
+}
+
+/** `timestamp` is the time of the last change. */
+export function searchMxedges(reader: Reader, scope: OrgScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
+  const column = sql.ref(search.by === 'timestamp' ? 'hit.modified_at' : `hit.${search.by}`)
+  const way = search.direction === 'asc' ? sql`asc` : sql`desc`
+  return pageOf<Mxedge>(reader, hitsOf(reader, scope, search), search, sql`${column} ${way}, hit.id ${way}`)
+}
+
+export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | 'tunterm_version'
+
+/** How many appliances there are for each value. */
+export function countMxedges(
+  reader: Reader,
+  scope: OrgScope,
+  { distinct, limit, ...filter }: MxedgeFilter & { readonly distinct: MxedgeDistinct; readonly limit: number },
+): Promise<Paged<ValueCount>> {
+  return countsOf(reader, hitsOf(reader, scope, filter), { field: fieldOf(distinct), limit })
+}
+
+function fieldOf(distinct: MxedgeDistinct): RawBuilder<unknown> {
+  // The agent would tell them.
+  return distinct === 'distro' || distinct === 'tunterm_version' ? sql`null::text` : sql.ref(distinct)
+}

@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { searchQuery } from '../../http/search.ts'
+import { type Mxedge, withoutSecrets } from '../mxedge.ts'
+import { ForSite, presentOwn } from '../wire.ts'
+
+/** `start`, `end` and `duration` choose nothing: there are statistics of now only. */
+export const StatsQuery = Type.Object({ ...pageQuery, ...searchQuery, for_site: Type.Optional(ForSite) })
+export const SiteStatsQuery = Type.Object({ ...pageQuery, ...searchQuery })
+export const OneStatsQuery = Type.Object({
+  ...searchQuery,
+  for_site: Type.Optional(Type.Boolean({ default: false, description: 'an appliance is found whoever has it' })),
+})
+
+/** What only the agent of an appliance can tell is left out. Source: contract, `stats_mxedge`. */
+export const StatsReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    for_site: Type.Boolean(),
+    name: Type.String(),
+    model: Type.String(),
+    mxcluster_id: Type.Optional(Uuid),
+    mac: Type.Optional(Type.String()),
+    serial: Type.Optional(Type.String()),
+    status: Type.Enum(['disconnected']),
+    mxagent_registered: Type.Boolean(),
+    tunterm_registered: Type.Boolean(),
+    fips_enabled: Type.Optional(Type.Boolean()),
+    services: Type.Optional(Type.Array(Type.String())),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+/** Parts of the configuration that statistics repeat. */
+const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_port_config']
+
+export function presentStats(mxedge: Mxedge): Static<typeof StatsReply> {
+  const doc = withoutSecrets(mxedge.doc)
+  const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, doc[name]] as const]))
+  const fips = fipsOf(doc['mxedge_mgmt'])
+  return {
+    ...Object.fromEntries(set),
+    ...presentOwn(mxedge),
+    ...(typeof fips === 'boolean' && { fips_enabled: fips }),
+    status: 'disconnected',
+  }
+}
+
+function fipsOf(management: unknown): unknown {
+  return typeof management === 'object' && management !== null ? Reflect.get(management, 'fips_enabled') : undefined
+}
