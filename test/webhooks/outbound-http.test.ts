@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type OutboundHttp, type OutboundOptions, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { selfSigned } from './self-signed.ts'
 
@@ -216,6 +216,14 @@ describe('addresses that may not be called', () => {
     expect(await post(outbound, 'http://nowhere.test/')).toMatchObject({ kind: 'failed', error: error.message })
     const empty = outboundWith({ lookup: (_host, done) => done(null, []) })
     expect(await post(empty, 'http://nowhere.test/')).toMatchObject({ kind: 'failed' })
+  })
+
+  it('a resolver that hangs keeps nobody who makes a webhook waiting', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const checked = outboundWith({ lookup: () => {} }).findBlockedAddress(new URL('http://hanging.test/'))
+    vi.advanceTimersByTime(3000)
+    expect(await checked).toBeNull()
   })
 
   it('a resolver that hangs costs no more than the time-out', async () => {
