@@ -97,8 +97,12 @@ export async function authorizeSiteNamed(
 }
 
 /** Whether the caller could also have asked for `needs` in the place of `scope`. */
-export function may(caller: Caller, scope: OrgScope | SiteScope, needs: Need): boolean {
-  const siteId = 'siteId' in scope ? scope.siteId : null
+export function may(
+  caller: Caller,
+  scope: Pick<OrgScope, 'orgId'> & Partial<Pick<SiteScope, 'siteId'>>,
+  needs: Need,
+): boolean {
+  const siteId = scope.siteId ?? null
   return caller.principal.privileges.some(
     (privilege) =>
       privilege.orgId === scope.orgId && covers(privilege, siteId) && rolesThatMay[needs].has(privilege.role),

@@ -35,6 +35,7 @@ import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { mapRoutes } from '../maps/routes.ts'
 import { mapImageRoutes } from '../maps/routes-images.ts'
+import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
@@ -112,6 +113,7 @@ function apiRoutes(
     firmwareRoutes(ctx, firmwareFiles),
     mapRoutes(ctx, imageFiles),
     mapImageRoutes(ctx, imageFiles),
+    mapImportRoutes(ctx, imageFiles),
     installerMapRoutes(ctx, imageFiles),
     mxedgeRoutes(ctx),
     upgradeRoutes(ctx),

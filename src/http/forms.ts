@@ -44,6 +44,8 @@ export interface FormOptions<T> {
   /** Name of the part with the file. */
   readonly file: string
   readonly maxBytes: number
+  /** Names of small parts that are texts, even where a client sends them as files. */
+  readonly texts?: readonly string[]
   /** Reads the file to its end. */
   readonly take: (file: FormFile) => Promise<T>
   /** Undoes `take` where the rest of the form turns out to be no good. */
@@ -51,19 +53,23 @@ export interface FormOptions<T> {
 }
 
 /**
- * Reads a form with one file, part by part.
+ * Reads a form with one file and texts, part by part.
  * @throws AppError invalid naming the part; what `take` throws; errors of the form itself have a 4xx status.
  */
 export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
   if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
   request.raw.setTimeout(IDLE_MS)
+  const { file, maxBytes, texts = [] } = options
+  const limits = { fileSize: maxBytes + 1, files: 1 + texts.length }
   const fields: Record<string, string> = {}
   let taken: { readonly file: T } | null = null
   try {
     // One byte more than allowed: then it is `take` who refuses it, with what it knows of the file.
-    for await (const part of request.parts({ limits: { fileSize: options.maxBytes + 1 } })) {
+    for await (const part of request.parts({ limits })) {
       if (part.type === 'field') fields[part.fieldname] = textOf(part)
-      else if (part.fieldname !== options.file) throw invalidField(part.fieldname, 'no such file is expected')
+      else if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
+      else if (part.fieldname !== file) throw invalidField(part.fieldname, 'no such file is expected')
+      else if (taken !== null) throw invalidField(file, 'is there twice')
       else taken = { file: await options.take({ body: part.file, type: part.mimetype || null }) }
     }
     if (taken === null) throw invalidField(options.file, 'is required')
@@ -74,6 +80,27 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
   }
 }
 
+async function readText(name: string, body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > MAX_FIELD_BYTES) throw fieldTooLarge(name)
+    chunks.push(chunk)
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    assertText(text)
+    return text
+  } catch (error) {
+    throw error instanceof AppError ? error : invalidField(name, 'is no text in UTF-8')
+  }
+}
+
+function fieldTooLarge(name: string): AppError {
+  return new AppError('too_large', `${name} may have at most ${MAX_FIELD_BYTES} bytes.`)
+}
+
 interface Field {
   readonly fieldname: string
   readonly value: unknown
@@ -81,7 +108,7 @@ interface Field {
 }
 
 function textOf({ fieldname, value, valueTruncated }: Field): string {
-  if (valueTruncated) throw new AppError('too_large', `${fieldname} may have at most ${MAX_FIELD_BYTES} bytes.`)
+  if (valueTruncated) throw fieldTooLarge(fieldname)
   // A part that calls itself JSON has been parsed already.
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   assertText(text)

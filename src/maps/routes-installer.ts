@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { authorizeSiteNamed } from '../access/authorize.ts'
 import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty } from '../http/schemas.ts'
+import { authorizeInstallerSite } from '../orgs/installers/authorize-installer.ts'
 import type { Context } from '../platform/context.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { defineMap } from './create-map.ts'
@@ -28,7 +28,7 @@ export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPlug
         },
       },
       async ({ caller, params: { org_id: orgId, site_name: siteName }, query }, reply) => {
-        const scope = await authorizeSiteNamed(ctx, caller, { orgId, siteName, needs: 'install' })
+        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
         const page = parsePage(query)
         const { rows, total } = await listMaps(ctx.db, scope, page)
         setPageHeaders(reply, page, total)
@@ -48,7 +48,7 @@ export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPlug
         },
       },
       async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId }, body }) => {
-        const scope = await authorizeSiteNamed(ctx, caller, { orgId, siteName, needs: 'install' })
+        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
         return presentMap(ctx, await defineMap(ctx, scope, { mapId, body }))
       },
     )
@@ -65,7 +65,7 @@ export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPlug
         },
       },
       async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId }, body }) => {
-        const scope = await authorizeSiteNamed(ctx, caller, { orgId, siteName, needs: 'install' })
+        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
         return presentMap(ctx, await updateMap(ctx, scope, { mapId, change: body }))
       },
     )
@@ -74,7 +74,7 @@ export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPlug
       '/installer/orgs/:org_id/sites/:site_name/maps/:map_id',
       { schema: { operationId: 'deleteInstallerMap', tags, params: NamedMapParams, response: { 200: Empty } } },
       async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId } }) => {
-        const scope = await authorizeSiteNamed(ctx, caller, { orgId, siteName, needs: 'install' })
+        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
         await deleteMap(ctx, scope, { files, mapId })
         return {}
       },

@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import type { SiteScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
 
 /** A device as far as maps are concerned. */
 export interface MapDevice {
   readonly id: string
   readonly mac: string
+  readonly type: DeviceType
   readonly name: string | null
   readonly siteId: string | null
   readonly doc: Record<string, unknown>
@@ -15,7 +17,7 @@ export interface MapDevice {
 function lockDevices(tx: Tx, orgId: string) {
   return tx
     .selectFrom('device')
-    .select(['id', 'mac', 'name', 'siteId', 'doc'])
+    .select(['id', 'mac', 'type', 'name', 'siteId', 'doc'])
     .where('orgId', '=', orgId)
     .orderBy('id')
     .forUpdate()
@@ -35,10 +37,25 @@ export function lockSiteDevices(tx: Tx, scope: SiteScope, macs: readonly string[
   return lockDevices(tx, scope.orgId).where('siteId', '=', scope.siteId).where('mac', '=', anyOf(macs)).execute()
 }
 
+/** Of the organization by MAC, and of the scope's site by name. */
+export function lockCandidates(
+  tx: Tx,
+  scope: SiteScope,
+  { macs, names }: { readonly macs: readonly string[]; readonly names: readonly string[] },
+): Promise<MapDevice[]> {
+  return lockDevices(tx, scope.orgId)
+    .where((eb) =>
+      eb.or([eb('mac', '=', anyOf(macs)), eb.and([eb('siteId', '=', scope.siteId), eb('name', '=', anyOf(names))])]),
+    )
+    .execute()
+}
+
 /** What a device takes on, in wire shape; a field that is null goes. */
 export interface Placement {
   readonly id: string
   readonly fields: Record<string, unknown>
+  /** What it is called from now on, where that changes. */
+  readonly name?: string
 }
 
 /** One statement, however many devices. */
@@ -50,9 +67,9 @@ export async function placeDevices(
 ): Promise<void> {
   if (placements.length === 0) return
   await sql`
-    update device set modified_at = ${at}::timestamptz,
+    update device set modified_at = ${at}::timestamptz, name = coalesce(placed.name, device.name),
       doc = (device.doc || placed.fields) - array(select key from jsonb_each(placed.fields) where value = 'null')
-    from jsonb_to_recordset(${json(placements)}::jsonb) as placed (id uuid, fields jsonb)
+    from jsonb_to_recordset(${json(placements)}::jsonb) as placed (id uuid, fields jsonb, name text)
     where device.org_id = ${scope.orgId}::uuid and device.id = placed.id
   `.execute(tx)
 }

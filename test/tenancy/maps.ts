@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { encodeForm } from '../support/forms.ts'
 import type { TestServer } from '../support/server.ts'
+import { zip } from '../maps/bundles.ts'
 import { picture } from '../maps/pictures.ts'
 import { type Area, type Ids, create } from './area.ts'
 
@@ -9,6 +10,9 @@ export async function makeMaps(server: TestServer, { site_id: siteId, device_mac
   const site = await server.call('GET', `/sites/${siteId}`)
   const secondMap = await create(server, path, { name: 'Second floor' })
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
+  const json = JSON.stringify({ vendor_name: 'images', site_id: siteId })
+  const bytes = await zip({ 'a.png': await picture(8, 8) })
+  const bundle = await encodeForm({ json, file: { name: 'a.zip', type: 'application/zip', bytes } })
   return {
     ids: { map_id: await create(server, path, { name: 'First floor' }), site_name: encodeURIComponent(site.body.name) },
     samples: {
@@ -19,6 +23,10 @@ export async function makeMaps(server: TestServer, { site_id: siteId, device_mac
       bulkAssignSiteApsToMap: { body: { macs: [mac] } },
       addSiteMapImage: form,
       replaceSiteMapImage: form,
+      importSiteMaps: bundle,
+      importOrgMaps: bundle,
+      importOrgMapToSite: bundle,
+      importInstallerMap: bundle,
       listInstallerMaps: {},
       createInstallerMap: { ids: { map_id: randomUUID() }, body: { name: 'Cellar' } },
       updateInstallerMap: { body: { orientation: 90 } },

@@ -78,37 +78,45 @@ export async function receiveImage(
   body: Readable,
   declaredType: string | null,
 ): Promise<ReceivedImage> {
-  const id = randomUUID()
-  const path = join(files.dir, INCOMING, `${id}.part`)
+  const { path, sizeBytes } = await receiveFile(files, body)
   try {
-    const sizeBytes = await write(files, body, path)
     const image = await decodeImage(path, declaredType)
-    return { ...image, name: `${id}.${extensions[image.contentType]}`, path, sizeBytes }
+    return { ...image, name: `${randomUUID()}.${extensions[image.contentType]}`, path, sizeBytes }
   } catch (error) {
     await discardImage({ path })
     throw error
   }
 }
 
-async function write({ maxBytes }: ImageFiles, body: Readable, path: string): Promise<number> {
+/**
+ * Streams an upload of any kind to the folder of incoming files, where nothing outlives the process. The
+ * file is gone when this throws; otherwise the caller discards it.
+ * @throws AppError as receiveImage, but for what is in the file.
+ */
+export async function receiveFile(
+  { dir, maxBytes }: ImageFiles,
+  body: Readable,
+): Promise<Pick<ReceivedImage, 'path' | 'sizeBytes'>> {
+  const path = join(dir, INCOMING, `${randomUUID()}.part`)
   let sizeBytes = 0
   async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       sizeBytes += chunk.length
-      if (sizeBytes > maxBytes) throw imageTooLarge(maxBytes)
+      if (sizeBytes > maxBytes) throw fileTooLarge(maxBytes)
       yield chunk
     }
   }
   try {
     await pipeline(body, measured, createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY }))
   } catch (error) {
+    await discardImage({ path })
     throw writeError(error)
   }
-  return sizeBytes
+  return { path, sizeBytes }
 }
 
-export function imageTooLarge(maxBytes: number): AppError {
-  return new AppError('too_large', `An image may have at most ${maxBytes} bytes.`)
+function fileTooLarge(maxBytes: number): AppError {
+  return new AppError('too_large', `The file may have at most ${maxBytes} bytes.`)
 }
 
 const clientWentAway = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'])

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { type Entry, type ZipFile, openPromise } from 'yauzl'
+import { parseJsonBody } from '../../http/body.ts'
+import { type AppError, invalidField } from '../../platform/errors.ts'
+
+/** A zip file that somebody sent; its entries are read one by one, by their names, and never unpacked to paths. */
+export interface Bundle {
+  /** Of every entry that is a file, in the order of the archive. */
+  readonly names: readonly string[]
+  /** @throws AppError invalid where it is missing, too large, or broken. */
+  open(name: string, maxBytes: number): Promise<Readable>
+  close(): void
+}
+
+/** A project with surveys has some thousands. */
+const MAX_ENTRIES = 10_000
+/** Of all entries that are read together: what a small file may blow up to. */
+const MAX_TOTAL_BYTES = 512 * 1024 * 1024
+
+/** @throws AppError invalid for what is no zip file, or one that nobody would send in earnest. */
+export async function openBundle(path: string): Promise<Bundle> {
+  const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((error: unknown) => {
+    throw broken('is no zip file', error)
+  })
+  try {
+    if (zip.entryCount > MAX_ENTRIES) throw invalidField('file', `has more than ${MAX_ENTRIES} entries`)
+    return bundleOf(zip, await entriesOf(zip))
+  } catch (error) {
+    zip.close()
+    throw error
+  }
+}
+
+async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>()
+  try {
+    for await (const entry of zip.eachEntry()) if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
+  } catch (error) {
+    throw broken('has a broken directory', error)
+  }
+  return entries
+}
+
+function bundleOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Bundle {
+  let total = 0
+  return {
+    names: [...entries.keys()],
+    async open(name, maxBytes) {
+      const entry = entries.get(name)
+      if (entry === undefined) throw invalidField('file', `has no ${name}`)
+      if (entry.isEncrypted() || !entry.canDecodeFileData()) throw invalidField('file', `${name} can't be unpacked`)
+      if (entry.uncompressedSize > maxBytes) throw invalidField('file', `${name} has more than ${maxBytes} bytes`)
+      total += entry.uncompressedSize
+      if (total > MAX_TOTAL_BYTES) throw invalidField('file', `holds more than ${MAX_TOTAL_BYTES} bytes`)
+      const body = await zip.openReadStreamPromise(entry).catch((error: unknown) => {
+        throw broken(`${name} can't be read`, error)
+      })
+      return Readable.from(unpacked(name, body))
+    },
+    close: () => zip.close(),
+  }
+}
+
+/** The reader stops an entry that is longer than it says, and one that is no data of its method. */
+async function* unpacked(name: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body
+  } catch (error) {
+    throw broken(`${name} is broken`, error)
+  }
+}
+
+/** Parsed in one go, with nothing else moving meanwhile. */
+const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
+
+/** A document of the bundle; undefined where it has none of that name. @throws AppError invalid. */
+export async function readDocument(bundle: Bundle, name: string): Promise<unknown> {
+  if (!bundle.names.includes(name)) return undefined
+  const content = await text(await bundle.open(name, MAX_DOCUMENT_BYTES))
+  try {
+    return parseJsonBody(content.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    throw broken(`${name} is no JSON that can be kept`, error)
+  }
+}
+
+function broken(why: string, error: unknown): AppError {
+  return invalidField('file', `${why}: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300))
+}

@@ -1,0 +1,117 @@
+import type { SiteScope } from '../../access/scope.ts'
+import { assignToSite, holdSiteName } from '../../devices/store.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
+import { type ImageFiles, removeImage } from '../../platform/images/image-files.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { addMap } from '../create-map.ts'
+import { placeOf } from '../set-map.ts'
+import { type MapDevice, lockCandidates, placeDevices } from '../store-devices.ts'
+import { type Bundle, openBundle } from './bundle.ts'
+import { type KeptFloor, keepFloors } from './keep-floors.ts'
+import { type ApReport, namesOf, planPlacements } from './plan-placements.ts'
+import type { Floor, ImportWish, Project } from './project.ts'
+import { readEkahau } from './read-ekahau.ts'
+import { readPictures } from './read-pictures.ts'
+
+/** Formats of bundles. */
+export type Vendor = 'ekahau' | 'images'
+
+const readers: Record<Vendor, (bundle: Bundle) => Project | Promise<Project>> = {
+  ekahau: readEkahau,
+  images: readPictures,
+}
+
+export interface ImportRequest {
+  readonly files: ImageFiles
+  /** Of the received bundle; the caller removes it. */
+  readonly path: string
+  readonly vendor: Vendor
+  readonly wish: ImportWish
+  /** Whether devices of the inventory that no site has may join this one. */
+  readonly mayAssign: boolean
+}
+
+export interface ImportReport {
+  readonly siteId: string
+  readonly imported: readonly KeptFloor[]
+  /** Without an access point on them, where only those with some were wished for. */
+  readonly skipped: readonly Floor[]
+  readonly aps: readonly ApReport[]
+  readonly assigned: number
+}
+
+/**
+ * Makes a map of every floor of a bundle, and places the devices that its access points mean: all of it,
+ * or nothing.
+ * @throws AppError invalid for a bundle that can't be read, or a picture in it.
+ */
+export async function importMaps(ctx: Context, scope: SiteScope, request: ImportRequest): Promise<ImportReport> {
+  const { files, path, vendor, wish } = request
+  const bundle = await openBundle(path)
+  try {
+    const project = await readers[vendor](bundle)
+    const inhabited = new Set(project.accessPoints.map(({ floorId }) => floorId))
+    const isWanted = ({ id }: Floor): boolean => wish.allFloors || vendor === 'images' || inhabited.has(id)
+    const floors = project.floors.filter(isWanted)
+    const kept = await keepFloors(files, bundle, floors)
+    const skipped = project.floors.filter((floor) => !isWanted(floor))
+    try {
+      return { ...(await inTx(ctx, (tx) => write(tx, scope, { ...request, project, kept }, ctx.clock.now()))), skipped }
+    } catch (error) {
+      // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+      if (error instanceof AppError) for (const { image } of kept) if (image !== null) await removeImage(files, image)
+      throw error
+    }
+  } finally {
+    bundle.close()
+  }
+}
+
+interface Import extends ImportRequest {
+  readonly project: Project
+  readonly kept: readonly KeptFloor[]
+}
+
+async function write(
+  tx: Tx,
+  scope: SiteScope,
+  { project, kept, wish, mayAssign }: Import,
+  at: Date,
+): Promise<Omit<ImportReport, 'skipped'>> {
+  const { siteId } = scope
+  const siteName = await holdSiteName(tx, scope, siteId)
+  if (siteName === undefined) throw notFound(siteId)
+  for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
+  const devices = await lockCandidates(tx, scope, namesOf(project.accessPoints, wish))
+  const { accessPoints } = project
+  const plan = planPlacements({ accessPoints, floors: kept, devices, siteId, mayAssign, wish })
+  const { reports, placements, assigned } = plan
+  await assignToSite(tx, scope, { deviceIds: assigned.map(({ id }) => id), siteId, settings: {}, at })
+  await placeDevices(tx, scope, placements, at)
+  const byId = new Map(devices.map((device) => [device.id, device]))
+  const auditId = await appendAudit(tx, scope, {
+    message: `Import ${kept.length} maps, place ${placements.length} devices`,
+    siteId,
+    before: { devices: placements.map(({ id }) => placeBefore(id, byId.get(id))) },
+    after: {
+      map_ids: kept.map(({ mapId }) => mapId),
+      devices: placements,
+    },
+    at,
+  })
+  const happenings = assigned.map(({ id, mac, type, name }) => ({
+    device: { id, mac, type, name, siteId, siteName },
+    what: 'ASSIGNED' as const,
+    auditId,
+  }))
+  await appendDeviceEvents(tx, scope, happenings, at)
+  wakeAfterCommit(tx, 'thumbnails')
+  return { siteId, imported: kept, aps: reports, assigned: assigned.length }
+}
+
+function placeBefore(id: string, device: MapDevice | undefined): Record<string, unknown> {
+  return { id, name: device?.name ?? null, ...placeOf(device?.doc ?? {}) }
+}

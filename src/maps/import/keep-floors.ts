@@ -1,0 +1,66 @@
+import { uuidv7 } from 'uuidv7'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import {
+  type ImageFiles,
+  type ReceivedImage,
+  discardImage,
+  keepImage,
+  receiveImage,
+  removeImage,
+} from '../../platform/images/image-files.ts'
+import type { Bundle } from './bundle.ts'
+import type { ImportedFloor } from './plan-placements.ts'
+import type { Floor } from './project.ts'
+
+/** A floor whose picture is on disk, under the name that a row is to have. */
+export interface KeptFloor extends ImportedFloor {
+  readonly image: string | null
+  /** Of the map, in wire shape. */
+  readonly doc: Record<string, unknown>
+}
+
+/** One picture after the other: together they would be too much to decode. None is left when this throws. */
+export async function keepFloors(
+  files: ImageFiles,
+  bundle: Bundle,
+  floors: readonly Floor[],
+): Promise<readonly KeptFloor[]> {
+  const kept: KeptFloor[] = []
+  try {
+    for (const floor of floors) kept.push(keptFloor(floor, await keepPicture(files, bundle, floor)))
+    return kept
+  } catch (error) {
+    for (const { image } of kept) if (image !== null) await removeImage(files, image)
+    throw error
+  }
+}
+
+async function keepPicture(files: ImageFiles, bundle: Bundle, { picture }: Floor): Promise<ReceivedImage | null> {
+  if (picture === null) return null
+  const body = await bundle.open(picture, files.maxBytes)
+  const received = await receiveImage(files, body, null).catch((error: unknown) => {
+    // The field names the bundle; say which of its pictures it is.
+    if (error instanceof AppError && error.code === 'invalid' && error.fields['reason'] === undefined)
+      throw invalidField('file', `${picture}: ${error.message}`)
+    throw error
+  })
+  try {
+    await keepImage(files, received)
+    return received
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+}
+
+function keptFloor(floor: Floor, picture: ReceivedImage | null): KeptFloor {
+  const { name, size, metres } = floor
+  const width = picture?.width ?? Math.round(size?.width ?? 0)
+  const height = picture?.height ?? Math.round(size?.height ?? 0)
+  const scale =
+    size === null || metres === null
+      ? {}
+      : { ppm: width / (size.width * metres), width_m: size.width * metres, height_m: size.height * metres }
+  const doc = { name, type: 'image', width, height, ...scale }
+  return { floor, mapId: uuidv7(), width, height, image: picture?.name ?? null, doc }
+}

@@ -1,0 +1,29 @@
+import { parse } from 'csv-parse/sync'
+import { parseMac } from '../../devices/device.ts'
+import { invalidField } from '../../platform/errors.ts'
+
+/**
+ * Which access point of a project is which device: rows of its name there and its MAC, with or without
+ * a line of headings. Source: contract, `importSiteMaps`.
+ * @returns MACs, twelve lower-case hex digits, by name.
+ * @throws AppError invalid naming the line.
+ */
+export function parseMacsCsv(text: string): Map<string, string> {
+  const macs = new Map<string, string>()
+  rowsOf(text).forEach(([name = '', mac = ''], index) => {
+    const plain = parseMac(mac)
+    if (plain === null && index === 0) return
+    if (plain === null) throw invalidField('csv', `row ${index + 1}: "${mac.slice(0, 50)}" is no MAC address`)
+    if (macs.has(name)) throw invalidField('csv', `row ${index + 1}: "${name.slice(0, 50)}" has a MAC already`)
+    macs.set(name, plain)
+  })
+  return macs
+}
+
+function rowsOf(text: string): string[][] {
+  try {
+    return parse(text, { bom: true, trim: true, skip_empty_lines: true, relax_column_count: true })
+  } catch (error) {
+    throw invalidField('csv', error instanceof Error ? error.message : 'is no CSV')
+  }
+}

@@ -1,0 +1,40 @@
+/** What a bundle says, whoever's format it is in. */
+export interface Project {
+  readonly floors: readonly Floor[]
+  /** Only those that lie on a floor. */
+  readonly accessPoints: readonly PlannedAp[]
+}
+
+export interface Floor {
+  /** A UUID. */
+  readonly id: string
+  readonly name: string
+  /** Name of the entry with its picture; null where it has none that we take. */
+  readonly picture: string | null
+  /** Why there is no picture. */
+  readonly note: string | null
+  /** In the units of the positions; null where these are the picture's pixels. */
+  readonly size: { readonly width: number; readonly height: number } | null
+  /** Of one of these units. */
+  readonly metres: number | null
+}
+
+export interface PlannedAp {
+  readonly floorId: string
+  readonly name: string
+  readonly x: number
+  readonly y: number
+  /** Metres above the floor. */
+  readonly height: number | null
+  readonly orientationDegrees: number | null
+}
+
+/** How a bundle is to be read. */
+export interface ImportWish {
+  /** Floors without access points too. */
+  readonly allFloors: boolean
+  readonly heights: boolean
+  readonly orientations: boolean
+  /** MACs by the name that the project has for an access point. */
+  readonly macs: ReadonlyMap<string, string>
+}

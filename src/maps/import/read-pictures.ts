@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import { posix } from 'node:path'
+import { invalidField } from '../../platform/errors.ts'
+import type { Bundle } from './bundle.ts'
+import type { Project } from './project.ts'
+
+const MAX_PICTURES = 100
+
+/** A zip file of nothing but pictures: each is a floor, named as its file. @throws AppError invalid. */
+export function readPictures(bundle: Bundle): Project {
+  const pictures = bundle.names.filter((name) => /\.(png|jpe?g)$/i.test(name) && !isOfTheSystem(name))
+  if (pictures.length === 0) throw invalidField('file', 'has no PNG or JPEG in it')
+  if (pictures.length > MAX_PICTURES) throw invalidField('file', `has more than ${MAX_PICTURES} pictures`)
+  const floors = pictures.map((picture) => ({
+    id: randomUUID(),
+    name: posix.parse(picture).name.slice(0, 500),
+    picture,
+    note: null,
+    size: null,
+    metres: null,
+  }))
+  return { floors, accessPoints: [] }
+}
+
+/** What a desktop adds to archives: shadows of the files that bear their names. */
+function isOfTheSystem(name: string): boolean {
+  return name.startsWith('__MACOSX/') || posix.basename(name).startsWith('.')
+}

@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { AnyJson } from '../support/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { ekahau, zip } from './bundles.ts'
+import { type Part, hollowPng, picture, postForm } from './pictures.ts'
+
+let server: TestServer
+let plan: Buffer
+let siteId: string
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  plan = await picture(400, 200)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  siteId = await addSite(server, `Site ${randomUUID()}`)
+  path = `/sites/${siteId}/maps/import`
+})
+
+const options = (more: object = {}) => JSON.stringify({ vendor_name: 'ekahau', ...more })
+const bundle = (bytes: Buffer): Part => ({ bytes, type: 'application/zip', name: 'project.esx' })
+const send = async (file: Buffer, parts: Record<string, Part> = {}): Promise<Answer> =>
+  postForm(server, path, { json: options(), file: bundle(file), ...parts })
+const device = async (id: string): Promise<AnyJson> => (await server.call('GET', `/sites/${siteId}/devices/${id}`)).body
+const maps = async (): Promise<AnyJson> => (await server.call('GET', `/sites/${siteId}/maps`)).body
+
+async function two(traits: { siteId?: string } = {}): Promise<[MadeDevice, MadeDevice]> {
+  const [first, second] = await claimNewDevices(server, 2, traits)
+  if (first === undefined || second === undefined) throw new Error('no devices')
+  return [first, second]
+}
+
+async function stored(): Promise<string[]> {
+  const dir = join(server.dataDir, 'images')
+  return [...(await readdir(dir)), ...(await readdir(join(dir, 'incoming')))].filter((name) => name !== 'incoming')
+}
+
+describe('an Ekahau project', () => {
+  it('becomes maps with pictures and scale, and its access points lie where they were drawn', async () => {
+    const [first, second] = await two({ siteId })
+    await server.call('PUT', `/sites/${siteId}/devices/${second.id}`, { body: { name: 'Lobby' } })
+    const aps = {
+      [first.mac.toUpperCase()]: { x: 50, y: 25, antennaHeight: 2.4, antennaDirection: 359.7 },
+      Lobby: { x: 100, y: 50, antennaHeight: 3, antennaDirection: -90 },
+      Unknown: { x: 1, y: 1 },
+    }
+    const answer = await send(
+      await ekahau([
+        { name: 'Ground', picture: plan, aps },
+        { name: 'Empty', picture: plan },
+      ]),
+    )
+    expect(answer.status).toBe(200)
+    const [map] = await maps()
+    expect(await maps()).toHaveLength(1)
+    expect(map).toMatchObject({ name: 'Ground', width: 400, height: 200, ppm: 20, width_m: 20, height_m: 10 })
+    expect((await fetch(map.url)).status).toBe(200)
+    expect(answer.body).toMatchObject({
+      site_id: siteId,
+      aps: [
+        { mac: first.mac, action: 'placed', map_id: map.id, height: 2.4, orientation: 0 },
+        { mac: second.mac, action: 'placed', map_id: map.id, height: 3, orientation: 270 },
+        { mac: '', name: 'Unknown', action: 'ignored', orientation: 0, reason: expect.any(String) },
+      ],
+      floorplans: [
+        { name: 'Ground', action: 'imported', map_id: map.id },
+        { name: 'Empty', action: 'ignored', reason: expect.any(String) },
+      ],
+      summary: { num_ap_assigned: 2, num_inv_assigned: 0, num_map_assigned: 1 },
+    })
+    expect(await device(first.id)).toMatchObject({ map_id: map.id, x: 100, y: 50, height: 2.4, orientation: 0 })
+    expect(await device(second.id)).toMatchObject({ name: 'Lobby', x: 200, y: 100, orientation: 270 })
+    const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=2`)
+    expect(logs.body.results.map(({ message }: AnyJson) => message)).toEqual([
+      'Import 1 maps, place 2 devices',
+      'Add Map "Ground"',
+    ])
+  })
+
+  it('takes floors without access points, and no heights or directions, where that is wished', async () => {
+    const [first] = await two({ siteId })
+    const aps = { [first.mac]: { x: 1, y: 1, antennaHeight: 9, antennaDirection: 9 } }
+    const json = options({ import_all_floorplans: true, import_height: false, import_orientation: false })
+    const { body } = await send(
+      await ekahau([
+        { name: 'A', picture: plan, aps },
+        { name: 'B', picture: plan },
+      ]),
+      { json },
+    )
+    expect(body.summary).toMatchObject({ num_map_assigned: 2 })
+    expect(await device(first.id)).not.toHaveProperty('height')
+    expect(await device(first.id)).not.toHaveProperty('orientation')
+  })
+
+  it('brings devices of the inventory to the site, with the names of the list', async () => {
+    const [first, second] = await two()
+    const aps = { 'Hall 1': { x: 1, y: 2 }, [`Hall 2 - ${second.mac}`]: { x: 3, y: 4 } }
+    const file = await ekahau([{ name: 'A', picture: plan, aps }])
+    const csv = { bytes: `\uFEFFVendor AP name,AP Mac\r\nHall 1,${first.mac}\r\n`, type: 'text/csv' }
+    const { body } = await send(file, { csv })
+    expect(body).toMatchObject({
+      aps: [
+        { mac: first.mac, action: 'assigned-named-placed' },
+        { mac: second.mac, action: 'assigned-placed' },
+      ],
+      summary: { num_ap_assigned: 2, num_inv_assigned: 2 },
+    })
+    expect(await device(first.id)).toMatchObject({ name: 'Hall 1', site_id: siteId, x: 2, y: 4 })
+    const events = await server.ctx.db
+      .selectFrom('deviceEvent')
+      .select('type')
+      .where('deviceId', '=', first.id)
+      .execute()
+    expect(events.map(({ type }) => type)).toContain('AP_ASSIGNED')
+    const again = await send(file, { csv: `Hall 1,${first.mac}` })
+    expect(again.body.aps).toMatchObject([{ action: 'placed' }, { action: 'placed' }])
+  })
+
+  it('leaves devices alone that are locked, placed already, or of another site', async () => {
+    const [locked, twice] = await two({ siteId })
+    const [foreign] = await two({ siteId: await addSite(server, 'Foreign') })
+    await server.call('PUT', `/sites/${siteId}/devices/${locked.id}`, { body: { locked: true } })
+    const at = { x: 1, y: 1 }
+    const aps = { [locked.mac]: at, [twice.mac]: at, [`again ${twice.mac}`]: { x: 9, y: 9 }, [foreign.mac]: at }
+    const { body } = await send(await ekahau([{ name: 'A', picture: plan, aps }]))
+    expect(body.aps.map(({ reason }: AnyJson) => reason)).toEqual([
+      'locked',
+      undefined,
+      'placed already',
+      'assigned to another site',
+    ])
+    expect(await device(twice.id)).toMatchObject({ x: 2 })
+  })
+
+  it('whose picture is one of vectors becomes a map without one', async () => {
+    const file = await ekahau([{ name: 'Vectors', format: 'SVG', picture: Buffer.from('<svg/>') }])
+    const { body } = await send(file, { json: options({ import_all_floorplans: true }) })
+    expect(body.floorplans).toMatchObject([{ action: 'imported', reason: 'its picture is neither PNG nor JPEG' }])
+    expect(await maps()).toMatchObject([{ width: 200, height: 100 }])
+    expect((await maps())[0]).not.toHaveProperty('url')
+  })
+})
+
+describe('elsewhere', () => {
+  it('a zip file of pictures becomes maps of their names', async () => {
+    const jpeg = await picture(30, 20, { format: 'jpeg' })
+    const file = await zip({ 'plans/First floor.png': plan, 'b.JPG': jpeg, 'readme.txt': 'x', '__MACOSX/._b.JPG': 'x' })
+    const { body } = await send(file, { json: options({ vendor_name: 'images' }) })
+    expect(body.summary).toEqual({ num_ap_assigned: 0, num_inv_assigned: 0, num_map_assigned: 2 })
+    expect((await maps()).map(({ name, width }: AnyJson) => [name, width])).toEqual([
+      ['First floor', 400],
+      ['b', 30],
+    ])
+  })
+
+  it('an organization names the site, by id or by name', async () => {
+    const file = await ekahau([{ name: 'A', picture: plan }])
+    const org = `/orgs/${server.org.orgId}`
+    const to = (at: string, more: object = {}) =>
+      postForm(server, at, { json: options({ import_all_floorplans: true, ...more }), file: bundle(file) })
+    expect(await to(`${org}/maps/import`, { site_id: siteId })).toMatchObject({
+      status: 200,
+      body: { site_id: siteId },
+    })
+    expect(await to(`${org}/maps/import`)).toMatchObject({ status: 400, body: { detail: 'invalid field: site_id' } })
+    expect((await to(`${org}/maps/import`, { site_id: randomUUID() })).status).toBe(404)
+    const name = (await server.call('GET', `/sites/${siteId}`)).body.name
+    for (const spelled of [encodeURIComponent(name), name.replaceAll(' ', '+')])
+      expect((await to(`${org}/sites/${spelled}/maps/import`)).body.site_id).toBe(siteId)
+    expect((await to(`/installer${org}/sites/${encodeURIComponent(name)}/maps/import`)).status).toBe(200)
+    expect((await to(`${org}/sites/nowhere/maps/import`)).status).toBe(404)
+    expect(await maps()).toHaveLength(4)
+  })
+})
+
+describe('what is no good', () => {
+  const wide = { floorPlans: [{ id: randomUUID(), name: 'A', width: 0, height: 1 }] }
+  const cases: [string, () => Promise<Buffer> | Buffer, string][] = [
+    ['text', () => Buffer.from('hello'), 'no zip file'],
+    ['nothing', () => Buffer.alloc(0), 'no zip file'],
+    ['half a zip file', async () => (await ekahau([{ name: 'A', picture: plan }])).subarray(0, 400), 'no zip file'],
+    ['no project', () => zip({ 'a.txt': 'x' }), 'floorPlans.json'],
+    ['a document of another shape', () => zip({ 'floorPlans.json': '[]' }), 'floorPlans.json'],
+    ['a document that is no JSON', () => zip({ 'floorPlans.json': '{"floorPlans":' }), 'floorPlans.json'],
+    ['a deep document', () => zip({ 'floorPlans.json': '['.repeat(1e6) }), 'floorPlans.json'],
+    ['a floor of no width', () => zip({ 'floorPlans.json': wide }), 'floorPlans.0.width'],
+    ['eight megabytes of blanks', () => zip({ 'floorPlans.json': ' '.repeat(9e6) }), 'bytes'],
+    ['a lying picture', () => ekahau([{ name: 'A', picture: Buffer.from('GIF89a') }]), 'neither PNG nor JPEG'],
+    ['a bomb of a picture', () => ekahau([{ name: 'A', picture: hollowPng(20_000, 20_000) }]), 'pixels'],
+    ['a picture of many bytes', () => ekahau([{ name: 'A', picture: Buffer.alloc(2e6) }]), 'bytes'],
+    ['a missing picture', () => ekahau([{ name: 'ok', picture: plan }, { name: 'A' }]), 'has no image-'],
+    ['ten thousand entries', crowded, 'entries'],
+    ['a spoilt entry', spoilt, 'is broken'],
+  ]
+
+  /** With a byte of its compressed floor plans turned. */
+  async function spoilt(): Promise<Buffer> {
+    const bytes = await zip({ 'floorPlans.json': { floorPlans: [], text: randomUUID().repeat(40) } })
+    bytes.fill(0xff, 60, 90)
+    return bytes
+  }
+
+  /** Whose end says that it has so many. */
+  async function crowded(): Promise<Buffer> {
+    const bytes = await zip({ 'floorPlans.json': '{}' })
+    bytes.writeUInt16LE(10_001, bytes.length - 12)
+    return bytes
+  }
+
+  it.each(cases)('is refused and leaves nothing: %s', async (_name, make, why) => {
+    const before = await stored()
+    const answer = await send(await make(), { json: options({ import_all_floorplans: true }) })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+    expect(answer.body.reason).toContain(why)
+    expect(await maps()).toEqual([])
+    expect(await stored()).toEqual(before)
+  })
+
+  it('an entry that is longer than it says is stopped', async () => {
+    const honest = await zip({ 'floorPlans.json': ' '.repeat(1e6) })
+    // The length stands before the name, in the directory at the end and in front of the entry.
+    for (let at = honest.indexOf('PK\x01\x02'); at >= 0; at = -1) honest.writeUInt32LE(10, at + 24)
+    const answer = await send(honest)
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+  })
+
+  it.each([
+    [{ json: '{}' }, 'vendor_name'],
+    [{ json: options({ vendor_name: 'ibwave' }) }, 'vendor_name'],
+    [{ json: options({ vendor_name: 'other' }) }, 'vendor_name'],
+    [{ json: options({ import_height: 'x' }) }, 'import_height'],
+    [{ json: '[]' }, 'json'],
+    [{ auto_deviceprofile_assignment: 'true' }, 'auto_deviceprofile_assignment'],
+    [{ csv: 'name,mac\na,b' }, 'csv'],
+    [{ csv: 'a,020000000001\na,020000000002' }, 'csv'],
+    [{ csv: 'a,"020000000001' }, 'csv'],
+    [{ csv: { bytes: Buffer.from([0xff, 0xfe, 0x41]) } }, 'csv'],
+    [{ other: { bytes: 'x' } }, 'other'],
+  ])('parts are checked: %j', async (parts, field) => {
+    const before = await stored()
+    const answer = await send(await ekahau([{ name: 'A', picture: plan }]), parts as Record<string, Part>)
+    expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
+    expect(await stored()).toEqual(before)
+  })
+
+  it('a form without its bundle', async () => {
+    const answer = await postForm(server, path, { json: options() })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+  })
+})
