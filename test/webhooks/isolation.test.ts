@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -93,23 +94,24 @@ it('a lane whose lease ran out is taken over, and what its former holder still r
 })
 
 it('a failure that a former holder reports does not put off what the new one has in hand', async () => {
-  const hanging = holding()
-  bad.answer(hanging.reply)
+  const held: ServerResponse[] = []
+  bad.answer((_request, response) => void held.push(response))
   await harness.addWebhook({ url: bad.url, ...single })
-  const first = await harness.start({ timeoutMs: 1500 })
+  // With its only slot taken it can't take the lane over itself.
+  await harness.start({ caps: { total: 1, perOrg: 1, slow: 1 } })
   await harness.audit('slow')
   await bad.waitFor(1)
   clock.advance(61_000)
   await harness.start()
   await bad.waitFor(2)
+  held[0]?.writeHead(500).end()
   await waitUntil('the first attempt has failed', async () => (await harness.deliveries()).length === 1)
   const [lane] = await harness.ctx.db.selectFrom('webhookLane').selectAll().execute()
   expect(lane).toMatchObject({ epoch: '2', failures: 0, pending: 1 })
   const [message] = await harness.ctx.db.selectFrom('webhookMessage').select('attempt').execute()
   expect(message).toEqual({ attempt: 0 })
-  hanging.release()
+  held[1]?.writeHead(200).end()
   await waitUntil('delivered', async () => (await harness.waiting()).messages === 0)
-  await first.stop()
 })
 
 it('a change of the address takes effect for what waits', async () => {
