@@ -196,7 +196,10 @@ async function addReader(): Promise<TestOrg> {
 describe('the owner', () => {
   // Last, because it changes and removes: proves that the samples failed for no other reason.
   it('succeeds with every sample', async () => {
-    for (const operation of tenantOperations())
-      expect(await call(operation, server.org), operation.id).toMatchObject({ status: 200 })
+    for (const operation of tenantOperations()) {
+      const detail = samples[operation.id]?.refusal
+      const expected = detail === undefined ? { status: 200 } : { status: 400, body: { detail } }
+      expect(await call(operation, server.org), operation.id).toMatchObject(expected)
+    }
   })
 })

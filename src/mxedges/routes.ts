@@ -12,6 +12,7 @@ import { mxedgeEventRoutes } from './events/routes.ts'
 import { type PlaceKind, enterMxedge, enterPlace, mxedgeParams, orgPlaces, placeParams, sitePlaces } from './place.ts'
 import { mxedgeSearchRoutes } from './search/routes.ts'
 import { mxedgeStatsRoutes } from './stats/routes.ts'
+import { agentRoutes } from './routes-agent.ts'
 import { registrationRoutes } from './routes-registration.ts'
 import { getMxedge, listMxedges } from './store.ts'
 import { updateMxedge } from './update-mxedge.ts'
@@ -32,6 +33,7 @@ export function mxedgeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
     await http.register(createRoute(ctx))
     await http.register(registrationRoutes(ctx))
     await http.register(mxedgeSearchRoutes(ctx))
+    await http.register(agentRoutes(ctx))
     for (const kind of [orgPlaces, sitePlaces]) {
       await http.register(listRoute(ctx, kind), { prefix: `${kind.prefix}/mxedges` })
       await http.register(mxedgeEventRoutes(ctx, kind), { prefix: `${kind.prefix}/mxedges` })

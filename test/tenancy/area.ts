@@ -11,6 +11,8 @@ export interface Sample {
   readonly headers?: Record<string, string>
   /** Where the path needs other ids than its parameters' names say. */
   readonly ids?: Ids
+  /** Detail with which even who may call it is refused, of what nothing can do yet. */
+  readonly refusal?: string
 }
 
 /** By operationId, in the order in which they are called as the owner. */

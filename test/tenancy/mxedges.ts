@@ -11,6 +11,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   const atSite = await create(server, path, body)
   await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
   const { claim_code: code } = await makeMxedge(server.ctx)
+  const offline = { refusal: 'the edge appliance is not connected' }
   const ofSite = { ids: { mxedge_id: atSite } }
   return {
     ids: { mxedge_id: mxedge, mxcluster_id: cluster },
@@ -34,6 +35,14 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       updateOrgMxEdge: { body: { notes: 'changed' } },
       restartOrgMxEdge: {},
       unregisterOrgMxEdge: {},
+      getOrgMxEdgeUpgradeInfo: {},
+      listOrgMxEdgeVersions: {},
+      getOrgMxEdgeVmParams: {},
+      controlOrgMxEdgeServices: { ...offline, ids: { name: 'tunterm', action: 'restart' } },
+      bounceOrgMxEdgeDataPorts: { ...offline, body: { ports: ['0'] } },
+      disconnectOrgMxEdgeTuntermAps: { ...offline, body: { macs: ['aabbccddeeff'] } },
+      uploadOrgMxEdgeSupportFiles: offline,
+      uploadSiteMxEdgeSupportFiles: { ...offline, ...ofSite },
       listSiteMxEdges: {},
       searchSiteMistEdgeEvents: {},
       countSiteMxEdgeEvents: {},

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite } from '../support/devices.ts'
+import { addMxedge } from '../support/mxedges.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let mxedges: string
+let id: string
+beforeAll(async () => {
+  server = await startTestServer()
+  mxedges = `/orgs/${server.org.orgId}/mxedges`
+  ;({ id } = await addMxedge(server))
+})
+afterAll(() => server.close())
+
+describe('what needs a connected appliance', () => {
+  it.each([
+    ['services/tunterm/restart', {}],
+    ['services/mxagent/stop', {}],
+    ['services/tunterm/bounce_port', { ports: ['0', '1'], hold_time: 4000 }],
+    ['services/tunterm/disconnect_aps', { macs: ['5c5b350e0001'] }],
+    ['support', {}],
+  ])('%s is refused, and nothing is recorded of it', async (path, body) => {
+    const events = () => server.call('GET', `${mxedges}/events/search`)
+    const before = (await events()).body.total
+    const answer = await server.call('POST', `${mxedges}/${id}/${path}`, { body })
+    expect([answer.status, answer.body]).toEqual([400, { detail: 'the edge appliance is not connected' }])
+    expect((await events()).body.total).toBe(before)
+  })
+
+  it.each([
+    ['services/sshd/restart', {}, 'name'],
+    ['services/tunterm/upgrade', {}, 'action'],
+    ['services/tunterm/bounce_port', {}, 'ports'],
+    ['services/tunterm/disconnect_aps', { macs: [] }, 'macs'],
+  ])('%s with %j is refused naming the field', async (path, body, field) => {
+    const answer = await server.call('POST', `${mxedges}/${id}/${path}`, { body })
+    expect([answer.status, answer.body.detail]).toEqual([400, `invalid field: ${field}`])
+  })
+
+  it('is for those who may operate', async () => {
+    const path = `${mxedges}/${id}/services/tunterm/restart`
+    const helpdesk = await addPerson(server, [{ scope: 'org', role: 'helpdesk' }])
+    const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    expect((await server.call('POST', path, { as: helpdesk })).status).toBe(400)
+    expect((await server.call('POST', path, { as: reader })).status).toBe(403)
+    expect((await server.call('POST', `${mxedges}/${id}/restart`, { as: helpdesk })).status).toBe(403)
+  })
+
+  it('is looked for at its site too', async () => {
+    const siteId = await addSite(server)
+    const path = `/sites/${siteId}/mxedges/${id}/support`
+    expect((await server.call('POST', path)).status).toBe(404)
+    await server.call('POST', `${mxedges}/assign`, { body: { mxedge_ids: [id], site_id: siteId } })
+    expect((await server.call('POST', path)).status).toBe(400)
+  })
+})
+
+it('knows of no version of a package yet', async () => {
+  for (const path of ['version', 'versions?channel=beta&distro=bookworm'])
+    expect(await server.call('GET', `${mxedges}/${path}`)).toMatchObject({ status: 200, body: [] })
+  expect((await server.call('GET', `${mxedges}/versions?channel=x`)).status).toBe(400)
+})
+
+it('tells the name and model of a virtual machine, and refuses other hardware', async () => {
+  expect((await server.call('GET', `${mxedges}/${id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'ME-VM' })
+  const box = await addMxedge(server, { model: 'ME-X5' })
+  expect((await server.call('GET', `${mxedges}/${box.id}/vm_params`)).status).toBe(400)
+})
+
+it('has no upgrades yet', async () => {
+  expect((await server.call('POST', `${mxedges}/upgrade`, { body: { mxedge_ids: [id] } })).status).toBe(404)
+})
