@@ -33,6 +33,8 @@ import { serveOpenApi } from '../http/openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
+import { installerDeviceRoutes } from '../installer/routes-devices.ts'
+import { installerSiteRoutes } from '../installer/routes-sites.ts'
 import { mapRoutes } from '../maps/routes.ts'
 import { mapImageRoutes } from '../maps/routes-images.ts'
 import { mapImportRoutes } from '../maps/routes-import.ts'
@@ -115,6 +117,8 @@ function apiRoutes(
     mapImageRoutes(ctx, imageFiles),
     mapImportRoutes(ctx, imageFiles),
     installerMapRoutes(ctx, imageFiles),
+    installerDeviceRoutes(ctx),
+    installerSiteRoutes(ctx),
     mxedgeRoutes(ctx),
     upgradeRoutes(ctx),
     webhookRoutes(ctx, outbound),

@@ -3,6 +3,7 @@ import type { TestServer } from '../support/server.ts'
 import { makeAccounts } from './accounts.ts'
 import type { Area, Ids, MakeArea, Samples } from './area.ts'
 import { makeDevicesArea } from './devices.ts'
+import { makeInstaller } from './installer.ts'
 import { makeMaps } from './maps.ts'
 import { makeMxedges } from './mxedges.ts'
 import { makeOrgs } from './orgs.ts'
@@ -15,6 +16,7 @@ const areas: readonly MakeArea[] = [
   makeDevicesArea,
   makeMxedges,
   makeMaps,
+  makeInstaller,
   makeUpgrades,
   makeWebhooks,
   makeAccounts,

@@ -1,0 +1,116 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { auditDocument } from '../orgs/create-site.ts'
+import type { Installer } from '../orgs/installers/authorize-installer.ts'
+import { isReachedSite, listSiteGroupsNamed, lockSiteNames, lockSitesNamed, setSite } from '../orgs/installers/store.ts'
+import { type Document, mergeSite } from '../orgs/org.ts'
+import { type Site, insertSite } from '../orgs/store-sites.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { AppError, invalidField, notFound } from '../platform/errors.ts'
+
+export interface SiteDefinition {
+  /** As decoded from the path, where some clients write a `+` for a space. */
+  readonly siteName: string
+  /** In wire shape; its `name` is that of the site from now on. */
+  readonly body: Document & { readonly name: string }
+  /** Null: not asked for. */
+  readonly groupNames: readonly string[] | null
+}
+
+/**
+ * Makes the site of that name, or changes the one there is.
+ * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name is
+ *   not that of the path; forbidden for who may work on
+ *   single sites only and asks for a new one; conflict where several sites have the name; invalid for
+ *   the name of another site, a name that is no good in a path, and for unknown groups.
+ */
+export async function defineSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
+  const { scope } = installer
+  await inTx(ctx, async (tx) => {
+    await lockSiteNames(tx, scope)
+    const at = ctx.clock.now()
+    const before = await findSite(tx, installer, definition.siteName)
+    const body = await withGroups(tx, scope, definition)
+    if (before === null) await addSite(tx, scope, { definition, body, at })
+    else await changeSite(tx, scope, { before, body, at })
+  })
+}
+
+/** The site of the very name, or else the one where a `+` stands for a space; null where there is none. */
+async function findSite(tx: Tx, { scope, reach }: Installer, siteName: string): Promise<Site | null> {
+  const alike = await lockSitesNamed(tx, scope, siteName)
+  const exact = alike.filter(({ name }) => name === siteName)
+  const named = exact.length === 0 && siteName.includes('+') ? alike : exact
+  const reached: Site[] = []
+  for (const site of named) if (await isReachedSite(tx, scope, { reach, siteId: site.id })) reached.push(site)
+  const [site, another] = reached
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one.')
+  if (site !== undefined) return site
+  if (named.length > 0) throw notFound(siteName)
+  return null
+}
+
+async function withGroups(tx: Tx, scope: OrgScope, { body, groupNames }: SiteDefinition): Promise<Document> {
+  if (groupNames === null) return body
+  const groups = await listSiteGroupsNamed(tx, scope, groupNames)
+  const ids = groupNames.map((wanted, index) => {
+    const [group, another] = groups.filter(({ name }) => name === wanted)
+    if (group === undefined) throw invalidField(`sitegroup_names.${index}`, 'no site group has this name')
+    if (another !== undefined) throw invalidField(`sitegroup_names.${index}`, 'several site groups have this name')
+    return group.id
+  })
+  return { ...body, sitegroup_ids: [...new Set(ids)] }
+}
+
+interface NewSite {
+  readonly definition: SiteDefinition
+  readonly body: Document
+  readonly at: Date
+}
+
+async function addSite(tx: Tx, scope: OrgScope, { definition, body, at }: NewSite): Promise<void> {
+  const {
+    siteName,
+    body: { name },
+  } = definition
+  if (scope.siteIds !== 'all') throw new AppError('forbidden', 'You do not have permission to perform this action.')
+  // Asked to rename a site that is not there.
+  if (name.replaceAll('+', ' ') !== siteName.replaceAll('+', ' ')) throw notFound(siteName)
+  assertPathName(name)
+  const site = await insertSite(tx, scope, { id: uuidv7(), ...mergeSite(null, body), at })
+  await appendAudit(tx, scope, { message: `Add Site "${name}"`, siteId: site.id, after: auditDocument(site), at })
+}
+
+interface ChangedSite {
+  readonly before: Site
+  readonly body: Document
+  readonly at: Date
+}
+
+async function changeSite(tx: Tx, scope: OrgScope, { before, body, at }: ChangedSite): Promise<void> {
+  const content = mergeSite(before, body)
+  if (content.name !== before.name) {
+    assertPathName(content.name)
+    const taken = await lockSitesNamed(tx, scope, content.name)
+    if (taken.some(({ id }) => id !== before.id)) throw invalidField('name', 'another site has it')
+  }
+  const after = await setSite(tx, scope, { id: before.id, ...content, at })
+  await appendAudit(tx, scope, {
+    message: `Update Site "${after.name}"`,
+    siteId: after.id,
+    before: auditDocument(before),
+    after: auditDocument(after),
+    at,
+  })
+}
+
+/**
+ * A name that many clients and proxies could not bring through a path unharmed. Sites that have such
+ * names already keep them.
+ */
+function assertPathName(name: string): void {
+  if (/[/\p{Cc}]|\p{Emoji_Presentation}|\p{Emoji}\u{fe0f}/u.test(name))
+    throw invalidField('name', 'may have no slash, control character or emoji')
+}

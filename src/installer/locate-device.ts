@@ -1,0 +1,42 @@
+import { uuidv7 } from 'uuidv7'
+import { supportsLocate } from '../devices/commands/capabilities.ts'
+import { insertCommands } from '../devices/commands/store.ts'
+import { appendAudit } from '../events/append.ts'
+import type { Installer } from '../orgs/installers/authorize-installer.ts'
+import { addMs } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { AppError, notFound } from '../platform/errors.ts'
+import { lockInstallerDevice } from './store.ts'
+
+/** Who looks for a device that does not blink by then has gone on. */
+const SEND_WITHIN_MS = 60_000
+
+/**
+ * Queues the command that has a device blink, or end it, with its audit record.
+ * @throws AppError not_found; invalid where the device is offline or can't blink.
+ */
+export async function locateDevice(
+  ctx: Context,
+  installer: Installer,
+  { mac, kind }: { readonly mac: string; readonly kind: 'locate' | 'unlocate' },
+): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const device = await lockInstallerDevice(tx, installer, mac)
+    if (device === undefined) throw notFound(mac)
+    if (device.connected !== true) throw new AppError('invalid', `cannot ${kind} an offline device`)
+    const refusal = supportsLocate(device.type)
+    if (refusal !== null) throw new AppError('invalid', refusal)
+    const at = ctx.clock.now()
+    const expiresAt = addMs(at, SEND_WITHIN_MS)
+    await insertCommands(tx, installer.scope, [
+      { kind, params: {}, id: uuidv7(), deviceId: device.id, jobId: null, attempt: 1, createdAt: at, expiresAt },
+    ])
+    await appendAudit(tx, installer.scope, {
+      message: `${kind === 'locate' ? 'Locate' : 'Unlocate'} device ${device.name ?? device.mac}`,
+      siteId: device.siteId,
+      after: { mac: device.mac },
+      at,
+    })
+  })
+}

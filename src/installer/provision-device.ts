@@ -1,0 +1,107 @@
+import { assignToSite, deviceOfEvent, updateDevice } from '../devices/store.ts'
+import { appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { mergeDocument, omitFields } from '../http/documents.ts'
+import type { Installer } from '../orgs/installers/authorize-installer.ts'
+import { type SiteKey, holdReachedSites } from '../orgs/installers/store.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { AppError, invalidField, notFound } from '../platform/errors.ts'
+import { type InstallerDevice, holdMap, lockInstallerDevice } from './store.ts'
+
+export interface Provision {
+  /** In lower case without separators. */
+  readonly mac: string
+  readonly name: string
+  /** Null: the site that it has. */
+  readonly site: SiteKey | null
+  /** Null: not asked for. */
+  readonly mapId: string | null
+  /** What else of its document changes, in wire shape; see mergeDocument. */
+  readonly placement: Readonly<Record<string, unknown>>
+}
+
+interface Site {
+  readonly id: string
+  readonly name: string
+}
+
+/** Where a device is on the map of a site that it leaves. */
+const ON_THE_MAP = ['map_id', 'x', 'y']
+
+/**
+ * Names a device, gives it to a site and says where it hangs, in one change.
+ * @throws AppError not_found for the device and the site; invalid for a map of another site; conflict
+ *   where several sites have the name.
+ */
+export async function provisionDevice(ctx: Context, installer: Installer, provision: Provision): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    // Before the device, as everybody does who needs these: hence no deadlock.
+    const asked = provision.site === null ? null : await holdSite(tx, installer, provision.site)
+    const map = provision.mapId === null ? null : await holdMap(tx, installer.scope, provision.mapId)
+    const device = await lockInstallerDevice(tx, installer, provision.mac)
+    if (device === undefined) throw notFound(provision.mac)
+    const site = asked ?? siteOf(device)
+    if (map !== null && (map === undefined || map.siteId !== site?.id))
+      throw invalidField('map_id', "no map of the device's site has this id")
+    await write(tx, installer, { device, site, provision, at: ctx.clock.now() })
+  })
+}
+
+async function holdSite(tx: Tx, { scope, reach }: Installer, key: SiteKey): Promise<Site> {
+  const [site, another] = await holdReachedSites(tx, scope, { reach, key })
+  if (site === undefined) throw notFound('id' in key ? key.id : key.name)
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: use site_id.')
+  return site
+}
+
+function siteOf({ siteId, siteName }: InstallerDevice): Site | null {
+  return siteId === null ? null : { id: siteId, name: siteName ?? '' }
+}
+
+interface Change {
+  readonly device: InstallerDevice
+  readonly site: Site | null
+  readonly provision: Provision
+  readonly at: Date
+}
+
+async function write(tx: Tx, { scope }: Installer, { device, site, provision, at }: Change): Promise<void> {
+  const { id, siteId } = device
+  const { name, placement } = provision
+  const moves = site !== null && site.id !== siteId
+  const doc = mergeDocument(moves ? omitFields(device.doc, ON_THE_MAP) : device.doc, placement)
+  if (moves) await assignToSite(tx, scope, { deviceIds: [id], siteId: site.id, settings: {}, at })
+  await updateDevice(tx, scope, { id, name, doc, at })
+  const auditId = await appendAudit(tx, scope, {
+    message: `Provision device ${name}`,
+    siteId: site?.id ?? null,
+    before: { ...device.doc, name: device.name, ...(siteId !== null && { site_id: siteId }) },
+    after: { ...doc, name, ...(site !== null && { site_id: site.id }) },
+    at,
+  })
+  if (!moves) return
+  const moved = { ...deviceOfEvent(device), name, siteId: site.id, siteName: site.name }
+  await appendDeviceEvents(tx, scope, [{ device: moved, what: 'ASSIGNED', auditId }], at)
+}
+
+/** Takes a device out of its site; it stays in the inventory. @throws AppError not_found. */
+export async function unassignDevice(ctx: Context, installer: Installer, mac: string): Promise<void> {
+  const { scope } = installer
+  await inTx(ctx, async (tx) => {
+    const device = await lockInstallerDevice(tx, installer, mac)
+    if (device === undefined) throw notFound(mac)
+    const { id, siteId } = device
+    if (siteId === null) return
+    const at = ctx.clock.now()
+    await assignToSite(tx, scope, { deviceIds: [id], siteId: null, settings: {}, at })
+    const auditId = await appendAudit(tx, scope, {
+      message: `Unassign device ${mac}`,
+      siteId,
+      before: { mac, site_id: siteId },
+      after: { mac },
+      at,
+    })
+    // Told to the site that loses it: nobody else would hear of it.
+    await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'UNASSIGNED', auditId }], at)
+  })
+}

@@ -1,0 +1,85 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import type { Device } from '../devices/store.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { pageOf } from '../http/store-pages.ts'
+import type { Installer } from '../orgs/installers/authorize-installer.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import type { DeviceStatusTable } from '../platform/schema/devices.ts'
+
+/** A device with what it last said of itself; null for what it never said. */
+export type InstallerDevice = Device &
+  Pick<Selectable<DeviceStatusTable>, 'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load'> & {
+    readonly connected: boolean | null
+  }
+
+/** Null lets everything pass. */
+export interface InstallerDeviceFilter {
+  readonly model: string | null
+  readonly siteId: string | null
+  readonly siteName: string | null
+}
+
+const devices = sql`
+  select device.*, site.name as site_name, status.connected, status.last_seen_at, status.firmware, status.booted_at,
+    status.ext_ip, status.members, status.load
+  from device left join site on site.org_id = device.org_id and site.id = device.site_id
+    left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
+
+/**
+ * Whose privileges name sites still see what was claimed lately and hangs nowhere yet: they have it in
+ * their hands.
+ */
+function reached({ scope: { orgId, siteIds }, reach }: Installer): RawBuilder<unknown> {
+  const claimedLately = sql`device.created_at >= ${reach.claimedSince}`
+  const ofScope = siteIds === 'all' ? sql`true` : sql`device.site_id = ${anyOf(siteIds)}`
+  return sql`device.org_id = ${orgId} and (
+    (${ofScope} and ${reach.allDevices ? sql`true` : claimedLately}) or (device.site_id is null and ${claimedLately}))`
+}
+
+/** Ordered by MAC. */
+export function listInstallerDevices(
+  reader: Reader,
+  installer: Installer,
+  { filter, page }: { readonly filter: InstallerDeviceFilter; readonly page: Page },
+): Promise<Paged<InstallerDevice>> {
+  const { model, siteId, siteName } = filter
+  const hits = sql`${devices} where ${reached(installer)}
+    ${model === null ? sql`` : sql`and device.model = ${model}`}
+    ${siteId === null ? sql`` : sql`and device.site_id = ${siteId}`}
+    ${siteName === null ? sql`` : sql`and site.name = ${siteName}`}`
+  return pageOf<InstallerDevice>(reader, hits, page)
+}
+
+/** @param mac In lower case without separators. */
+export async function findInstallerDevice(
+  reader: Reader,
+  installer: Installer,
+  mac: string,
+): Promise<InstallerDevice | undefined> {
+  const { rows } = await sql<InstallerDevice>`
+    ${devices} where ${reached(installer)} and device.mac = ${mac}`.execute(reader)
+  return rows[0]
+}
+
+/** As findInstallerDevice, locked against other changes until `tx` ends. */
+export async function lockInstallerDevice(
+  tx: Tx,
+  installer: Installer,
+  mac: string,
+): Promise<InstallerDevice | undefined> {
+  const { rows } = await sql<InstallerDevice>`
+    ${devices} where ${reached(installer)} and device.mac = ${mac} for update of device`.execute(tx)
+  return rows[0]
+}
+
+/** The site of a map, which is kept from being deleted until `tx` ends. Lock devices after it. */
+export async function holdMap(tx: Tx, { orgId }: OrgScope, id: string): Promise<{ siteId: string } | undefined> {
+  return tx
+    .selectFrom('siteMap')
+    .select('siteId')
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst()
+}

@@ -1,0 +1,179 @@
+import { type Static, Type } from 'typebox'
+import { parseMac } from '../devices/device.ts'
+import { pageQuery } from '../http/lists.ts'
+import { OrgParams, Timestamp, Uuid } from '../http/schemas.ts'
+import type { SiteKey } from '../orgs/installers/store.ts'
+import { epochS } from '../platform/clock.ts'
+import { invalidField, notFound } from '../platform/errors.ts'
+import type { Provision } from './provision-device.ts'
+import type { InstallerDevice, InstallerDeviceFilter } from './store.ts'
+
+export const DeviceParams = Type.Object({
+  ...OrgParams.properties,
+  device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }),
+})
+/** The first member of a Virtual Chassis speaks for all of it. */
+export const ChassisParams = Type.Object({ ...OrgParams.properties, fpc0_mac: Type.String() })
+
+/** @throws AppError not_found for what is no MAC. */
+export function macOf(text: string): string {
+  const mac = parseMac(text)
+  if (mac === null) throw notFound(text)
+  return mac
+}
+
+/** Objects of which only the name matters here. */
+export const NamesReply = Type.Array(Type.Object({ id: Uuid, name: Type.String() }))
+
+export const InstallerDevicesQuery = Type.Object({
+  ...pageQuery,
+  model: Type.Optional(Type.String()),
+  site_name: Type.Optional(Type.String()),
+  site_id: Type.Optional(Uuid),
+})
+
+export function parseFilter(query: Static<typeof InstallerDevicesQuery>): InstallerDeviceFilter {
+  return { model: query.model ?? null, siteId: query.site_id ?? null, siteName: query.site_name ?? null }
+}
+
+/** Source: contract, `installer_device`; what is not known is left out. */
+export const InstallerDeviceReply = Type.Object({
+  mac: Type.String(),
+  serial: Type.String(),
+  model: Type.String(),
+  name: Type.String(),
+  connected: Type.Boolean(),
+  site_name: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+  uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
+  last_seen: Type.Optional(Timestamp),
+  ip: Type.Optional(Type.String()),
+  ext_ip: Type.Optional(Type.String()),
+  vc_mac: Type.Optional(Type.String()),
+  map_id: Type.Optional(Type.String()),
+  x: Type.Optional(Type.Number()),
+  y: Type.Optional(Type.Number()),
+  height: Type.Optional(Type.Number()),
+  orientation: Type.Optional(Type.Integer()),
+})
+
+export function presentDevice(device: InstallerDevice, now: Date): Static<typeof InstallerDeviceReply> {
+  const { mac, serial, model, name, siteName, firmware, bootedAt, lastSeenAt, extIp, members, load, doc } = device
+  const connected = device.connected === true
+  const ip = load?.['ip']
+  const { map_id: mapId, orientation } = doc
+  return {
+    mac,
+    serial,
+    model,
+    name: name ?? '',
+    connected,
+    ...(siteName !== null && { site_name: siteName }),
+    ...(firmware !== null && { version: firmware }),
+    // At least one: clients take 0 for "not known".
+    ...(connected &&
+      bootedAt !== null && { uptime: Math.max(1, Math.floor((now.getTime() - bootedAt.getTime()) / 1000)) }),
+    ...(lastSeenAt !== null && { last_seen: epochS(lastSeenAt) }),
+    ...(typeof ip === 'string' && { ip }),
+    ...(extIp !== null && { ext_ip: extIp }),
+    ...(members !== null && members.length > 1 && { vc_mac: mac }),
+    ...(typeof mapId === 'string' && { map_id: mapId }),
+    ...numbersOf(doc),
+    ...(typeof orientation === 'number' && Number.isInteger(orientation) && { orientation }),
+  }
+}
+
+/** Documents of devices are kept as they come: whoever wrote it, a text is no place. */
+function numbersOf(doc: Readonly<Record<string, unknown>>): { x?: number; y?: number; height?: number } {
+  const { x, y, height } = doc
+  return {
+    ...(typeof x === 'number' && { x }),
+    ...(typeof y === 'number' && { y }),
+    ...(typeof height === 'number' && { height }),
+  }
+}
+
+const Name = Type.String({ maxLength: 200 })
+
+/** Source: contract, `installer_provision_device`. Empty texts are as good as none. */
+export const ProvisionBody = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    site_id: Type.Optional(Uuid),
+    site_name: Type.Optional(Name),
+    map_id: Type.Optional(Uuid),
+    x: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+    y: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+    height: Type.Optional(Type.Number({ description: 'meters' })),
+    orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
+    role: Type.Optional(Name),
+    replacing_mac: Type.Optional(Type.String({ maxLength: 17 })),
+    deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+  },
+  { additionalProperties: true },
+)
+
+/** Of a device's document; installers change no more of it. */
+const placed = ['map_id', 'x', 'y', 'height', 'orientation', 'role']
+
+/** @throws AppError invalid naming the field. */
+export function parseProvision(deviceMac: string, body: Static<typeof ProvisionBody>): Provision {
+  if (body.deviceprofile_name) throw invalidField('deviceprofile_name', 'there are no device profiles')
+  if (body.replacing_mac) throw invalidField('replacing_mac', 'can not take effect yet')
+  const settable = new Set(placed.flatMap((name) => [name, `-${name}`]))
+  return {
+    mac: macOf(deviceMac),
+    name: body.name,
+    site: siteKeyOf(body),
+    mapId: body.map_id ?? null,
+    placement: Object.fromEntries(Object.entries(body).filter(([name]) => settable.has(name))),
+  }
+}
+
+function siteKeyOf({ site_id: id, site_name: name }: Static<typeof ProvisionBody>): SiteKey | null {
+  if (id !== undefined && name) throw invalidField('site_name', 'either this or site_id')
+  if (id !== undefined) return { id }
+  return name ? { name } : null
+}
+
+/** Source: contract, `response_virtual_chassis_config`, as far as devices tell. */
+export const ChassisReply = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  site_id: Type.Optional(Uuid),
+  vc_mac: Type.String(),
+  serial: Type.String(),
+  model: Type.String(),
+  status: Type.Enum(['connected', 'disconnected']),
+  members: Type.Array(
+    Type.Object({
+      fpc_idx: Type.Integer(),
+      mac: Type.String(),
+      serial: Type.String(),
+      model: Type.String(),
+      version: Type.String(),
+    }),
+  ),
+})
+
+/** @throws AppError not_found for a device that is no Virtual Chassis. */
+export function presentChassis(device: InstallerDevice): Static<typeof ChassisReply> {
+  const { id, orgId, siteId, mac, serial, model, connected, members } = device
+  if (members === null || members.length < 2) throw notFound(mac)
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    vc_mac: mac,
+    serial,
+    model,
+    status: connected === true ? 'connected' : 'disconnected',
+    members: members.map((member) => ({
+      fpc_idx: member.member,
+      mac: member.mac,
+      serial: member.serial,
+      model: member.model,
+      version: member.firmware,
+    })),
+  }
+}

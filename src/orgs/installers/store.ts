@@ -1,0 +1,113 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import type { SiteTable } from '../../platform/schema/access.ts'
+import type { SiteContent } from '../store-sites.ts'
+import type { Reach } from './reach.ts'
+
+type Site = Selectable<SiteTable>
+
+/** A site with the names of those of its groups that exist, in the order of its `sitegroup_ids`. */
+export type InstallerSite = Site & { readonly sitegroupNames: readonly string[] }
+
+function reached({ orgId, siteIds }: OrgScope, { sites }: Pick<Reach, 'sites'>): RawBuilder<boolean> {
+  const ofScope = siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`
+  const ofReach =
+    sites === null ? sql`true` : sql`(site.created_at >= ${sites.madeSince} or site.id = ${anyOf(sites.extraIds)})`
+  return sql<boolean>`site.org_id = ${orgId} and ${ofScope} and ${ofReach}`
+}
+
+/** Ordered by name. */
+export function listInstallerSites(
+  reader: Reader,
+  scope: OrgScope,
+  { reach, page }: { readonly reach: Reach; readonly page: Page },
+): Promise<Paged<InstallerSite>> {
+  const hits = sql`
+    select site.*, coalesce(named.names, '[]') as sitegroup_names
+    from site left join lateral (
+      select json_agg(site_group.name order by member.place) as names
+      from jsonb_array_elements_text(
+        case jsonb_typeof(site.doc -> 'sitegroup_ids') when 'array' then site.doc -> 'sitegroup_ids' else '[]' end
+      ) with ordinality as member (id, place)
+      join site_group on site_group.org_id = site.org_id and site_group.id::text = member.id
+    ) as named on true
+    where ${reached(scope, reach)}`
+  return pageOf<InstallerSite>(reader, hits, page, sql`hit.name, hit.id`)
+}
+
+export async function isReachedSite(
+  reader: Reader,
+  scope: OrgScope,
+  { reach, siteId }: { readonly reach: Reach; readonly siteId: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from site where ${reached(scope, reach)} and site.id = ${siteId}`.execute(reader)
+  return rows.length > 0
+}
+
+/** A site by its id, or by its very name. */
+export type SiteKey = { readonly id: string } | { readonly name: string }
+
+/** Kept from being deleted until `tx` ends; two at most. */
+export async function holdReachedSites(
+  tx: Tx,
+  scope: OrgScope,
+  { reach, key }: { readonly reach: Reach; readonly key: SiteKey },
+): Promise<{ id: string; name: string }[]> {
+  const wanted = 'id' in key ? sql`site.id = ${key.id}` : sql`site.name = ${key.name}`
+  const { rows } = await sql<{ id: string; name: string }>`
+    select site.id, site.name from site where ${reached(scope, reach)} and ${wanted}
+    order by site.id limit 2 for key share`.execute(tx)
+  return rows
+}
+
+/** One installer at a time names sites of the organization, so that two never make the same. Others go on. */
+export async function lockSiteNames(tx: Tx, { orgId }: OrgScope): Promise<void> {
+  await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
+}
+
+/** Sites of the organization with this name, whoever may work on them; where a `+` is as good as a space. */
+export async function lockSitesNamed(tx: Tx, { orgId }: OrgScope, name: string): Promise<Site[]> {
+  return tx
+    .selectFrom('site')
+    .selectAll()
+    .where('orgId', '=', orgId)
+    .where(sql<string>`replace(name, '+', ' ')`, '=', name.replaceAll('+', ' '))
+    .orderBy('id')
+    .limit(100)
+    .forUpdate()
+    .execute()
+}
+
+/** Groups with one of these names, ordered by id. */
+export function listSiteGroupsNamed(
+  reader: Reader,
+  { orgId }: OrgScope,
+  names: readonly string[],
+): Promise<{ id: string; name: string }[]> {
+  return reader
+    .selectFrom('siteGroup')
+    .select(['id', 'name'])
+    .where('orgId', '=', orgId)
+    .where('name', '=', anyOf(names))
+    .orderBy('id')
+    .execute()
+}
+
+/** Writes a site that lockSitesNamed() has locked. */
+export function setSite(
+  tx: Tx,
+  { orgId }: OrgScope,
+  { id, name, timezone, doc, at }: SiteContent & { readonly id: string },
+): Promise<Site> {
+  return tx
+    .updateTable('site')
+    .set({ name, timezone, doc: json(doc), modifiedAt: at })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}

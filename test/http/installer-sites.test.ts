@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite } from '../support/devices.ts'
+import { addPerson } from '../support/people.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const DAY_MS = 86_400_000
+const place = { address: '1 High Street', country_code: 'GB', latlng: { lat: 51.5, lng: -0.1 } }
+
+const clock = createTestClock()
+let server: TestServer
+let installer: TestOrg
+let path: string
+beforeAll(async () => {
+  server = await startTestServer(clock)
+  installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
+  path = `/installer/orgs/${server.org.orgId}`
+})
+afterAll(() => server.close())
+
+const get = (list: string, as = installer): Promise<Answer> => server.call('GET', `${path}/${list}`, { as })
+const put = (name: string, body: unknown, as = installer): Promise<Answer> =>
+  server.call('PUT', `${path}/sites/${name}`, { as, body })
+const allow = (installers: unknown) =>
+  server.call('PUT', `/orgs/${server.org.orgId}/setting`, { body: { installer: installers } })
+
+async function names(as = installer): Promise<string[]> {
+  const { status, body } = await get('sites?limit=1000', as)
+  expect(status).toBe(200)
+  return body.map(({ name }: { name: string }) => name)
+}
+
+async function countSites(): Promise<number> {
+  const rows = await server.ctx.db.selectFrom('site').select('id').where('orgId', '=', server.org.orgId).execute()
+  return rows.length
+}
+
+async function addGroup(name: string, as = server.org): Promise<string> {
+  const { body } = await server.call('POST', `/orgs/${as.orgId}/sitegroups`, { as, body: { name } })
+  return body.id
+}
+
+async function siteNamed(name: string) {
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/sites?limit=1000`)
+  return body.find((site: { name: string }) => site.name === name)
+}
+
+describe('a site by its name', () => {
+  it('is made, then changed, with a record each', async () => {
+    const groupId = await addGroup('West')
+    const body = { name: 'New York', ...place, timezone: 'America/New_York', sitegroup_names: ['West'] }
+    // As some clients write a space.
+    expect(await put('New+York', body)).toMatchObject({ status: 200, body: {} })
+    const made = await siteNamed('New York')
+    expect(made).toMatchObject({ ...place, timezone: 'America/New_York', sitegroup_ids: [groupId] })
+    const moved = { ...place, address: '2 High Street' }
+    expect((await put('New%20York', { name: 'New York', ...moved })).status).toBe(200)
+    // What is not named stays.
+    expect(await siteNamed('New York')).toMatchObject({ id: made.id, ...moved, sitegroup_ids: [groupId] })
+    expect((await put('New+York', { name: 'Old York', ...place, sitegroup_names: [] })).status).toBe(200)
+    expect(await siteNamed('Old York')).toMatchObject({ id: made.id, ...place, sitegroup_ids: [] })
+    const audits = await server.ctx.db
+      .selectFrom('auditLog')
+      .selectAll()
+      .where('siteId', '=', made.id)
+      .orderBy('id')
+      .execute()
+    expect(audits.map(({ message }) => message)).toEqual([
+      'Add Site "New York"',
+      'Update Site "New York"',
+      'Update Site "Old York"',
+    ])
+    expect(audits.every(({ adminId }) => adminId === installer.adminId)).toBe(true)
+  })
+
+  it('is made once, however many ask at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => put('Race', { name: 'Race', ...place })))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
+    expect((await names()).filter((name) => name === 'Race')).toEqual(['Race'])
+  })
+
+  it.each([
+    ['no address', { name: 'Bad', country_code: 'GB', latlng: place.latlng }, 'address'],
+    ['no country', { name: 'Bad', address: 'x', latlng: place.latlng }, 'country_code'],
+    ['no place', { name: 'Bad', address: 'x', country_code: 'GB' }, 'latlng'],
+    ['a place beyond the pole', { name: 'Bad', ...place, latlng: { lat: 91, lng: 0 } }, 'latlng.lat'],
+    ['no name', place, 'name'],
+    ['a name of 10,000 characters', { name: 'x'.repeat(10_000), ...place }, 'name'],
+    ['a zone that is none', { name: 'Bad', ...place, timezone: 'Mars/Base' }, 'timezone'],
+    ['an unknown group', { name: 'Bad', ...place, sitegroup_names: ['Nowhere'] }, 'sitegroup_names.0'],
+    ['an RF template', { name: 'Bad', ...place, rftemplate_name: 'rf' }, 'rftemplate_name'],
+  ])('refuses %s', async (_what, body, field) => {
+    const before = await countSites()
+    expect(await put('Bad', body)).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
+    expect(await countSites()).toBe(before)
+  })
+
+  it('refuses names that do not come through a path, and keeps nothing', async () => {
+    const before = await countSites()
+    for (const name of ['a/b', '../x', 'Paris 🗼', 'Caf\u2615\ufe0f', 'tab\there', 'x'.repeat(201)]) {
+      const answer = await put(encodeURIComponent(name), { name, ...place })
+      expect(answer, name).toMatchObject({ status: 400, body: { detail: 'invalid field: name' } })
+    }
+    const long = 'x'.repeat(10_000)
+    for (const name of [long, encodeURIComponent('/'.repeat(3000)), encodeURIComponent('🗼'.repeat(1000))])
+      expect((await put(name, { name: long, ...place })).status).toBeGreaterThanOrEqual(400)
+    for (const name of ['a%2Fb', '%F0%9F%97%BC', long])
+      for (const [method, rest] of [
+        ['GET', 'maps'],
+        ['POST', 'maps/00000000-0000-4000-8000-000000000001'],
+      ] as const) {
+        const options = { as: installer, ...(method === 'POST' && { body: {} }) }
+        const { status } = await server.call(method, `${path}/sites/${name}/${rest}`, options)
+        expect([400, 404, 414], name).toContain(status)
+      }
+    expect(await countSites()).toBe(before)
+    // Languages other than English are no emoji.
+    expect((await put(encodeURIComponent('Zürich №1 東京'), { name: 'Zürich №1 東京', ...place })).status).toBe(200)
+  })
+
+  it('does not take the name of another, and does not guess', async () => {
+    await put('One', { name: 'One', ...place })
+    await put('Two', { name: 'Two', ...place })
+    expect(await put('One', { name: 'Two', ...place })).toMatchObject({
+      status: 400,
+      body: { detail: 'invalid field: name' },
+    })
+    expect((await put('Nowhere', { name: 'Elsewhere', ...place })).status).toBe(404)
+    await addSite(server, 'Twin')
+    await addSite(server, 'Twin')
+    expect((await put('Twin', { name: 'Twin', ...place })).status).toBe(400)
+    await addGroup('Twins')
+    await addGroup('Twins')
+    expect((await put('One', { name: 'One', ...place, sitegroup_names: ['Twins'] })).status).toBe(400)
+  })
+
+  it('keeps to its organization', async () => {
+    const stranger = await server.addOrg()
+    await addGroup('Theirs', stranger)
+    await addSite(server, 'Foreign', stranger)
+    const answer = await put('One', { name: 'One', ...place, sitegroup_names: ['Theirs'] })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: sitegroup_names.0' } })
+    expect(await names()).not.toContain('Foreign')
+  })
+})
+
+describe('the sites of installers', () => {
+  it('are those made lately, extra ones, or all; the others are not there', async () => {
+    const oldId = await addSite(server, 'Old')
+    clock.advance(7 * DAY_MS + 1)
+    await addSite(server, 'Young')
+    expect(await names()).toEqual(['Young'])
+    expect((await put('Old', { name: 'Old', ...place })).status).toBe(404)
+    const maps = () => server.call('GET', `${path}/sites/Old/maps`, { as: installer })
+    expect((await maps()).status).toBe(404)
+    await allow({ extra_site_ids: [oldId] })
+    expect(await names()).toEqual(['Old', 'Young'])
+    expect((await maps()).status).toBe(200)
+    expect((await put('Old', { name: 'Old', ...place })).status).toBe(200)
+    await allow({ allow_all_sites: true })
+    expect(await names()).toEqual(expect.arrayContaining(['Old', 'One', 'Young']))
+    await allow({})
+    expect(await names(server.org)).toEqual(expect.arrayContaining(['Old', 'One', 'Young']))
+  })
+
+  it('are those that a privilege names, which makes no new ones', async () => {
+    const siteId = await addSite(server, 'Mine')
+    clock.advance(30 * DAY_MS)
+    const local = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
+    expect(await names(local)).toEqual(['Mine'])
+    expect((await put('Mine', { name: 'Mine', ...place }, local)).status).toBe(200)
+    expect((await put('Another', { name: 'Another', ...place }, local)).status).toBe(403)
+    expect(await siteNamed('Another')).toBeUndefined()
+  })
+
+  it('have every member that clients need', async () => {
+    await addSite(server, 'Bare')
+    await addGroup('East')
+    await put('Full', { name: 'Full', ...place, sitegroup_names: ['East'] })
+    const { body, headers } = await get('sites')
+    expect(headers.get('x-page-total')).toBe('2')
+    const none = { address: '', country_code: '', latlng: { lat: 0, lng: 0 }, timezone: 'UTC', sitegroup_names: [] }
+    expect(body).toEqual([
+      { id: expect.any(String), name: 'Bare', ...none },
+      { id: expect.any(String), name: 'Full', ...place, timezone: 'UTC', sitegroup_names: ['East'] },
+    ])
+  })
+})
+
+describe('what installers choose from', () => {
+  it('are the site groups, and nothing of what Signalbox has none of', async () => {
+    const groups = await get('sitegroups')
+    expect(groups.body).toContainEqual({ id: expect.any(String), name: 'West' })
+    for (const list of ['alarmtemplates', 'deviceprofiles?type=switch', 'rftemplates']) {
+      const answer = await get(list)
+      expect(answer, list).toMatchObject({ status: 200, body: [] })
+      expect(answer.headers.get('x-page-total')).toBe('0')
+    }
+    expect((await get('deviceprofiles?type=toaster')).status).toBe(400)
+    const optimize = await server.call('GET', '/installer/sites/Bare/optimize', { as: installer })
+    expect(optimize.status).toBe(404)
+  })
+})
