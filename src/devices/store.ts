@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { EventDevice } from '../events/append.ts'
+import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
 
@@ -156,6 +157,8 @@ export async function listDevicesInUpgrades(
 
 /** The name of a site of the organization, which is kept from being deleted until `tx` ends. */
 export async function holdSiteName(tx: Tx, scope: OrgScope, siteId: string): Promise<string | undefined> {
+  // The organization before its site, as everybody does who needs both.
+  await holdOrg(tx, scope)
   const row = await tx
     .selectFrom('site')
     .select('name')

@@ -33,6 +33,12 @@ export async function lockOrg(tx: Tx, scope: OrgScope): Promise<Org> {
   return org
 }
 
+/** Keeps the organization from being deleted until `tx` ends; before anything of it is locked. */
+export async function holdOrg(tx: Tx, scope: OrgScope): Promise<void> {
+  const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
+  if (org === undefined) throw notFound(scope.orgId)
+}
+
 export async function updateOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
   return tx
     .updateTable('org')

@@ -21,7 +21,7 @@ import {
 } from '../rollout/store-create.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
-import { getOrgUpgrade, getUpgradeSites } from './store.ts'
+import { getOrgUpgrade, holdUpgradeSites } from './store.ts'
 
 type Planned = DevicePlan<Candidate>
 
@@ -36,7 +36,7 @@ type Planned = DevicePlan<Candidate>
 export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: OrgUpgradeRequest): Promise<OrgUpgrade> {
   const now = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const sites = await getUpgradeSites(tx, scope, request.siteIds)
+    const sites = await holdUpgradeSites(tx, scope, request.siteIds)
     const times = planTimes(request, sites, now)
     const candidates = await listCandidates(
       tx,

@@ -1,19 +1,25 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
-/** @throws AppError not_found naming the first id that is no site of the organization. */
-export async function getUpgradeSites(
-  reader: Reader,
+/**
+ * The sites, kept from being deleted until `tx` ends.
+ * @throws AppError not_found naming the first id that is no site of the organization.
+ */
+export async function holdUpgradeSites(
+  tx: Tx,
   scope: OrgScope,
   siteIds: 'all' | readonly string[],
 ): Promise<UpgradeSite[]> {
-  let query = reader.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
+  // The organization before its sites, as everybody does who needs both.
+  await holdOrg(tx, scope)
+  let query = tx.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
   if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))
-  const sites = await query.orderBy('id').execute()
+  const sites = await query.orderBy('id').forKeyShare().execute()
   const known = new Set(sites.map(({ id }) => id))
   const unknown = siteIds === 'all' ? undefined : siteIds.find((id) => !known.has(id.toLowerCase()))
   if (unknown !== undefined) throw notFound(unknown)
