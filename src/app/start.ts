@@ -127,6 +127,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     config,
     dataDir: dataDir.path,
     connection: database.connection,
+    firmwareFiles,
     imageFiles,
     outbound,
     gatewayTls: tls.gateway,

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
+import type { FirmwareFiles } from '../firmware/firmware.ts'
+import { firmwareTasks } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
 import { THUMBNAILS, mapTasks } from '../maps/tasks.ts'
@@ -22,6 +24,7 @@ export interface WorkerParts {
   readonly config: Config
   readonly dataDir: string
   readonly connection: pg.PoolConfig
+  readonly firmwareFiles: FirmwareFiles
   readonly imageFiles: ImageFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
@@ -34,7 +37,12 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   const jobs = await startJobs({
     connection: parts.connection,
     log: ctx.log,
-    tasks: [...webhookTasks(ctx), ...accountTasks(ctx), ...mapTasks(ctx, parts.imageFiles)],
+    tasks: [
+      ...webhookTasks(ctx),
+      ...accountTasks(ctx),
+      ...firmwareTasks(ctx, parts.firmwareFiles),
+      ...mapTasks(ctx, parts.imageFiles),
+    ],
   })
   closing.add('jobs', () => jobs.stop())
   closing.add('wish for thumbnails', wishForThumbnails(ctx, jobs))

@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Task } from '../platform/jobs.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { filterKnownImageIds } from './store-files.ts'
 
@@ -25,11 +27,29 @@ export async function sweepFirmwareFiles(ctx: Pick<Context, 'db' | 'log'>, { dir
   const incoming = join(dir, INCOMING)
   await rm(incoming, { recursive: true, force: true })
   await mkdir(incoming, { recursive: true, mode: 0o700 })
+  await removeOwnerlessFiles(ctx, { dir, writtenBefore: null })
+}
+
+/** An upload gets its name before its image is committed: files that are younger may have one soon. */
+const SETTLED_MS = 3600e3
+
+/** The chore that removes the files of images that went with their organizations. */
+export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir }: FirmwareFiles): Task[] {
+  const run = () => removeOwnerlessFiles(ctx, { dir, writtenBefore: addMs(ctx.clock.now(), -SETTLED_MS) })
+  return [{ name: 'firmware_files', cron: '40 * * * *', run }]
+}
+
+async function removeOwnerlessFiles(
+  ctx: Pick<Context, 'db' | 'log'>,
+  { dir, writtenBefore }: { readonly dir: string; readonly writtenBefore: Date | null },
+): Promise<void> {
   const names = (await readdir(dir)).filter((name) => isImageId(name))
   const known = await filterKnownImageIds(ctx.db, names)
   for (const name of names.filter((name) => !known.has(name))) {
-    ctx.log.warn({ imageId: name }, 'removed a firmware file that no image owns')
-    await rm(join(dir, name), { force: true })
+    const path = join(dir, name)
+    if (writtenBefore !== null && (await stat(path)).mtime >= writtenBefore) continue
+    ctx.log.info({ imageId: name }, 'removed a firmware file that no image owns')
+    await rm(path, { force: true })
   }
 }
 

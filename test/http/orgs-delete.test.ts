@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto'
+import { readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { firmwareTasks, sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { addSite, claimNewDevices, makeDevices } from '../support/devices.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -108,6 +112,24 @@ describe('an organization', () => {
     expect((await server.call('PUT', `/orgs/${org.orgId}/inventory`, { as: org, body })).status).toBe(200)
     expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).status).toBe(200)
     expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_outbox'])
+  })
+
+  it('leaves files of firmware to a chore, which takes no file of an upload under way', async () => {
+    const files = { dir: join(server.dataDir, 'firmware'), maxBytes: 1024 }
+    await sweepFirmwareFiles(server.ctx, files)
+    const org = await server.addOrg('With firmware')
+    const headers = { 'content-type': 'application/octet-stream' }
+    const upload = (as: TestOrg, body: string) =>
+      server.call('POST', `/orgs/${as.orgId}/firmware?version=1&models=AP45`, { as, body, headers })
+    const gone = (await upload(org, 'gone')).body.id
+    const kept = (await upload(server.org, 'kept')).body.id
+    expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).status).toBe(200)
+    const underWay = randomUUID()
+    await writeFile(join(files.dir, underWay), 'renamed, and not committed yet')
+    for (const id of [gone, kept]) await utimes(join(files.dir, id), 0, 0)
+    const [chore] = firmwareTasks(server.ctx, files)
+    await chore?.run(null, new AbortController().signal)
+    expect((await readdir(files.dir)).sort()).toEqual([kept, underWay, 'incoming'].sort())
   })
 
   it('goes with all that is in it, and leaves others alone', async () => {
