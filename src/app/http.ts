@@ -39,6 +39,7 @@ import { mapRoutes } from '../maps/routes.ts'
 import { mapImageRoutes } from '../maps/routes-images.ts'
 import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
+import { mapStackRoutes } from '../maps/stacks/routes.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
@@ -116,6 +117,7 @@ function apiRoutes(
     mapRoutes(ctx, imageFiles),
     mapImageRoutes(ctx, imageFiles),
     mapImportRoutes(ctx, imageFiles),
+    mapStackRoutes(ctx),
     installerMapRoutes(ctx, imageFiles),
     installerDeviceRoutes(ctx),
     installerSiteRoutes(ctx),

@@ -8,10 +8,20 @@ import { notFound } from '../platform/errors.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { createMap } from './create-map.ts'
 import { deleteMap } from './delete-map.ts'
+import { linkWayfinding } from './link-wayfinding.ts'
 import { setMap } from './set-map.ts'
 import { findMap, listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
-import { MapBody, MapParams, MapReply, SetMapBody, SetMapReply, presentMap } from './wire.ts'
+import {
+  MapBody,
+  MapParams,
+  MapReply,
+  SetMapBody,
+  SetMapReply,
+  WayfindingImportBody,
+  parseWayfinding,
+  presentMap,
+} from './wire.ts'
 
 const tags = ['Sites Maps']
 
@@ -108,6 +118,24 @@ export function mapRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTy
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
         const { moved, locked } = await setMap(ctx, scope, { mapId: params.map_id, macs: body.macs })
         return { moved: [...moved], locked: [...locked] }
+      },
+    )
+
+    http.post(
+      '/sites/:site_id/maps/:map_id/wayfinding/import',
+      {
+        schema: {
+          operationId: 'importSiteWayfindings',
+          tags,
+          params: MapParams,
+          body: WayfindingImportBody,
+          response: { 200: Empty },
+        },
+      },
+      async ({ caller, params, body }) => {
+        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+        await linkWayfinding(ctx, scope, { mapId: params.map_id, ...parseWayfinding(body) })
+        return {}
       },
     )
   }

@@ -2,7 +2,9 @@ import { type Static, Type } from 'typebox'
 import { OrgParams, SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
+import { invalidField } from '../platform/errors.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
+import type { WayfindingLink } from './link-wayfinding.ts'
 import type { SiteMap } from './map.ts'
 
 export const MapParams = Type.Object({ ...SiteParams.properties, map_id: Uuid })
@@ -143,3 +145,27 @@ export const SetMapBody = Type.Object(
   open,
 )
 export const SetMapReply = Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) })
+
+/**
+ * Members that both services have; `micello` and `mapvendor` are one. What is to be fetched from
+ * jibestream would have to be fetched by us, so it is refused. Source: contract, `importSiteWayfindings`.
+ */
+export const WayfindingImportBody = Type.Object(
+  {
+    vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
+    account_key: Type.Optional(Type.String()),
+    default_level_id: Type.Optional(Whole()),
+    map_id: Type.Optional(Uuid),
+  },
+  open,
+)
+
+/** @throws AppError invalid naming the field. */
+export function parseWayfinding(body: Static<typeof WayfindingImportBody>): Omit<WayfindingLink, 'mapId'> {
+  const { vendor_name: vendor, account_key, default_level_id, map_id } = body
+  if (vendor === 'jibestream') throw invalidField('vendor_name', 'maps of jibestream can not be fetched')
+  const account = { account_key, default_level_id, map_id }
+  for (const [field, value] of Object.entries(account))
+    if (value === undefined) throw invalidField(field, 'is required')
+  return { vendor, account }
+}

@@ -208,3 +208,43 @@ describe('devices', () => {
     for (const gone of ['map_id', 'x', 'y']) expect(body).not.toHaveProperty(gone)
   })
 })
+
+describe('wayfinding', () => {
+  const account = { account_key: 'key', default_level_id: 7, map_id: randomUUID() }
+  const link = (mapId: string, body: object) => server.call('POST', `${path}/${mapId}/wayfinding/import`, { body })
+
+  it.each(['micello', 'mapvendor'])('of %s is linked, beside what is there', async (vendor) => {
+    const id = await add({ wayfinding: { snap_to_path: true } })
+    expect(await link(id, { vendor_name: vendor, ...account })).toMatchObject({ status: 200, body: {} })
+    const { body } = await server.call('GET', `${path}/${id}`)
+    expect(body.wayfinding).toEqual({ snap_to_path: true, [vendor]: account })
+  })
+
+  it('of a service that would have to be asked is refused', async () => {
+    const id = await add({})
+    expect(await link(id, { vendor_name: 'jibestream', ...account })).toMatchObject({ status: 400 })
+    const { map_id: _, ...rest } = account
+    const missing = await link(id, { vendor_name: 'micello', ...rest })
+    expect(missing).toMatchObject({ status: 400, body: { detail: 'invalid field: map_id' } })
+    expect((await link(randomUUID(), { vendor_name: 'micello', ...account })).status).toBe(404)
+  })
+})
+
+describe('map stacks', () => {
+  it('are made and found by name', async () => {
+    const stacks = `/sites/${siteId}/mapstacks`
+    const made = await server.call('POST', stacks, { body: { name: 'Tower 100%', id: 'x', note: 'kept' } })
+    expect(made).toMatchObject({ status: 200, body: { name: 'Tower 100%', site_id: siteId, note: 'kept' } })
+    await server.call('POST', stacks, { body: {} })
+    const found = await server.call('GET', `${stacks}?name=tower%20100%25`)
+    expect(found.body).toEqual([made.body])
+    expect(found.headers.get('x-page-total')).toBe('1')
+    expect((await server.call('GET', stacks)).body).toHaveLength(2)
+    expect(await server.call('POST', stacks, { body: { name: 1 } })).toMatchObject({
+      status: 400,
+      body: { detail: 'invalid field: name' },
+    })
+    const map = await server.call('POST', path, { body: { mapstack_id: made.body.id, mapstack_floor: 0 } })
+    expect(map.body).toMatchObject({ mapstack_id: made.body.id, mapstack_floor: 0 })
+  })
+})

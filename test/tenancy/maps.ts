@@ -23,6 +23,11 @@ export async function makeMaps(server: TestServer, { site_id: siteId, device_mac
       bulkAssignSiteApsToMap: { body: { macs: [mac] } },
       addSiteMapImage: form,
       replaceSiteMapImage: form,
+      importSiteWayfindings: {
+        body: { vendor_name: 'micello', account_key: 'k', default_level_id: 1, map_id: randomUUID() },
+      },
+      listSiteMapStacks: {},
+      createSiteMapStack: { body: { name: 'Tower' } },
       importSiteMaps: bundle,
       importOrgMaps: bundle,
       importOrgMapToSite: bundle,

@@ -1,0 +1,42 @@
+import type { Selectable } from 'kysely'
+import type { SiteScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import { type Reader, type Tx, containing, json } from '../../platform/db.ts'
+import type { MapStackTable } from '../../platform/schema/maps.ts'
+
+/** Floors above each other; maps name the stack they are of. */
+export type MapStack = Selectable<MapStackTable>
+
+/** @param name Part of the name, in any case; null asks for all. */
+export function listMapStacks(
+  reader: Reader,
+  scope: SiteScope,
+  { name, page }: { readonly name: string | null; readonly page: Page },
+): Promise<Paged<MapStack>> {
+  const ofSite = reader
+    .selectFrom('mapStack')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+  return pageOf<MapStack>(reader, name === null ? ofSite : ofSite.where('name', 'ilike', containing(name)), page)
+}
+
+export interface NewMapStack {
+  readonly id: string
+  readonly name: string
+  readonly doc: Record<string, unknown>
+  readonly at: Date
+}
+
+export function insertMapStack(
+  tx: Tx,
+  { orgId, siteId }: SiteScope,
+  { id, name, doc, at }: NewMapStack,
+): Promise<MapStack> {
+  return tx
+    .insertInto('mapStack')
+    .values({ orgId, siteId, id, name, doc: json(doc), createdAt: at, modifiedAt: at })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { MapStack } from './store.ts'
+
+export const MapStackBody = Type.Object(
+  { name: Type.Optional(Type.String({ maxLength: 500 })) },
+  { additionalProperties: true },
+)
+
+export const MapStacksQuery = Type.Object({
+  ...pageQuery,
+  name: Type.Optional(Type.String({ description: 'part of the name, in any case' })),
+})
+
+/** Source: addendum, `listSiteMapStacks`. */
+export const MapStackReply = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Uuid,
+    name: Type.String(),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  },
+  { additionalProperties: true },
+)
+
+export function presentMapStack(stack: MapStack): Static<typeof MapStackReply> {
+  const { doc, id, orgId, siteId, name, createdAt, modifiedAt } = stack
+  return {
+    ...doc,
+    id,
+    org_id: orgId,
+    site_id: siteId,
+    name,
+    created_time: epochS(createdAt),
+    modified_time: epochS(modifiedAt),
+  }
+}
