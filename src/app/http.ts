@@ -121,7 +121,7 @@ function apiRoutes(
     installerMapRoutes(ctx, imageFiles),
     installerDeviceRoutes(ctx),
     installerSiteRoutes(ctx),
-    mxedgeRoutes(ctx),
+    mxedgeRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),
     webhookRoutes(ctx, outbound),
   ]

@@ -1,19 +1,26 @@
 import type { OrgScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
+import { findImages } from './images/store.ts'
 import { auditDocument, titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
 import { releaseMxedge } from './registry/store.ts'
 import { deleteMxedgeRow, lockMxedge } from './store.ts'
 
 /**
- * Claimed hardware may be claimed anew by whoever has the code of its label.
+ * With its pictures. Claimed hardware may be claimed anew by whoever has the code of its label.
  * @throws AppError not_found.
  */
-export async function deleteMxedge(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+export async function deleteMxedge(
+  ctx: Context,
+  scope: OrgScope,
+  { files, id }: { readonly files: ImageFiles; readonly id: string },
+): Promise<void> {
   const at = ctx.clock.now()
-  await inTx(ctx, async (tx) => {
+  const pictures = await inTx(ctx, async (tx) => {
     const before = await lockMxedge(tx, scope, id)
+    const images = (await findImages(tx, scope, [id])).get(id)
     await deleteMxedgeRow(tx, scope, id)
     await releaseMxedge(tx, scope, id)
     await recordChange(tx, scope, {
@@ -23,5 +30,7 @@ export async function deleteMxedge(ctx: Context, scope: OrgScope, id: string): P
       before: auditDocument(before),
       at,
     })
+    return images?.values() ?? []
   })
+  for (const name of pictures) await removeImage(files, name)
 }

@@ -1,14 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { authorize } from '../access/authorize.ts'
+import { type Caller, authorize } from '../access/authorize.ts'
+import type { OrgScope } from '../access/scope.ts'
 import { setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams } from '../http/schemas.ts'
 import { revealsSecrets } from '../orgs/reveal.ts'
 import type { Context } from '../platform/context.ts'
+import type { ImageFiles } from '../platform/images/image-files.ts'
+import { imageUrl } from '../platform/images/image-url.ts'
 import { clusterRoutes } from './clusters/routes.ts'
 import { createMxedge } from './create-mxedge.ts'
 import { deleteMxedge } from './delete-mxedge.ts'
 import { mxedgeEventRoutes } from './events/routes.ts'
+import { mxedgeImageRoutes } from './images/routes.ts'
+import { findImages } from './images/store.ts'
+import type { Mxedge } from './mxedge.ts'
 import { type PlaceKind, enterMxedge, enterPlace, mxedgeParams, orgPlaces, placeParams, sitePlaces } from './place.ts'
 import { mxedgeSearchRoutes } from './search/routes.ts'
 import { mxedgeStatsRoutes } from './stats/routes.ts'
@@ -27,18 +33,19 @@ import {
 } from './wire.ts'
 
 /** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
-export function mxedgeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+export function mxedgeRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
     await http.register(clusterRoutes(ctx))
     await http.register(createRoute(ctx))
     await http.register(registrationRoutes(ctx))
     await http.register(mxedgeSearchRoutes(ctx))
     await http.register(agentRoutes(ctx))
+    await http.register(mxedgeImageRoutes(ctx, files))
     for (const kind of [orgPlaces, sitePlaces]) {
       await http.register(listRoute(ctx, kind), { prefix: `${kind.prefix}/mxedges` })
       await http.register(mxedgeEventRoutes(ctx, kind), { prefix: `${kind.prefix}/mxedges` })
       await http.register(mxedgeStatsRoutes(ctx, kind), { prefix: `${kind.prefix}/stats/mxedges` })
-      await http.register(singleRoutes(ctx, kind), { prefix: `${kind.prefix}/mxedges/:mxedge_id` })
+      await http.register(singleRoutes(ctx, files, kind), { prefix: `${kind.prefix}/mxedges/:mxedge_id` })
     }
   }
 }
@@ -58,7 +65,7 @@ function createRoute(ctx: Context): FastifyPluginAsyncTypebox {
       },
       async ({ caller, params, body }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentMxedge(await createMxedge(ctx, scope, body), await revealsSecrets(ctx, caller, scope))
+        return showOne(ctx, { caller, scope }, await createMxedge(ctx, scope, body))
       },
     )
   }
@@ -82,14 +89,13 @@ function listRoute(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
         const wanted = parseMxedges(query)
         const { rows, total } = await listMxedges(ctx.db, scope, wanted)
         setPageHeaders(reply, wanted.page, total)
-        const withSecrets = await revealsSecrets(ctx, caller, scope)
-        return reply.send(rows.map((mxedge) => presentMxedge(mxedge, withSecrets)))
+        return reply.send(await show(ctx, { caller, scope }, rows))
       },
     )
   }
 }
 
-function singleRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
+function singleRoutes(ctx: Context, files: ImageFiles, kind: PlaceKind): FastifyPluginAsyncTypebox {
   const params = mxedgeParams(kind)
   const tags = [`${kind.noun}s MxEdges`]
   return async (http) => {
@@ -98,8 +104,7 @@ function singleRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox 
       { schema: { operationId: `get${kind.noun}MxEdge`, tags, params, response: { 200: MxedgeReply } } },
       async ({ caller, params }, reply) => {
         const { scope, id } = await enterMxedge(ctx, kind, { caller, params, needs: 'read' })
-        const mxedge = await getMxedge(ctx.db, scope, id)
-        return reply.send(presentMxedge(mxedge, await revealsSecrets(ctx, caller, scope)))
+        return reply.send(await showOne(ctx, { caller, scope }, await getMxedge(ctx.db, scope, id)))
       },
     )
 
@@ -116,8 +121,7 @@ function singleRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox 
       },
       async ({ caller, params, body }, reply) => {
         const { scope, id } = await enterMxedge(ctx, kind, { caller, params, needs: 'write' })
-        const mxedge = await updateMxedge(ctx, scope, { id, body })
-        return reply.send(presentMxedge(mxedge, await revealsSecrets(ctx, caller, scope)))
+        return reply.send(await showOne(ctx, { caller, scope }, await updateMxedge(ctx, scope, { id, body })))
       },
     )
 
@@ -126,9 +130,36 @@ function singleRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox 
       { schema: { operationId: `delete${kind.noun}MxEdge`, tags, params, response: { 200: Empty } } },
       async ({ caller, params }, reply) => {
         const { scope, id } = await enterMxedge(ctx, kind, { caller, params, needs: 'write' })
-        await deleteMxedge(ctx, scope, id)
+        await deleteMxedge(ctx, scope, { files, id })
         return reply.send({})
       },
     )
+  }
+}
+
+interface Viewer {
+  readonly caller: Caller
+  readonly scope: OrgScope
+}
+
+async function show(ctx: Context, viewer: Viewer, mxedges: readonly Mxedge[]) {
+  const present = await presenterOf(ctx, viewer, mxedges)
+  return mxedges.map(present)
+}
+
+async function showOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {
+  const present = await presenterOf(ctx, viewer, [mxedge])
+  return present(mxedge)
+}
+
+/** What `mxedges` need besides themselves is read for all of them at once. */
+async function presenterOf(ctx: Context, { caller, scope }: Viewer, mxedges: readonly Mxedge[]) {
+  const withSecrets = await revealsSecrets(ctx, caller, scope)
+  const ids = mxedges.map(({ id }) => id)
+  const images = await findImages(ctx.db, scope, ids)
+  return (mxedge: Mxedge) => {
+    const names = images.get(mxedge.id) ?? new Map<number, string>()
+    const imageUrls = new Map(Array.from(names, ([number, name]) => [number, imageUrl(ctx, name)]))
+    return presentMxedge(mxedge, { withSecrets, imageUrls })
   }
 }

@@ -36,6 +36,8 @@ export const UpdateMxedgeBody = Type.Object(
   { additionalProperties: true },
 )
 
+const ImageUrl = Type.Optional(Type.String({ description: 'expires within two hours' }))
+
 export const MxedgeReply = Type.Object(
   {
     id: Uuid,
@@ -50,18 +52,28 @@ export const MxedgeReply = Type.Object(
     magic: Type.Optional(Type.String({ description: 'with which an appliance registers as this one' })),
     mxagent_registered: Type.Boolean(),
     tunterm_registered: Type.Boolean(),
+    image1_url: ImageUrl,
+    image2_url: ImageUrl,
+    image3_url: ImageUrl,
     created_time: Timestamp,
     modified_time: Timestamp,
   },
   { additionalProperties: true },
 )
 
-/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
-export function presentMxedge(mxedge: Mxedge, withSecrets: boolean): Static<typeof MxedgeReply> {
+export interface Showing {
+  /** See revealsSecrets(); without, its secrets are as if never set. */
+  readonly withSecrets: boolean
+  /** Where its pictures are shown, by their number. */
+  readonly imageUrls: ReadonlyMap<number, string>
+}
+
+export function presentMxedge(mxedge: Mxedge, { withSecrets, imageUrls }: Showing): Static<typeof MxedgeReply> {
   const { doc, registrationCode } = mxedge
   return {
     ...(withSecrets ? { ...doc, magic: registrationCode } : withoutSecrets(doc)),
     ...presentOwn(mxedge),
+    ...Object.fromEntries(Array.from(imageUrls, ([number, url]) => [`image${number}_url`, url])),
   }
 }
 

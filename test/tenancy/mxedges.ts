@@ -1,3 +1,5 @@
+import { picture } from '../maps/pictures.ts'
+import { encodeForm } from '../support/forms.ts'
 import { makeMxedge } from '../support/mxedges.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'
@@ -11,6 +13,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   const atSite = await create(server, path, body)
   await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
   const { claim_code: code } = await makeMxedge(server.ctx)
+  const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   const offline = { refusal: 'the edge appliance is not connected' }
   const ofSite = { ids: { mxedge_id: atSite } }
   return {
@@ -35,6 +38,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       updateOrgMxEdge: { body: { notes: 'changed' } },
       restartOrgMxEdge: {},
       unregisterOrgMxEdge: {},
+      addOrgMxEdgeImage: { ...form, ids: { image_number: '1' } },
       getOrgMxEdgeUpgradeInfo: {},
       listOrgMxEdgeVersions: {},
       getOrgMxEdgeVmParams: {},
@@ -51,6 +55,11 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       getSiteMxEdge: ofSite,
       updateSiteMxEdge: { ...ofSite, body: { notes: 'changed' } },
     },
-    removals: { deleteSiteMxEdge: ofSite, deleteOrgMxEdge: {}, deleteOrgMxEdgeCluster: {} },
+    removals: {
+      deleteOrgMxEdgeImage: { ids: { image_number: '1' } },
+      deleteSiteMxEdge: ofSite,
+      deleteOrgMxEdge: {},
+      deleteOrgMxEdgeCluster: {},
+    },
   }
 }

@@ -1,0 +1,81 @@
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import {
+  type ImageFiles,
+  type ReceivedImage,
+  discardImage,
+  keepImage,
+  removeImage,
+} from '../../platform/images/image-files.ts'
+import { titleOf } from '../mxedge.ts'
+import { recordChange } from '../record-change.ts'
+import { lockMxedge } from '../store.ts'
+import { type ImageSlot, deleteImageRow, insertImageRow } from './store.ts'
+
+export interface NewPicture extends ImageSlot {
+  readonly files: ImageFiles
+  /** Kept or discarded when this returns. */
+  readonly received: ReceivedImage
+}
+
+/**
+ * Gives an appliance a picture, in the place of the one with this number. The file is on disk, synced,
+ * before the row that names it is committed; a failure leaves neither.
+ * @throws AppError not_found.
+ */
+export async function setImage(ctx: Context, scope: OrgScope, picture: NewPicture): Promise<void> {
+  const { files, received } = picture
+  try {
+    await keepImage(files, received)
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+  let replaced: string | null
+  try {
+    replaced = await writeImage(ctx, scope, picture)
+  } catch (error) {
+    await removeImage(files, received.name)
+    throw error
+  }
+  if (replaced !== null) await removeImage(files, replaced)
+}
+
+function writeImage(ctx: Context, scope: OrgScope, { mxedgeId, number, received }: NewPicture): Promise<string | null> {
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const mxedge = await lockMxedge(tx, scope, mxedgeId)
+    const replaced = await deleteImageRow(tx, scope, { mxedgeId, number })
+    const { name, width, height } = received
+    await insertImageRow(tx, scope, { mxedgeId, number, name, width, height, at })
+    const message = `Set image ${number} of ${titleOf(mxedge)}`
+    await recordChange(tx, scope, {
+      mxedge,
+      message,
+      text: `Image ${number} set`,
+      after: { number, width, height },
+      at,
+    })
+    return replaced
+  })
+}
+
+/** @throws AppError not_found, for a number without a picture too. */
+export async function deleteImage(
+  ctx: Context,
+  scope: OrgScope,
+  { files, mxedgeId, number }: ImageSlot & { readonly files: ImageFiles },
+): Promise<void> {
+  const at = ctx.clock.now()
+  const name = await inTx(ctx, async (tx) => {
+    const mxedge = await lockMxedge(tx, scope, mxedgeId)
+    const deleted = await deleteImageRow(tx, scope, { mxedgeId, number })
+    if (deleted === null) throw notFound(String(number))
+    const message = `Delete image ${number} of ${titleOf(mxedge)}`
+    await recordChange(tx, scope, { mxedge, message, text: `Image ${number} deleted`, before: { number }, at })
+    return deleted
+  })
+  await removeImage(files, name)
+}

@@ -1,0 +1,63 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+
+/** Names of the files by their number, 1 to 3. */
+export type ImageNames = ReadonlyMap<number, string>
+
+/** For each of the appliances that has pictures. */
+export async function findImages(
+  reader: Reader,
+  scope: OrgScope,
+  mxedgeIds: readonly string[],
+): Promise<ReadonlyMap<string, ImageNames>> {
+  const rows = await reader
+    .selectFrom('mxedgeImage')
+    .select(['mxedgeId', 'number', 'name'])
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', anyOf(mxedgeIds))
+    .orderBy('number')
+    .execute()
+  const images = new Map<string, Map<number, string>>()
+  for (const { mxedgeId, number, name } of rows)
+    images.set(mxedgeId, (images.get(mxedgeId) ?? new Map<number, string>()).set(number, name))
+  return images
+}
+
+export interface ImageSlot {
+  readonly mxedgeId: string
+  /** 1 to 3. */
+  readonly number: number
+}
+
+/** Needs lockMxedge in the same transaction. @returns The name of the file that was there; null where none was. */
+export async function deleteImageRow(tx: Tx, scope: OrgScope, { mxedgeId, number }: ImageSlot): Promise<string | null> {
+  const row = await tx
+    .deleteFrom('mxedgeImage')
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', mxedgeId)
+    .where('number', '=', number)
+    .returning('name')
+    .executeTakeFirst()
+  return row?.name ?? null
+}
+
+export interface NewImage extends ImageSlot {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+  readonly at: Date
+}
+
+/** Needs lockMxedge in the same transaction, and an empty slot. */
+export async function insertImageRow(tx: Tx, scope: OrgScope, { at, ...image }: NewImage): Promise<void> {
+  await tx
+    .insertInto('mxedgeImage')
+    .values({ orgId: scope.orgId, ...image, createdAt: at })
+    .execute()
+}
+
+/** Of `names`, those of pictures of any organization's appliances: files have no tenant. */
+export async function filterKnownMxedgeImages(reader: Reader, names: readonly string[]): Promise<string[]> {
+  const rows = await reader.selectFrom('mxedgeImage').select('name').where('name', '=', anyOf(names)).execute()
+  return rows.map(({ name }) => name)
+}
