@@ -147,6 +147,14 @@ describe('a deleted site group', () => {
     expect(invites.map(({ id }: { id: string }) => id)).not.toContain(onlyInvite.id)
     expect(invites).toMatchObject([{ email: 'also@example.test', privileges: [onSite] }])
 
+    // Nor can anybody be given it: a privilege of a group that is not there would wait for one.
+    const give = { body: { name: 'late', privileges: [grant] } }
+    for (const list of ['apitokens', 'ssoroles'])
+      expect(await server.call('POST', `${org}/${list}`, give), list).toMatchObject({
+        status: 404,
+        body: { id: group.id },
+      })
+
     const { results } = (await server.call('GET', `${org}/logs?message=Delete%20Site%20Group`)).body
     expect(results[0].before).toMatchObject({
       name: 'Gone',

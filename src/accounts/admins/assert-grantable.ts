@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
 import { mayGrant } from './decide-grant.ts'
-import { listKnownSites, listPrivilegesOf } from './store-privileges.ts'
+import { listPrivilegesOf, readerOfPlaces } from './store-privileges.ts'
 
 export interface Grant {
   readonly caller: Caller
@@ -17,7 +17,7 @@ export interface Grant {
  * the request began, they may have been demoted, and what is given here outlasts that.
  *
  * @throws AppError forbidden where the caller could not do themselves what the privileges allow;
- *   not_found for a site that the organization does not have.
+ *   not_found for a site or a site group that the organization does not have.
  */
 export async function assertGrantable(tx: Tx, scope: OrgScope, { caller, privileges }: Grant): Promise<void> {
   await lockOrg(tx, scope)
@@ -25,6 +25,7 @@ export async function assertGrantable(tx: Tx, scope: OrgScope, { caller, privile
   const holder = adminId ?? tokenId
   const held = holder === null ? [] : await listPrivilegesOf(tx, scope.orgId, holder)
   if (!mayGrant(held, privileges)) throw new AppError('forbidden', 'You can not give privileges that you do not have.')
-  const sites = await listKnownSites(tx, scope.orgId, privileges)
-  for (const { site_id: siteId } of privileges) if (siteId !== undefined && !sites.has(siteId)) throw notFound(siteId)
+  const isKnown = await readerOfPlaces(tx, scope.orgId, privileges)
+  const unknown = privileges.find((privilege) => !isKnown(privilege))
+  if (unknown !== undefined) throw notFound(unknown.site_id ?? unknown.sitegroup_id ?? '')
 }

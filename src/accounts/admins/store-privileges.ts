@@ -46,28 +46,32 @@ export async function insertPrivileges(
   holder: { readonly orgId: string; readonly adminId: string },
   privileges: readonly WirePrivilege[],
 ): Promise<WirePrivilege[]> {
-  const sites = await listKnownSites(tx, holder.orgId, privileges)
-  const given = privileges.filter(({ site_id: siteId }) => siteId === undefined || sites.has(siteId))
+  const isKnown = await readerOfPlaces(tx, holder.orgId, privileges)
+  const given = privileges.filter(isKnown)
   for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [] } of given)
     await insertPrivilege(tx, { ...holder, id: uuidv7(), scope, role, siteId, sitegroupId, views: [...views] })
   return given
 }
 
-/** Ids of those sites of `privileges` that the organization has. */
-export async function listKnownSites(
+/** Whether the organization has the site or the site group that a privilege names, if it names one. */
+export async function readerOfPlaces(
   reader: Reader,
   orgId: string,
   privileges: readonly WirePrivilege[],
-): Promise<ReadonlySet<string>> {
+): Promise<(privilege: WirePrivilege) => boolean> {
   const siteIds = privileges.flatMap(({ site_id: siteId }) => siteId ?? [])
-  if (siteIds.length === 0) return new Set()
+  const groupIds = privileges.flatMap(({ sitegroup_id: groupId }) => groupId ?? [])
+  if (siteIds.length + groupIds.length === 0) return () => true
   const rows = await reader
     .selectFrom('site')
     .select('id')
     .where('orgId', '=', orgId)
     .where('id', '=', anyOf(siteIds))
+    .unionAll(reader.selectFrom('siteGroup').select('id').where('orgId', '=', orgId).where('id', '=', anyOf(groupIds)))
     .execute()
-  return new Set(rows.map(({ id }) => id))
+  const known = new Set(rows.map(({ id }) => id))
+  return ({ site_id: siteId, sitegroup_id: groupId }) =>
+    [siteId, groupId].every((id) => id === undefined || known.has(id.toLowerCase()))
 }
 
 export async function deletePrivileges(tx: Tx, orgId: string, adminId: string): Promise<void> {
