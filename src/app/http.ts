@@ -27,6 +27,7 @@ import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
+import { deviceSearchRoutes } from '../devices/search/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { serveOpenApi } from '../http/openapi.ts'
@@ -111,6 +112,7 @@ function apiRoutes(
     siteGroupRoutes(ctx),
     siteSettingRoutes(ctx),
     inventoryRoutes(ctx),
+    deviceSearchRoutes(ctx),
     deviceRoutes(ctx),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),

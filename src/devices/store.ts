@@ -8,6 +8,10 @@ import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
 /** A claimed device, with the name of its site. */
 export type Device = Selectable<DeviceTable> & { readonly siteName: string | null }
 
+/** A Device without its id, of `device` and `site`. */
+export const deviceColumns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type,
+  device.name, device.claim_code, device.doc, device.created_at, device.modified_at, site.name as site_name`
+
 function selectDevices(reader: Reader, scope: OrgScope) {
   return reader
     .selectFrom('device')
@@ -40,12 +44,8 @@ export function lockDevicesBy(
   scope: OrgScope,
   { macs, serials }: { readonly macs: readonly string[]; readonly serials: readonly string[] },
 ): Promise<Device[]> {
-  // Serials have no index: look at them only where there are some.
-  const bySerial = serials.length > 0
   return selectDevices(tx, scope)
-    .where((eb) =>
-      eb.or([eb('device.mac', '=', anyOf(macs)), ...(bySerial ? [eb('device.serial', '=', anyOf(serials))] : [])]),
-    )
+    .where((eb) => eb.or([eb('device.mac', '=', anyOf(macs)), eb('device.serial', '=', anyOf(serials))]))
     .orderBy('device.id')
     .forUpdate('device')
     .execute()

@@ -45,6 +45,7 @@ export interface Schema {
   deviceCommand: devices.DeviceCommandTable
   deviceEvent: devices.DeviceEventTable
   deviceImage: devices.DeviceImageTable
+  deviceCount: devices.DeviceCountTable
   mxedgeRegistry: mxedges.MxedgeRegistryTable
   mxcluster: mxedges.MxclusterTable
   mxedge: mxedges.MxedgeTable

@@ -1,10 +1,20 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { longPageOf } from '../../http/store-long-lists.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
-import type { Device } from '../store.ts'
-import { pageOf } from '../../http/store-pages.ts'
+import { type Device, deviceColumns } from '../store.ts'
+import {
+  type DeviceFilter,
+  allOf,
+  byMac,
+  devicesOnPage,
+  devicesFor,
+  lengthOf,
+  pageOfDevices,
+  passes,
+} from '../store-lists.ts'
 
 /** A device of the inventory, or a member of a Virtual Chassis that has no device of its own. */
 export interface InventoryItem {
@@ -18,6 +28,7 @@ export interface InventoryItem {
   readonly name: string | null
   /** Null for a member: it was claimed with its Virtual Chassis. */
   readonly claimCode: string | null
+  readonly deviceprofileId: string | null
   readonly createdAt: Date
   readonly modifiedAt: Date
   readonly connected: boolean
@@ -41,52 +52,92 @@ export interface InventoryFilter {
   readonly disconnectedBefore: Date | null
 }
 
+const isChassis = sql`jsonb_array_length(status.members) > 1`
+
 /** Ordered by MAC. */
 export function listInventory(
   reader: Reader,
   scope: OrgScope,
   { filter, page }: { readonly filter: InventoryFilter; readonly page: Page },
 ): Promise<Paged<InventoryItem>> {
-  const hits = sql`select * from (${everything(scope, filter)}) as item where ${every(conditions(scope, filter))}`
-  return pageOf<InventoryItem>(reader, hits, page)
+  const devices = devicesOf(filter)
+  const own = sql`select device.id, null::uuid as chassis_id, null::jsonb as member
+    from ${devicesFor(devices)} where ${passes(scope, devices)}`
+  const withMembers = filter.withMembers || filter.vcMac !== null
+  return longPageOf<InventoryItem>(
+    reader,
+    {
+      ...(withMembers && { few: membersOf(scope, filter) }),
+      keys: withMembers ? sql`${own} union all select id, chassis_id, member from few` : own,
+      order: ['id'],
+      direction: 'asc',
+      total: withMembers ? sql`(${lengthOf(scope, devices)}) + (select count(*) from few)` : lengthOf(scope, devices),
+      rows: sql`select page.id, device.org_id, device.site_id, coalesce(page.member ->> 'mac', device.mac) as mac,
+          coalesce(page.member ->> 'serial', device.serial) as serial,
+          coalesce(page.member ->> 'model', device.model) as model, device.type, device.created_at, device.modified_at,
+          case when page.member is null then device.name end as name,
+          case when page.member is null then device.claim_code end as claim_code,
+          case when page.member is null then device.doc ->> 'deviceprofile_id' end as deviceprofile_id,
+          coalesce(status.connected, false) as connected, status.disconnected_at,
+          case when ${isChassis} then device.mac end as vc_mac
+        from ${devicesOnPage(scope, sql`coalesce(page.chassis_id, page.id)`)}`,
+    },
+    page,
+  )
 }
 
-function everything({ orgId }: OrgScope, { withMembers, vcMac }: InventoryFilter): RawBuilder<unknown> {
-  const devices = sql`
-    select device.id, device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
-      device.claim_code, device.created_at, device.modified_at, coalesce(status.connected, false) as connected,
-      status.disconnected_at, case when jsonb_array_length(status.members) > 1 then device.mac end as vc_mac
-    from device left join device_status status on status.org_id = device.org_id and status.device_id = device.id
-    where device.org_id = ${orgId}`
-  if (!withMembers && vcMac === null) return devices
-  return sql`${devices} union all
-    select ('00000000-0000-0000-1000-' || member.mac)::uuid, device.org_id, device.site_id, member.mac, member.serial,
-      member.model, device.type, null, null, device.created_at, device.modified_at, status.connected,
-      status.disconnected_at, device.mac
-    from device join device_status status on status.org_id = device.org_id and status.device_id = device.id
-      cross join lateral jsonb_to_recordset(status.members) as member (mac text, serial text, model text)
-    where device.org_id = ${orgId} and jsonb_array_length(status.members) > 1 and not exists (
-      select from device own where own.org_id = device.org_id and own.mac = member.mac)`
+/** What the filter means for devices. */
+function devicesOf(filter: InventoryFilter): DeviceFilter {
+  const { serial, mac, vcMac } = filter
+  return {
+    siteId: filter.siteId,
+    onlyUnassigned: filter.onlyUnassigned,
+    type: filter.type,
+    model: filter.model,
+    more: [
+      ...(serial === null ? [] : [sql`device.serial = ${serial}`]),
+      ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
+      ...(vcMac === null ? [] : [sql`device.mac = ${vcMac} and ${isChassis}`]),
+      ...timesOf(filter),
+    ],
+  }
 }
 
-function conditions({ siteIds }: OrgScope, filter: InventoryFilter): RawBuilder<unknown>[] {
-  const { serial, model, type, mac, siteId, vcMac, onlyUnassigned, modifiedAfter, disconnectedBefore } = filter
+function timesOf({ modifiedAfter, disconnectedBefore }: InventoryFilter): RawBuilder<unknown>[] {
   return [
-    ...(siteIds === 'all' ? [] : [sql`site_id = ${anyOf(siteIds)}`]),
-    ...(serial === null ? [] : [sql`serial = ${serial}`]),
-    ...(model === null ? [] : [sql`model = ${model}`]),
-    ...(type === null ? [] : [sql`type = ${type}`]),
-    ...(mac === null ? [] : [sql`mac = ${mac}`]),
-    ...(siteId === null ? [] : [sql`site_id = ${siteId}`]),
-    ...(vcMac === null ? [] : [sql`vc_mac = ${vcMac}`]),
-    ...(onlyUnassigned ? [sql`site_id is null`] : []),
-    ...(modifiedAfter === null ? [] : [sql`modified_at > ${modifiedAfter}`]),
-    ...(disconnectedBefore === null ? [] : [sql`not connected and disconnected_at < ${disconnectedBefore}`]),
+    ...(modifiedAfter === null ? [] : [sql`device.modified_at > ${modifiedAfter}`]),
+    ...(disconnectedBefore === null
+      ? []
+      : [sql`not status.connected and status.disconnected_at < ${disconnectedBefore}`]),
   ]
 }
 
-function every(some: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
-  return some.length === 0 ? sql`true` : sql.join(some, sql` and `)
+/** Keys of members that have no device of their own; what they share with their chassis is asked of it. */
+function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown> {
+  const { serial, model, mac, vcMac } = filter
+  const ofChassis: DeviceFilter = {
+    siteId: filter.siteId,
+    onlyUnassigned: filter.onlyUnassigned,
+    type: filter.type,
+    model: null,
+    more: [...timesOf(filter), ...(vcMac === null ? [] : [sql`device.mac = ${vcMac}`])],
+  }
+  const ofMember = [
+    sql`(select count(*) from device own where own.org_id = device.org_id and own.mac = member ->> 'mac') = 0`,
+    ...(serial === null ? [] : [sql`member ->> 'serial' = ${serial}`]),
+    ...(model === null ? [] : [sql`member ->> 'model' = ${model}`]),
+    ...(mac === null ? [] : [sql`member ->> 'mac' = ${mac}`]),
+  ]
+  // Chassis by chassis: PostgreSQL does not know how few they are and would rather read every device.
+  return sql`select ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id, device.id as chassis_id, member
+    from (
+        select * from device_status status where status.org_id = ${scope.orgId} and ${isChassis} offset 0
+      ) as status
+      cross join lateral (
+        select * from device where device.org_id = status.org_id and device.id = status.device_id offset 0
+      ) as device
+      cross join lateral jsonb_array_elements(status.members) as member
+    where ${allOf([passes(scope, ofChassis), ...ofMember])}`
 }
 
 /** MAC and name of each device; ordered by MAC, all of them: the interface has no pages here. */
@@ -109,12 +160,12 @@ export function listSiteDevices(
   scope: SiteScope,
   { filter, page }: { readonly filter: SiteDeviceFilter; readonly page: Page },
 ): Promise<Paged<Device>> {
-  let hits = reader
-    .selectFrom('device')
-    .selectAll('device')
-    .where('orgId', '=', scope.orgId)
-    .where('siteId', '=', scope.siteId)
-  if (filter.type !== null) hits = hits.where('type', '=', filter.type)
-  if (filter.name !== null) hits = hits.where(sql`strpos(lower(name), lower(${filter.name}))`, '>', 0)
-  return pageOf<Device>(reader, hits, page)
+  const { type, name } = filter
+  const more = name === null ? [] : [sql`strpos(lower(device.name), lower(${name})) > 0`]
+  return pageOfDevices<Device>(reader, scope, {
+    filter: { siteId: scope.siteId, onlyUnassigned: false, type, model: null, more },
+    sort: byMac,
+    page,
+    columns: deviceColumns,
+  })
 }

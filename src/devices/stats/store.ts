@@ -1,14 +1,14 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import type { Reader } from '../../platform/db.ts'
 import type { DeviceStatusTable, DeviceTable, DeviceType } from '../../platform/schema/devices.ts'
-import { pageOf } from '../../http/store-pages.ts'
+import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes } from '../store-lists.ts'
 
 /** A device with what it last said of itself; null for what it never said. */
 export type DeviceStats = Pick<
   Selectable<DeviceTable>,
-  'orgId' | 'id' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name' | 'createdAt' | 'modifiedAt'
+  'orgId' | 'id' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name' | 'doc' | 'createdAt' | 'modifiedAt'
 > &
   Pick<
     Selectable<DeviceStatusTable>,
@@ -22,55 +22,37 @@ export interface StatsFilter {
   readonly mac: string | null
 }
 
+const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
+  device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
+  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate`
+
 /** Ordered by MAC. */
 export function listDeviceStats(
   reader: Reader,
   scope: OrgScope,
   { filter, page }: { readonly filter: StatsFilter; readonly page: Page },
 ): Promise<Paged<DeviceStats>> {
-  let hits = selectStats(reader, scope)
-  if (scope.siteIds !== 'all') hits = hits.where('device.siteId', '=', anyOf(scope.siteIds))
-  if (filter.siteId !== null) hits = hits.where('device.siteId', '=', filter.siteId)
-  if (filter.type !== null) hits = hits.where('device.type', '=', filter.type)
-  if (filter.mac !== null) hits = hits.where('device.mac', '=', filter.mac)
-  if (filter.connected === true) hits = hits.where('status.connected', '=', true)
-  if (filter.connected === false) hits = hits.where('status.connected', 'is not', true)
-  return pageOf<DeviceStats>(reader, hits, page)
+  const { siteId, type, mac, connected } = filter
+  const more = [
+    ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
+    ...(connected === null ? [] : [connected ? sql`status.connected` : sql`status.connected is not true`]),
+  ]
+  return pageOfDevices<DeviceStats>(reader, scope, {
+    filter: { ...everyDevice, siteId, type, more },
+    sort: byMac,
+    page,
+    columns,
+  })
 }
 
-export function findDeviceStats(reader: Reader, scope: SiteScope, deviceId: string): Promise<DeviceStats | undefined> {
-  return selectStats(reader, scope)
-    .where('device.siteId', '=', scope.siteId)
-    .where('device.id', '=', deviceId)
-    .executeTakeFirst()
-}
-
-function selectStats(reader: Reader, scope: OrgScope) {
-  return reader
-    .selectFrom('device')
-    .leftJoin('deviceStatus as status', (join) =>
-      join.onRef('status.orgId', '=', 'device.orgId').onRef('status.deviceId', '=', 'device.id'),
-    )
-    .select([
-      'device.orgId',
-      'device.id',
-      'device.siteId',
-      'device.mac',
-      'device.serial',
-      'device.model',
-      'device.type',
-      'device.name',
-      'device.createdAt',
-      'device.modifiedAt',
-      'status.connected',
-      'status.lastSeenAt',
-      'status.disconnectedAt',
-      'status.firmware',
-      'status.bootedAt',
-      'status.extIp',
-      'status.members',
-      'status.load',
-      'status.fwupdate',
-    ])
-    .where('device.orgId', '=', scope.orgId)
+export async function findDeviceStats(
+  reader: Reader,
+  scope: SiteScope,
+  deviceId: string,
+): Promise<DeviceStats | undefined> {
+  const filter = { ...everyDevice, siteId: scope.siteId, more: [sql`device.id = ${deviceId}`] }
+  const { rows } = await sql<DeviceStats>`
+    select device.id, ${columns} from ${devicesWithStatus} where ${passes(scope, filter)}
+  `.execute(reader)
+  return rows[0]
 }

@@ -14,6 +14,7 @@ const base: DeviceStats = {
   model: 'AP45',
   type: 'ap',
   name: null,
+  doc: {},
   createdAt: at,
   modifiedAt: at,
   connected: null,

@@ -11,6 +11,7 @@ const siteFilters = {
   ...pageQuery,
   type: Type.Optional(DeviceTypeOrAll),
   status: Type.Optional(Type.Enum(['all', 'connected', 'disconnected'], { default: 'all' })),
+  fields: Type.Optional(Type.String({ description: 'every field that is known is answered anyway' })),
 }
 
 export const SiteStatsQuery = Type.Object({ ...siteFilters, mac: Type.Optional(Type.String()) })
@@ -66,12 +67,32 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
     ...(connected && stats.bootedAt !== null && { uptime: uptimeS(stats.bootedAt, now) }),
     ...(lastSeenAt !== null && { last_seen: epochS(lastSeenAt) }),
     ...(extIp !== null && { ext_ip: extIp }),
+    ...keptOf(stats.doc),
     ...presentLoad(stats),
     ...(members !== null && members.length > 0 && presentMembers(mac, members)),
     ...(fwupdate !== null && { fwupdate }),
     created_time: epochS(stats.createdAt),
     modified_time: epochS(stats.modifiedAt),
   }
+}
+
+/** What people keep of a device and clients read here too. Source: contract, `stats_ap`. */
+const kept = [
+  'notes',
+  'map_id',
+  'x',
+  'y',
+  'height',
+  'orientation',
+  'deviceprofile_id',
+  'locked',
+  'mount',
+  'led',
+  'role',
+]
+
+function keptOf(doc: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(kept.filter((name) => name in doc).map((name) => [name, doc[name]]))
 }
 
 /** At least one second: clients take 0 for "not known". */

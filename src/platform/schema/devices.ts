@@ -130,6 +130,16 @@ export interface DeviceEventTable {
   createdAt: Date
 }
 
+/** Kept by triggers: see migration 9. */
+export interface DeviceCountTable {
+  orgId: string
+  siteId: string | null
+  type: DeviceType
+  model: string
+  /** A bigint: pg returns it as text. */
+  count: string
+}
+
 export interface DeviceImageTable {
   orgId: string
   deviceId: string

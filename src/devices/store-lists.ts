@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import type { ValueCount } from '../http/search.ts'
+import { longPageOf } from '../http/store-long-lists.ts'
+import { countsOf } from '../http/store-pages.ts'
+import { type Reader, anyOf } from '../platform/db.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
+
+/** What a list of devices may be narrowed by. Null lets everything pass. */
+export interface DeviceFilter {
+  readonly siteId: string | null
+  readonly onlyUnassigned: boolean
+  readonly type: DeviceType | null
+  readonly model: string | null
+  /**
+   * Conditions on columns of `device` and `status` (device_status). Without any, the length of the list
+   * is known without reading it.
+   */
+  readonly more: readonly RawBuilder<unknown>[]
+}
+
+export const everyDevice: DeviceFilter = { siteId: null, onlyUnassigned: false, type: null, model: null, more: [] }
+
+/** By `id` devices are in the order of their MACs; `modified_at` is the time of their last change. */
+export interface DeviceSort {
+  readonly by: 'id' | 'modified_at' | 'name' | 'model' | 'site_id' | 'serial'
+  readonly direction: 'asc' | 'desc'
+}
+
+export const byMac: DeviceSort = { by: 'id', direction: 'asc' }
+
+/** Devices with their status, which is missing where a device never connected. */
+export const devicesWithStatus = sql`
+  device left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
+
+/** What `passes` asks of: PostgreSQL merges ordered lists of one table each, of joins it does not. */
+export function devicesFor({ more }: DeviceFilter): RawBuilder<unknown> {
+  return more.length === 0 ? sql`device` : devicesWithStatus
+}
+
+/**
+ * The devices of `page`, a list of keys, with their status. Row by row: PostgreSQL does not know how short a
+ * page is and would rather read everything.
+ */
+export function devicesOnPage({ orgId }: OrgScope, key: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`page
+    cross join lateral (select * from device where device.org_id = ${orgId} and device.id = ${key} offset 0) as device
+    left join lateral (
+      select * from device_status where device_status.org_id = ${orgId} and device_status.device_id = device.id offset 0
+    ) as status on true`
+}
+
+/** Whether a row of `device` or `device_count`, under the name `of`, is one that the scope and the filter let pass. */
+function counted(
+  { orgId, siteIds }: OrgScope,
+  of: 'device' | 'device_count',
+  filter: DeviceFilter,
+): RawBuilder<unknown> {
+  const column = (name: string): RawBuilder<unknown> => sql.ref(`${of}.${name}`)
+  const { siteId, onlyUnassigned, type, model } = filter
+  return allOf([
+    sql`${column('org_id')} = ${orgId}`,
+    ...(siteIds === 'all' ? [] : [sql`${column('site_id')} = ${anyOf(siteIds)}`]),
+    ...(siteId === null ? [] : [sql`${column('site_id')} = ${siteId}`]),
+    ...(onlyUnassigned ? [sql`${column('site_id')} is null`] : []),
+    ...(type === null ? [] : [sql`${column('type')} = ${type}`]),
+    ...(model === null ? [] : [sql`${column('model')} = ${model}`]),
+  ])
+}
+
+/** The condition on `device` and `status` that the scope and the filter make. */
+export function passes(scope: OrgScope, filter: DeviceFilter): RawBuilder<unknown> {
+  return allOf([counted(scope, 'device', filter), ...filter.more])
+}
+
+export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join([...conditions], sql` and `)
+}
+
+/** How many devices pass, as an expression. */
+export function lengthOf(scope: OrgScope, filter: DeviceFilter): RawBuilder<unknown> {
+  if (filter.more.length > 0) return sql`select count(*) from ${devicesWithStatus} where ${passes(scope, filter)}`
+  return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`
+}
+
+export interface DeviceList {
+  readonly filter: DeviceFilter
+  readonly sort: DeviceSort
+  readonly page: Page
+  /** What of `device`, `status` and `site` makes a row; the ids and the sorted column come with it. */
+  readonly columns: RawBuilder<unknown>
+}
+
+/** One page of devices: one query, and none of it reads more than the page where `filter.more` is empty. */
+export function pageOfDevices<T extends object>(
+  reader: Reader,
+  scope: OrgScope,
+  { filter, sort, page, columns }: DeviceList,
+): Promise<Paged<T>> {
+  const sorted = sql.ref(`device.${sort.by}`)
+  return longPageOf<T>(
+    reader,
+    {
+      keys: sql`select device.id, ${sorted} as sorted from ${devicesFor(filter)} where ${passes(scope, filter)}`,
+      order: sort.by === 'id' ? ['id'] : ['sorted', 'id'],
+      direction: sort.direction,
+      total: lengthOf(scope, filter),
+      rows: sql`select device.id, ${sorted} as sorted, ${columns}
+      from ${devicesOnPage(scope, sql`page.id`)}
+        left join site on site.org_id = device.org_id and site.id = device.site_id`,
+    },
+    page,
+  )
+}
+
+/** What devices are counted by. The first three are known without reading the devices. */
+export type CountedField = 'type' | 'model' | 'site_id' | 'name' | 'mac' | 'map_id' | 'version' | 'ip' | 'status'
+
+const countedFields: Readonly<Record<CountedField, RawBuilder<unknown>>> = {
+  type: sql`device.type`,
+  model: sql`device.model`,
+  site_id: sql`device.site_id`,
+  name: sql`device.name`,
+  mac: sql`device.mac`,
+  map_id: sql`device.doc ->> 'map_id'`,
+  version: sql`status.firmware`,
+  ip: sql`status.load ->> 'ip'`,
+  status: sql`case when status.connected then 'connected' else 'disconnected' end`,
+}
+
+const inCounters: ReadonlySet<CountedField> = new Set(['type', 'model', 'site_id'])
+
+/** How many devices there are for each value of `field`, the most frequent first. */
+export async function countDevicesBy(
+  reader: Reader,
+  scope: OrgScope,
+  { filter, field, limit }: { readonly filter: DeviceFilter; readonly field: CountedField; readonly limit: number },
+): Promise<Paged<ValueCount>> {
+  if (filter.more.length === 0 && inCounters.has(field)) {
+    const { rows } = await sql<{ value: string | null; count: string; total: string }>`
+      select ${sql.ref(`device_count.${field}`)} as value, sum(count) as count, count(*) over () as total
+      from device_count where ${counted(scope, 'device_count', filter)}
+      group by 1 having sum(count) > 0 order by 2 desc, 1 limit ${limit}
+    `.execute(reader)
+    return {
+      rows: rows.map(({ value, count }) => ({ value, count: Number(count) })),
+      total: Number(rows[0]?.total ?? 0),
+    }
+  }
+  const hits = sql`select ${countedFields[field]} as value from ${devicesWithStatus} where ${passes(scope, filter)}`
+  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+}
+
+/** How many devices of each type there are, of sites and of none. */
+export async function countTypes(
+  reader: Reader,
+  scope: OrgScope,
+): Promise<{ type: DeviceType; assigned: boolean; count: number }[]> {
+  const { rows } = await sql<{ type: DeviceType; assigned: boolean; count: string }>`
+    select type, site_id is not null as assigned, sum(count) as count
+    from device_count where ${counted(scope, 'device_count', everyDevice)} group by 1, 2
+  `.execute(reader)
+  return rows.map(({ type, assigned, count }) => ({ type, assigned, count: Number(count) }))
+}

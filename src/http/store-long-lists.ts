@@ -1,0 +1,55 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Reader } from '../platform/db.ts'
+import type { Page, Paged } from './lists.ts'
+
+export interface LongList {
+  /** A further query, of few rows, that `keys` and `total` may read under the name `few`. */
+  readonly few?: RawBuilder<unknown>
+  /** A query for the keys of the hits, which an index holds in the order asked for. */
+  readonly keys: RawBuilder<unknown>
+  /** Columns of `keys` that order them, the last of them unique. */
+  readonly order: readonly string[]
+  readonly direction: 'asc' | 'desc'
+  /** An expression for how many keys there are in all, which does not read them. */
+  readonly total: RawBuilder<unknown>
+  /** A query that makes rows, with the columns of `order`, of those of the keys that are in `page`. */
+  readonly rows: RawBuilder<unknown>
+}
+
+/**
+ * One page of a list that is too long to be read for its length: one query. Pages behind the middle are
+ * read from the end, so that the last costs what the first does.
+ */
+export async function longPageOf<T extends object>(
+  reader: Reader,
+  { few, keys, order, direction, total, rows }: LongList,
+  { limit, offset }: Page,
+): Promise<Paged<T>> {
+  const forward = orderBy('hit', order, direction)
+  const backward = orderBy('hit', order, direction === 'asc' ? 'desc' : 'asc')
+  // PostgreSQL does not even begin to read what is limited to nothing.
+  const { rows: found } = await sql<T & { readonly listTotal: string; readonly listHit: boolean | null }>`
+    with ${few === undefined ? sql`` : sql`few as materialized (${few}),`} counted as materialized (
+      select total, ${offset}::bigint * 2 <= total as forward from (select (${total})::bigint as total) as known
+    ), page as materialized (
+      (select * from (${keys}) as hit order by ${forward}
+        limit (select case when forward then ${limit}::bigint else 0 end from counted) offset ${offset})
+      union all
+      (select * from (${keys}) as hit order by ${backward}
+        limit (select case when forward then 0 else least(${limit}, greatest(total - ${offset}, 0)) end from counted)
+        offset (select greatest(total - ${offset} - ${limit}, 0) from counted))
+    )
+    select item.*, item.list_hit, counted.total as list_total
+    from counted left join (select made.*, true as list_hit from (${rows}) as made) as item on true
+    order by ${orderBy('item', order, direction)}
+  `.execute(reader)
+  return {
+    rows: found.filter(({ listHit }) => listHit === true),
+    total: Number(found[0]?.listTotal ?? 0),
+  }
+}
+
+function orderBy(table: string, columns: readonly string[], direction: 'asc' | 'desc'): RawBuilder<unknown> {
+  const way = direction === 'asc' ? sql`asc` : sql`desc`
+  return sql.join(columns.map((column) => sql`${sql.ref(`${table}.${column}`)} ${way}`))
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+let aps: MadeDevice[]
+let loose: MadeDevice[]
+let switches: MadeDevice[]
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = await addSite(server)
+  aps = await claimNewDevices(server, 5, { siteId })
+  loose = await claimNewDevices(server, 2, { model: 'AP34' })
+  switches = await claimNewDevices(server, 1, { siteId, model: 'EX4100-48P' })
+  await connectDevice(server.ctx, aps[0]?.mac ?? '', { firmware: '7.1' })
+  await server.call('PUT', `/sites/${siteId}/devices/${aps[1]?.id}`, { body: { name: 'Lobby 1' } })
+})
+afterAll(() => server.close())
+
+const org = (path: string): Promise<Answer> => server.call('GET', `/orgs/${server.org.orgId}/${path}`)
+const site = (path: string): Promise<Answer> => server.call('GET', `/sites/${siteId}/${path}`)
+const macsOf = (items: { mac: string }[]): string[] => items.map(({ mac }) => mac)
+const macs = (devices: MadeDevice[]): string[] => devices.map(({ mac }) => mac)
+
+describe('search', () => {
+  it('finds access points of the organization, and what else it is asked for', async () => {
+    const { body } = await org('devices/search?sort=mac')
+    expect(macsOf(body.results)).toEqual(macs([...aps, ...loose]).sort())
+    expect(body).toMatchObject({ total: 7, limit: 100, start: expect.any(Number), end: expect.any(Number) })
+    expect(body.results[0]).toMatchObject({ type: 'ap', wlans: [], mxtunnel_status: 'down', power_constrained: false })
+    expect(macsOf((await org('devices/search?type=switch')).body.results)).toEqual(macs(switches))
+    expect((await org('devices/search?model=AP34')).body.total).toBe(2)
+    expect((await org('devices/search?type=all')).body.total).toBe(8)
+    expect((await site('devices/search?type=all')).body.total).toBe(6)
+  })
+
+  it('orders by the last change, the newest first, and by the MAC among equals', async () => {
+    const { results } = (await org('devices/search')).body
+    expect(results[0]).toMatchObject({ mac: aps[1]?.mac, hostname: ['Lobby 1'] })
+    const ascending = (await org('devices/search?sort=timestamp')).body.results
+    expect(macsOf(ascending)).toEqual(macsOf(results).reverse())
+  })
+
+  it('walks pages to the end by their links', async () => {
+    const found: string[] = []
+    for (let url: string | undefined = `/api/v1/orgs/${server.org.orgId}/devices/search?limit=3`; url !== undefined;) {
+      const { body } = await server.call('GET', url.replace('/api/v1', ''))
+      found.push(...macsOf(body.results))
+      url = body.next
+    }
+    expect([...found].sort()).toEqual(macs([...aps, ...loose]).sort())
+    expect((await org('devices/search?page=9')).body).toMatchObject({ total: 7, results: [] })
+  })
+
+  it.each([
+    ['hostname=lobby', 1],
+    ['version=7.1', 1],
+    ['ext_ip=192.0.2.7', 1],
+    ['mac=AA:BB:CC:DD:EE:FF', 0],
+    ['band_5_channel=36', 0],
+    ['band_5_channel=0', 7],
+    ['mxtunnel_status=up', 0],
+    ['mxtunnel_status=down', 7],
+    ['power_constrained=True', 0],
+    ['end=0', 0],
+    ['duration=1h', 7],
+  ])('by %s finds %i', async (query, total) => {
+    expect((await org(`devices/search?${query}`)).body.total).toBe(total)
+  })
+
+  it.each(['mac=x', 'type=toaster', 'sort=colour', 'site_id=1', 'duration=x'])('refuses %s', async (query) => {
+    expect(await org(`devices/search?${query}`)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
+  })
+})
+
+describe('count', () => {
+  it('counts by model, site and what devices said', async () => {
+    expect((await org('devices/count')).body).toMatchObject({
+      distinct: 'model',
+      total: 2,
+      results: [
+        { model: 'AP45', count: 5 },
+        { model: 'AP34', count: 2 },
+      ],
+    })
+    expect((await org('devices/count?distinct=site_id')).body.results).toEqual([
+      { site_id: siteId, count: 5 },
+      { site_id: null, count: 2 },
+    ])
+    expect((await org('devices/count?distinct=version&version=7.1')).body.results).toEqual([
+      { version: '7.1', count: 1 },
+    ])
+    expect((await org('devices/count?distinct=lldp_port_id')).body).toMatchObject({ total: 0, results: [] })
+    expect((await site('devices/count')).body.results).toEqual([
+      { model: 'AP45', count: 5 },
+      { model: 'EX4100-48P', count: 1 },
+    ])
+  })
+
+  it('knows of every assignment and every device that goes', async () => {
+    const there = await addSite(server, 'There')
+    const [one] = await claimNewDevices(server, 2, { siteId: there, model: 'AP63' })
+    const count = async () => (await org('devices/count?distinct=site_id&model=AP63')).body.results
+    const inventory = `/orgs/${server.org.orgId}/inventory`
+    expect(await count()).toEqual([{ site_id: there, count: 2 }])
+    await server.call('PUT', inventory, { body: { op: 'unassign', macs: [one?.mac] } })
+    expect(await count()).toEqual(expect.arrayContaining([{ site_id: there, count: 1 }]))
+    await server.call('PUT', inventory, { body: { op: 'delete', macs: [one?.mac] } })
+    expect(await count()).toEqual([{ site_id: there, count: 1 }])
+    // As the rows say, and not only the counters.
+    expect((await server.call('GET', `${inventory}?model=AP63`)).headers.get('x-page-total')).toBe('1')
+    expect((await server.call('GET', `${inventory}?model=AP63`)).body).toHaveLength(1)
+  })
+})
+
+it('a summary counts devices by type, and those of no site', async () => {
+  const before = (await org('devices/summary')).body
+  await claimNewDevices(server, 2, { model: 'SRX300' })
+  expect((await org('devices/summary')).body).toEqual({
+    ...before,
+    num_gateways: before.num_gateways + 2,
+    num_unassigned_gateways: before.num_unassigned_gateways + 2,
+  })
+})
+
+it('pages from the middle on are read from the end, and none is missing', async () => {
+  const all = (await org('inventory?limit=1000')).body
+  for (const limit of [1, 2, 3, 4]) {
+    const pages = Math.ceil(all.length / limit)
+    const found = await Promise.all(
+      Array.from({ length: pages }, async (_, index) => (await org(`inventory?limit=${limit}&page=${index + 1}`)).body),
+    )
+    expect(found.flat()).toEqual(all)
+  }
+})
