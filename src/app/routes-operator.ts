@@ -2,14 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { bootstrap } from '../accounts/bootstrap.ts'
 import { parseMac } from '../devices/device.ts'
-import { importManifest } from '../devices/registry/import-manifest.ts'
 import { listUnclaimed } from '../devices/registry/store.ts'
+import { listUnclaimedMxedges } from '../mxedges/registry/store.ts'
 import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { equalText } from '../platform/secrets.ts'
 import type { HttpParts } from './http-parts.ts'
+import { importHardware } from './import-hardware.ts'
 
 const BootstrapBody = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@]+@[^\\s@]+$' }),
@@ -26,7 +27,7 @@ const ManifestBody = Type.Object({
       serial: text,
       model: text,
       claim_code: text,
-      type: Type.Optional(Type.Enum(['ap', 'switch', 'gateway'])),
+      type: Type.Optional(Type.Enum(['ap', 'switch', 'gateway', 'mxedge'])),
     }),
     { maxItems: 5000 },
   ),
@@ -50,7 +51,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     })
 
     http.post('/manifest', { schema: { hide: true, body: ManifestBody } }, async ({ body }) =>
-      importManifest(ctx, body.devices),
+      importHardware(ctx, body.devices),
     )
 
     http.get(
@@ -68,6 +69,23 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
           claim_code: claimCode,
           firmware,
           last_seen: lastSeenAt && epochS(lastSeenAt),
+        }))
+      },
+    )
+
+    http.get(
+      '/unclaimed-mxedges',
+      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
+      async ({ query }, reply) => {
+        const page = parsePage(query)
+        const { rows, total } = await listUnclaimedMxedges(ctx.db, page)
+        setPageHeaders(reply, page, total)
+        return rows.map(({ mac, serial, model, claimCode }) => ({
+          mac,
+          serial,
+          model,
+          type: 'mxedge',
+          claim_code: claimCode,
         }))
       },
     )

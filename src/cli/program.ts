@@ -32,7 +32,9 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
   program
     .command('import-manifest <file>')
-    .description('make devices claimable: a CSV with the columns mac, serial, model, claim_code, and type if wanted')
+    .description(
+      'make devices and edge appliances claimable: a CSV with mac, serial, model, claim_code, and type if wanted',
+    )
     .option('--json', 'print one JSON object')
     .action(async (file: string, { json }: { json?: true }) => {
       const devices = parseManifest(await readText(file))
@@ -42,7 +44,11 @@ export async function runCli(args: readonly string[]): Promise<void> {
   program
     .command('unclaimed')
     .description('list devices that no organization has claimed, with their claim codes')
-    .action(async () => print(await (await operator()).call('GET', '/operator/v1/unclaimed'), true))
+    .option('--mxedges', 'edge appliances instead')
+    .action(async ({ mxedges }: { mxedges?: true }) => {
+      const path = mxedges === true ? '/operator/v1/unclaimed-mxedges' : '/operator/v1/unclaimed'
+      print(await (await operator()).call('GET', path), true)
+    })
 
   program
     .command('device-certificate <mac>')

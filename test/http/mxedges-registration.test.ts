@@ -192,3 +192,33 @@ describe('an organization', () => {
     expect((await claim(code)).status).toBe(200)
   })
 })
+
+describe('a manifest', () => {
+  const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
+  const post = (devices: object[]) => server.call('POST', '/operator/v1/manifest', { ...operator, body: { devices } })
+
+  it('has devices and edge appliances, and says by the rows of the whole what it could not take', async () => {
+    const rows = [
+      { mac: '020000000a01', serial: 'S1', model: 'EAP102', claim_code: 'MIX-AP' },
+      { mac: '020000000a02', serial: 'S2', model: 'ME-X1', claim_code: 'MIX-ED-GE' },
+      { mac: 'nonsense', serial: 'S3', model: 'ME-X1', claim_code: 'MIX-BAD' },
+      { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'MIX-BOX' },
+      { mac: '020000000a05', serial: 'S5', model: 'Box', claim_code: 'MIX-UNKNOWN' },
+    ]
+    const conflicts = [
+      { row: 2, mac: 'nonsense', reason: 'invalid mac' },
+      { row: 4, mac: '020000000a05', reason: 'the model does not tell the type: give one' },
+    ]
+    expect(await post(rows)).toMatchObject({ status: 200, body: { imported: 3, unchanged: 0, conflicts } })
+    expect(await post(rows)).toMatchObject({ status: 200, body: { imported: 0, unchanged: 3, conflicts } })
+    const list = async () => (await server.call('GET', '/operator/v1/unclaimed-mxedges', operator)).body
+    const box = { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'MIX-BOX' }
+    expect(await list()).toContainEqual(box)
+    expect((await claim('mixbox')).status).toBe(200)
+    expect(await list()).not.toContainEqual(box)
+    const changed = [{ ...box, serial: 'other' }]
+    expect((await post(changed)).body.conflicts).toEqual([
+      { row: 0, mac: box.mac, reason: 'claimed already, with other data' },
+    ])
+  })
+})

@@ -1,0 +1,49 @@
+import { type ImportReport, importManifest } from '../devices/registry/import-manifest.ts'
+import type { ManifestConflict, ManifestRow } from '../devices/registry/plan-import.ts'
+import type { DeviceType } from '../devices/device.ts'
+import { isMxedgeModel } from '../mxedges/models.ts'
+import { importMxedgeManifest } from '../mxedges/registry/import-manifest.ts'
+import type { Context } from '../platform/context.ts'
+
+export type HardwareRow = ManifestRow<DeviceType | 'mxedge'>
+
+interface Placed<T extends string> {
+  readonly row: number
+  readonly given: ManifestRow<T>
+}
+
+/**
+ * Imports a manifest of devices and edge appliances: each kind at once, into its registry. What was
+ * imported when it is cut short is unchanged the second time.
+ */
+export async function importHardware(ctx: Context, rows: readonly HardwareRow[]): Promise<ImportReport> {
+  const devices: Placed<DeviceType>[] = []
+  const mxedges: Placed<'mxedge'>[] = []
+  for (const [row, { type, ...given }] of rows.entries()) {
+    if (type === 'mxedge' || (type === undefined && isMxedgeModel(given.model))) mxedges.push({ row, given })
+    else devices.push({ row, given: type === undefined ? given : { ...given, type } })
+  }
+  const ofDevices = await importManifest(
+    ctx,
+    devices.map(({ given }) => given),
+  )
+  const ofMxedges = await importMxedgeManifest(
+    ctx,
+    mxedges.map(({ given }) => given),
+  )
+  return {
+    imported: ofDevices.imported + ofMxedges.imported,
+    unchanged: ofDevices.unchanged + ofMxedges.unchanged,
+    conflicts: [...inWhole(ofDevices.conflicts, devices), ...inWhole(ofMxedges.conflicts, mxedges)].sort(
+      (a, b) => a.row - b.row,
+    ),
+  }
+}
+
+/** With their rows as the whole manifest counts them. */
+function inWhole(
+  conflicts: readonly ManifestConflict[],
+  part: readonly { readonly row: number }[],
+): ManifestConflict[] {
+  return conflicts.map(({ row, mac, reason }) => ({ row: part[row]?.row ?? row, mac, reason }))
+}
