@@ -5,6 +5,7 @@ import { authorize, authorizeSite, authorizeSiteNamed, may } from '../access/aut
 import type { SiteScope } from '../access/scope.ts'
 import { readForm, takeForms } from '../http/forms.ts'
 import { OrgParams, SiteParams } from '../http/schemas.ts'
+import { authorizeInstallerSite } from '../orgs/installers/authorize-installer.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveFile } from '../platform/images/image-files.ts'
@@ -119,7 +120,7 @@ export function mapImportRoutes(ctx: Context, files: ImageFiles): FastifyPluginA
       },
       handler: async (request): Reply => {
         const { org_id: orgId, site_name: siteName } = request.params
-        const scope = await authorizeSiteNamed(ctx, request.caller, { orgId, siteName, needs: 'install' })
+        const scope = await authorizeInstallerSite(ctx, request.caller, { orgId, siteName })
         return receive(request, () => scope)
       },
     })

@@ -153,6 +153,8 @@ describe('the sites of installers', () => {
     expect((await put('Old', { name: 'Old', ...place })).status).toBe(404)
     const maps = () => server.call('GET', `${path}/sites/Old/maps`, { as: installer })
     expect((await maps()).status).toBe(404)
+    const form = { as: installer, body: '--x--', headers: { 'content-type': 'multipart/form-data; boundary=x' } }
+    expect((await server.call('POST', `${path}/sites/Old/maps/import`, form)).status).toBe(404)
     await allow({ extra_site_ids: [oldId] })
     expect(await names()).toEqual(['Old', 'Young'])
     expect((await maps()).status).toBe(200)
