@@ -254,6 +254,9 @@ describe('what happened to it', () => {
     expect(body).toMatchObject({ total: 3, page: 1, limit: 100 })
     expect(headers.get('x-page-total')).toBe('3')
     expect(body.results[1]).toMatchObject({ org_id: org.orgId, admin_id: org.adminId })
+    // Clients fail where one of these ids is missing, or null.
+    const none = '00000000-0000-0000-0000-000000000000'
+    expect(body.results[0]).toMatchObject({ org_id: none, site_id: none })
     expect(messagesOf(await browser.call('GET', '/self/logs?limit=1&page=2'))).toEqual(['Add Site "Middlemarch"'])
     clock.advance(86_400_000 - 500)
     expect(messagesOf(await server.call('GET', '/self/logs', { as: org }))).toEqual(['Update account'])

@@ -43,7 +43,7 @@ export function selfHistoryRoutes(ctx: Context, { requestLimits }: AccountParts)
       {
         schema: {
           operationId: 'listSelfAuditLogs',
-          tags,
+          tags: ['Self Audit Logs'],
           querystring: SelfLogsQuery,
           response: { 200: SelfLogsReply },
         },

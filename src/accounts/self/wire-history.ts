@@ -52,15 +52,17 @@ export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsa
 
 export const SelfLogsQuery = Type.Object({ ...searchQuery, ...pageQuery })
 
-const NullableUuid = Type.Union([Uuid, Type.Null()])
+/** Where there is no organization or site: clients insist on an id here. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })
 const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 
 export const SelfLogReply = Type.Object({
   id: Uuid,
   admin_id: Uuid,
   admin_name: Type.String(),
-  org_id: NullableUuid,
-  site_id: NullableUuid,
+  org_id: IdOrNone,
+  site_id: IdOrNone,
   message: Type.String(),
   src_ip: Type.Optional(Type.String()),
   user_agent: Type.Optional(Type.String()),
@@ -83,8 +85,8 @@ export function presentSelfLog({ principal }: Person, entry: SelfLog): Static<ty
     id: entry.id,
     admin_id: principal.adminId,
     admin_name: actorName(principal),
-    org_id: entry.orgId,
-    site_id: entry.siteId,
+    org_id: entry.orgId ?? NO_ID,
+    site_id: entry.siteId ?? NO_ID,
     message: entry.message,
     ...(entry.srcIp !== null && { src_ip: entry.srcIp }),
     ...(entry.userAgent !== null && { user_agent: entry.userAgent }),
