@@ -18,6 +18,7 @@ import { webhookTasks } from '../webhooks/tasks.ts'
 import { startWebhookWorkers } from '../webhooks/workers.ts'
 import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'
+import { imageTasks } from './images.ts'
 import { listenError } from './listen-error.ts'
 
 export interface WorkerParts {
@@ -42,6 +43,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
       ...accountTasks(ctx),
       ...firmwareTasks(ctx, parts.firmwareFiles),
       ...mapTasks(ctx, parts.imageFiles),
+      ...imageTasks(ctx, parts.imageFiles),
     ],
   })
   closing.add('jobs', () => jobs.stop())

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { filterKnownImages } from '../../src/app/images.ts'
+import { filterKnownImages, imageTasks } from '../../src/app/images.ts'
 import { makeThumbnails } from '../../src/maps/make-thumbnails.ts'
 import { type ImageFiles, sweepImages } from '../../src/platform/images/image-files.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
@@ -228,4 +228,19 @@ it('a sweep keeps what maps have and removes what a crash left', async () => {
   await writeFile(join(files.dir, 'incoming', 'half.part'), plan)
   await sweepImages(server.ctx.log, files, (names) => filterKnownImages(server.ctx.db, names))
   expect((await stored()).sort()).toEqual(kept.sort())
+})
+
+it('pictures of a site that is gone go with time, those that just came do not', async () => {
+  await upload(png(plan))
+  const [name = ''] = await stored()
+  await server.ctx.db.deleteFrom('siteMap').execute()
+  const [sweep] = imageTasks(server.ctx, files)
+  const run = () => sweep?.run(null, new AbortController().signal)
+  const age = (ms: number) => utimes(join(files.dir, name), new Date(), new Date(clock.now().getTime() - ms))
+  await age(60_000)
+  await run()
+  expect(await stored()).toEqual([name])
+  await age(2 * 3600e3)
+  await run()
+  expect(await stored()).toEqual([])
 })

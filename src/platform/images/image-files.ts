@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -36,6 +36,7 @@ export interface ReceivedImage extends DecodedImage {
 /** Pictures that are not kept yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
 const OWNER_ONLY = 0o600
+const END_OF_TIME = new Date(8.64e15)
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
 
 /** Whether a file's name is one that was given here. */
@@ -47,22 +48,34 @@ export function typeOfImage(name: string): ImageType {
   return name.endsWith('.png') ? 'image/png' : 'image/jpeg'
 }
 
-/**
- * Makes the folders and removes what a crash left behind.
- * @param filterKnown Of the names it is given, those that a row has.
- */
-export async function sweepImages(
-  log: Logger,
-  { dir }: ImageFiles,
-  filterKnown: (names: readonly string[]) => Promise<ReadonlySet<string>>,
-): Promise<void> {
+/** Of the names it is given, those that a row has. */
+export type FilterKnown = (names: readonly string[]) => Promise<ReadonlySet<string>>
+
+/** Makes the folders and removes what a crash left behind; before the first upload can come. */
+export async function sweepImages(log: Logger, { dir }: ImageFiles, filterKnown: FilterKnown): Promise<void> {
   const incoming = join(dir, INCOMING)
   await rm(incoming, { recursive: true, force: true })
   await mkdir(incoming, { recursive: true, mode: 0o700 })
+  await removeOrphanImages(log, { dir }, filterKnown, END_OF_TIME)
+}
+
+/**
+ * Removes pictures that nothing refers to any more, because what they were of went with something else,
+ * while others come.
+ * @param before Files of a later time are left alone: their rows may be about to be written.
+ */
+export async function removeOrphanImages(
+  log: Logger,
+  { dir }: Pick<ImageFiles, 'dir'>,
+  filterKnown: FilterKnown,
+  before: Date,
+): Promise<void> {
   const names = (await readdir(dir)).filter((name) => isImageName(name))
   const known = await filterKnown(names)
   for (const name of names.filter((name) => !known.has(name))) {
-    log.warn({ image: name }, 'removed a picture that nothing refers to')
+    const file = await stat(join(dir, name)).catch(() => null)
+    if (file === null || file.mtime > before) continue
+    log.info({ image: name }, 'removed a picture that nothing refers to')
     await rm(join(dir, name), { force: true })
   }
 }
