@@ -4,13 +4,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+
+/** Each test makes a database, which takes long on a busy machine. */
+const DATABASE_MADE_MS = 30_000
+vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 
 /** What an ordered stop removes: the server's address and the database's lock. */
 const tracesOfRun = (dataDir: string): string[] =>
@@ -48,6 +52,7 @@ it('stops in order when told so while it starts', async () => {
     'its database runs',
     // The file is empty for a moment: that is no number yet.
     () => (existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8'))) || null,
+    DATABASE_MADE_MS,
   )
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
