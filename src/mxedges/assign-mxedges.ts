@@ -2,6 +2,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { holdSiteName } from '../devices/store.ts'
 import { appendAudit } from '../events/append.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
+import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -22,6 +23,7 @@ export function assignMxedges(
   { ids, siteId }: { readonly ids: readonly string[]; readonly siteId: string },
 ): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     const siteName = await holdSiteName(tx, scope, siteId)
     if (siteName === undefined) throw notFound(siteId)
     return move(tx, scope, { ids, to: { siteId, siteName }, at: ctx.clock.now() })
@@ -30,7 +32,10 @@ export function assignMxedges(
 
 /** Takes appliances out of their sites; the organization keeps them. */
 export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
-  return inTx(ctx, (tx) => move(tx, scope, { ids, to: null, at: ctx.clock.now() }))
+  return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
+    return move(tx, scope, { ids, to: null, at: ctx.clock.now() })
+  })
 }
 
 interface Move {

@@ -1,5 +1,6 @@
 import type { OrgScope } from '../access/scope.ts'
 import { plainClaimCode } from '../devices/registry/claim-code.ts'
+import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { type AppError, invalidField } from '../platform/errors.ts'
@@ -15,6 +16,7 @@ import { insertMxedge, isRegistrationCodeUsed } from './store.ts'
 export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<Mxedge> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     const hardware = await findClaimable(tx, code)
     const { id, mac, serial, model, claimCode } = hardware
     const content = { name: mac, model, mxclusterId: null, doc: {} }

@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import { newClaimCode } from '../devices/device.ts'
+import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -17,6 +18,7 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
   const at = ctx.clock.now()
   const content = mergeMxedge(null, body)
   return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     await assertCluster(tx, scope, content.mxclusterId)
     const unlabelled = { mac: null, serial: null, registrationCode: newClaimCode() }
     const mxedge = await insertMxedge(tx, scope, { ...content, ...unlabelled, id: uuidv7(), at })

@@ -1,4 +1,5 @@
 import type { OrgScope } from '../access/scope.ts'
+import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { assertCluster } from './create-mxedge.ts'
@@ -17,6 +18,7 @@ export function updateMxedge(
 ): Promise<Mxedge> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     const before = await lockMxedge(tx, scope, id)
     const content = mergeMxedge(before, body)
     await assertCluster(tx, scope, content.mxclusterId)

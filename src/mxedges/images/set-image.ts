@@ -1,4 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
+import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -46,6 +47,7 @@ export async function setImage(ctx: Context, scope: OrgScope, picture: NewPictur
 function writeImage(ctx: Context, scope: OrgScope, { mxedgeId, number, received }: NewPicture): Promise<string | null> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, mxedgeId)
     const replaced = await deleteImageRow(tx, scope, { mxedgeId, number })
     const { name, width, height } = received
@@ -70,6 +72,7 @@ export async function deleteImage(
 ): Promise<void> {
   const at = ctx.clock.now()
   const name = await inTx(ctx, async (tx) => {
+    await holdOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, mxedgeId)
     const deleted = await deleteImageRow(tx, scope, { mxedgeId, number })
     if (deleted === null) throw notFound(String(number))
