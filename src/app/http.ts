@@ -26,6 +26,7 @@ import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
 import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
+import { deviceImageRoutes } from '../devices/images/routes.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
 import { deviceSearchRoutes } from '../devices/search/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
@@ -35,6 +36,7 @@ import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { installerDeviceRoutes } from '../installer/routes-devices.ts'
+import { installerImageRoutes } from '../installer/routes-images.ts'
 import { installerSiteRoutes } from '../installer/routes-sites.ts'
 import { mapRoutes } from '../maps/routes.ts'
 import { mapImageRoutes } from '../maps/routes-images.ts'
@@ -114,6 +116,7 @@ function apiRoutes(
     inventoryRoutes(ctx),
     deviceSearchRoutes(ctx),
     deviceRoutes(ctx),
+    deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
     mapRoutes(ctx, imageFiles),
@@ -122,6 +125,7 @@ function apiRoutes(
     mapStackRoutes(ctx),
     installerMapRoutes(ctx, imageFiles),
     installerDeviceRoutes(ctx),
+    installerImageRoutes(ctx, imageFiles),
     installerSiteRoutes(ctx),
     mxedgeRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),

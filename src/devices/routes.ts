@@ -5,6 +5,7 @@ import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
+import { imageUrl } from '../platform/images/image-url.ts'
 import { restartDevice } from './commands/restart-device.ts'
 import { findDevice } from './store.ts'
 import { listDeviceNames, listSiteDevices } from './inventory/store.ts'
@@ -25,6 +26,7 @@ const tags = ['Devices']
 
 /** Devices of organizations and sites, and their restart. Source: spec, "Devices", 10; contract, Sites Devices. */
 export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  const urlOf = (image: string): string => imageUrl(ctx, image)
   return async (http) => {
     http.get(
       '/orgs/:org_id/devices',
@@ -52,7 +54,7 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const page = parsePage(query)
         const { rows, total } = await listSiteDevices(ctx.db, scope, { filter: parseSiteDevices(query), page })
         setPageHeaders(reply, page, total)
-        return rows.map(presentDevice)
+        return rows.map((device) => presentDevice(device, urlOf))
       },
     )
 
@@ -63,7 +65,7 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const device = await findDevice(ctx.db, scope, params.device_id)
         if (device === undefined) throw notFound(params.device_id)
-        return presentDevice(device)
+        return presentDevice(device, urlOf)
       },
     )
 
@@ -80,7 +82,7 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
       async ({ caller, params, body }) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        return presentDevice(await saveDevice(ctx, scope, { deviceId: params.device_id, change: body }))
+        return presentDevice(await saveDevice(ctx, scope, { deviceId: params.device_id, change: body }), urlOf)
       },
     )
 

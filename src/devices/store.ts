@@ -5,19 +5,25 @@ import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
 
-/** A claimed device, with the name of its site. */
-export type Device = Selectable<DeviceTable> & { readonly siteName: string | null }
+/** A claimed device, with the name of its site, and the names of its pictures by their number. */
+export type Device = Selectable<DeviceTable> & {
+  readonly siteName: string | null
+  readonly images: Readonly<Record<string, string>> | null
+}
+
+const images = sql<Device['images']>`(select jsonb_object_agg(image.number, image.name) from device_image image
+  where image.org_id = device.org_id and image.device_id = device.id)`
 
 /** A Device without its id, of `device` and `site`. */
 export const deviceColumns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type,
-  device.name, device.claim_code, device.doc, device.created_at, device.modified_at, site.name as site_name`
+  device.name, device.claim_code, device.doc, device.created_at, device.modified_at, site.name as site_name, ${images} as images`
 
 function selectDevices(reader: Reader, scope: OrgScope) {
   return reader
     .selectFrom('device')
     .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
     .selectAll('device')
-    .select('site.name as siteName')
+    .select(['site.name as siteName', images.as('images')])
     .where('device.orgId', '=', scope.orgId)
 }
 
@@ -167,6 +173,19 @@ export async function holdSiteName(tx: Tx, scope: OrgScope, siteId: string): Pro
     .forKeyShare()
     .executeTakeFirst()
   return row?.name
+}
+
+/** Whether the scope's site has the map, which is kept from being deleted until `tx` ends. */
+export async function holdMap(tx: Tx, scope: SiteScope, mapId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('siteMap')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where('id', '=', mapId)
+    .forKeyShare()
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export function deviceOfEvent({ id, mac, type, name, siteId, siteName }: Device): EventDevice {

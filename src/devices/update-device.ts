@@ -4,11 +4,14 @@ import { mergeDocument, omitFields } from '../http/documents.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
-import { type Device, lockDevice, updateDevice } from './store.ts'
+import { type Device, holdMap, lockDevice, updateDevice } from './store.ts'
 import { holdMapOfSite } from './store-place.ts'
 
 /** What the service itself says of a device; a client that sends it back changes nothing. */
-const OWN_FIELDS = ['id', 'org_id', 'site_id', 'mac', 'serial', 'model', 'type', 'created_time', 'modified_time']
+const OWN_FIELDS = [
+  ...['id', 'org_id', 'site_id', 'mac', 'serial', 'model', 'type', 'created_time', 'modified_time'],
+  ...['image1_url', 'image2_url', 'image3_url'],
+]
 
 /**
  * Top-level merge into the device's document; `name` is a part of it.
@@ -23,6 +26,9 @@ export function saveDevice(
   return inTx(ctx, async (tx) => {
     // Before the device: who deletes a map locks its devices after it too.
     await assertMap(tx, scope, change['map_id'])
+    // Maps are locked before the devices on them.
+    if (typeof change['map_id'] === 'string' && !(await holdMap(tx, scope, change['map_id'])))
+      throw invalidField('map_id', 'is no map of this site')
     const device = await lockDevice(tx, scope, deviceId)
     if (device === undefined) throw notFound(deviceId)
     const before = { ...device.doc, ...(device.name !== null && { name: device.name }) }

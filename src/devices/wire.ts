@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
 import { SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
@@ -29,11 +29,20 @@ export function parseSiteDevices({ type, name }: Static<typeof SiteDevicesQuery>
 
 const NullableText = Type.Union([Type.String({ maxLength: 5000 }), Type.Null()])
 
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+
 /** Whatever else a device's document holds is kept as it comes. */
 export const UpdateDeviceBody = Type.Object(
   {
     name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
     notes: Type.Optional(NullableText),
+    map_id: orNull(Uuid),
+    x: orNull(Type.Number({ description: 'pixels from the left of the map' })),
+    y: orNull(Type.Number({ description: 'pixels from the top of the map' })),
+    height: orNull(Type.Number({ description: 'meters above the floor' })),
+    orientation: orNull(Type.Integer({ minimum: 0, maximum: 359, description: 'degrees' })),
+    role: orNull(Type.String({ maxLength: 200, description: 'what `rules` of upgrades match as `match_role`' })),
+    vars: orNull(Type.Record(Type.String(), Type.Unknown())),
   },
   { additionalProperties: true },
 )
@@ -48,14 +57,20 @@ export const DeviceReply = Type.Object(
     model: Type.String(),
     type: DeviceTypeName,
     name: Type.String(),
+    image1_url: Type.Optional(Type.String({ description: 'works for one to two hours' })),
+    image2_url: Type.Optional(Type.String()),
+    image3_url: Type.Optional(Type.String()),
     created_time: Timestamp,
     modified_time: Timestamp,
   },
   { additionalProperties: true },
 )
 
-/** Clients need `type`; `name` is empty where none was given. */
-export function presentDevice(device: Device): Static<typeof DeviceReply> {
+/**
+ * Clients need `type`; `name` is empty where none was given.
+ * @param urlOf The address of a picture, by the name of its file.
+ */
+export function presentDevice(device: Device, urlOf: (image: string) => string): Static<typeof DeviceReply> {
   const { doc, id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
   return {
     ...doc,
@@ -67,9 +82,17 @@ export function presentDevice(device: Device): Static<typeof DeviceReply> {
     model,
     type,
     name: name ?? '',
+    ...presentImages(device.images ?? {}, urlOf),
     created_time: epochS(createdAt),
     modified_time: epochS(modifiedAt),
   }
+}
+
+function presentImages(
+  images: Readonly<Record<string, string>>,
+  urlOf: (image: string) => string,
+): { image1_url?: string; image2_url?: string; image3_url?: string } {
+  return Object.fromEntries(Object.entries(images).map(([number, image]) => [`image${number}_url`, urlOf(image)]))
 }
 
 /** Source: spec, "Device restart request". */

@@ -1,4 +1,6 @@
 import { claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
+import { picture } from '../maps/pictures.ts'
+import { encodeForm } from '../support/forms.ts'
 import type { TestServer } from '../support/server.ts'
 import type { Area, Ids } from './area.ts'
 
@@ -7,8 +9,9 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   const [unclaimed] = await makeDevices(server.ctx, 1)
   if (device === undefined || unclaimed === undefined) throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
+  const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   return {
-    ids: { device_id: device.id, device_mac: device.mac },
+    ids: { device_id: device.id, device_mac: device.mac, image_number: '1' },
     samples: {
       getOrgInventory: {},
       addOrgInventory: { body: [unclaimed.claim_code] },
@@ -23,6 +26,10 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       listOrgDevicesSummary: {},
       searchSiteDevices: {},
       countSiteDevices: {},
+      addSiteDeviceImage: form,
+      addSiteDeviceImageByNumber: { ...form, ids: { image_number: '2' } },
+      deleteSiteDeviceImage: {},
+      deleteSiteDeviceImageByNumber: { ids: { image_number: '2' } },
       listOrgDevicesStats: {},
       listSiteDevicesStats: {},
       getSiteDeviceStats: {},

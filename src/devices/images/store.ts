@@ -1,7 +1,44 @@
-import { type Reader, anyOf } from '../../platform/db.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 
 /** Of `names`, those of pictures of any organization's devices: files have no tenant. */
 export async function filterKnownDeviceImages(reader: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await reader.selectFrom('deviceImage').select('name').where('name', '=', anyOf(names)).execute()
   return rows.map(({ name }) => name)
+}
+
+export interface NewDeviceImage {
+  readonly deviceId: string
+  readonly number: number
+  readonly name: string
+  readonly width: number
+  readonly height: number
+  readonly at: Date
+}
+
+/** In the place of the picture of that number. @returns The name of that one's file; null where there was none. */
+export async function saveDeviceImage(tx: Tx, scope: OrgScope, image: NewDeviceImage): Promise<string | null> {
+  const { deviceId, number, at, ...picture } = image
+  const replaced = await removeDeviceImage(tx, scope, { deviceId, number })
+  await tx
+    .insertInto('deviceImage')
+    .values({ orgId: scope.orgId, deviceId, number, ...picture, createdAt: at })
+    .execute()
+  return replaced
+}
+
+/** @returns The name of its file; null where there is none. The caller has locked the device. */
+export async function removeDeviceImage(
+  tx: Tx,
+  scope: OrgScope,
+  { deviceId, number }: { readonly deviceId: string; readonly number: number },
+): Promise<string | null> {
+  const row = await tx
+    .deleteFrom('deviceImage')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .where('number', '=', number)
+    .returning('name')
+    .executeTakeFirst()
+  return row?.name ?? null
 }

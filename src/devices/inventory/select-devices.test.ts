@@ -9,6 +9,7 @@ function device(mac: string, serial: string): Device {
     id: deviceIdOf(mac),
     siteId: null,
     siteName: null,
+    images: null,
     mac,
     serial,
     model: 'AP45',

@@ -1,0 +1,86 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
+import {
+  type ImageFiles,
+  type ReceivedImage,
+  discardImage,
+  keepImage,
+  removeImage,
+} from '../../platform/images/image-files.ts'
+import type { Device } from '../store.ts'
+import { removeDeviceImage, saveDeviceImage } from './store.ts'
+
+/** One of the pictures of a device. */
+export interface ImagePlace {
+  readonly files: ImageFiles
+  readonly deviceId: string
+  /** Locks the device where the caller may change it: at a site, or as an installer. */
+  readonly lock: (tx: Tx) => Promise<Device | undefined>
+  /** 1 to 3. */
+  readonly number: number
+}
+
+/**
+ * Gives a device a picture, in the place of the one it had under that number. The file is on disk, synced,
+ * before the row that names it is committed; a failure leaves neither.
+ * @param received Kept or discarded when this returns.
+ * @throws AppError not_found.
+ */
+export async function setDeviceImage(
+  ctx: Context,
+  scope: OrgScope,
+  { files, deviceId, lock, number, received }: ImagePlace & { readonly received: ReceivedImage },
+): Promise<void> {
+  try {
+    await keepImage(files, received)
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+  try {
+    const replaced = await inTx(ctx, async (tx) => {
+      const device = await lock(tx)
+      if (device === undefined) throw notFound(deviceId)
+      const at = ctx.clock.now()
+      const { name, width, height } = received
+      const before = await saveDeviceImage(tx, scope, { deviceId, number, name, width, height, at })
+      await appendAudit(tx, scope, {
+        message: `${before === null ? 'Add' : 'Replace'} image ${number} of device ${device.name ?? device.mac}`,
+        siteId: device.siteId,
+        after: { mac: device.mac, image_number: number, width, height },
+        at,
+      })
+      return before
+    })
+    if (replaced !== null) await removeImage(files, replaced)
+  } catch (error) {
+    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+    if (error instanceof AppError) await removeImage(files, received.name)
+    throw error
+  }
+}
+
+/** @throws AppError not_found, also for a number without a picture. */
+export async function deleteDeviceImage(
+  ctx: Context,
+  scope: OrgScope,
+  { files, deviceId, lock, number }: ImagePlace,
+): Promise<void> {
+  const removed = await inTx(ctx, async (tx) => {
+    const device = await lock(tx)
+    if (device === undefined) throw notFound(deviceId)
+    const name = await removeDeviceImage(tx, scope, { deviceId, number })
+    if (name === null) throw notFound(`image${number}`)
+    await appendAudit(tx, scope, {
+      message: `Delete image ${number} of device ${device.name ?? device.mac}`,
+      siteId: device.siteId,
+      before: { mac: device.mac, image_number: number },
+      at: ctx.clock.now(),
+    })
+    return name
+  })
+  await removeImage(files, removed)
+}

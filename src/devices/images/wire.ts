@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { DeviceParams } from '../wire.ts'
+
+export const DeviceImageParams = Type.Object({
+  ...DeviceParams.properties,
+  image_number: Type.Integer({ minimum: 1, maximum: 3 }),
+})
+
+/** For the document only: see readForm(). Source: contract, `image_import`. */
+export const DeviceImageForm = {
+  content: {
+    'multipart/form-data': {
+      schema: Type.Object({
+        file: Type.Optional(Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'PNG or JPEG' })),
+        json: Type.Optional(Type.String({ description: 'a JSON object; nothing in it has an effect' })),
+      }),
+    },
+  },
+}
