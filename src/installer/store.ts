@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import type { Device } from '../devices/store.ts'
+import { type Device, deviceColumns } from '../devices/store.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Installer } from '../orgs/installers/authorize-installer.ts'
@@ -21,7 +21,7 @@ export interface InstallerDeviceFilter {
 }
 
 const devices = sql`
-  select device.*, site.name as site_name, status.connected, status.last_seen_at, status.firmware, status.booted_at,
+  select device.id, ${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
     status.ext_ip, status.members, status.load
   from device left join site on site.org_id = device.org_id and site.id = device.site_id
     left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
