@@ -15,6 +15,16 @@ export const DeviceParams = Type.Object({
 /** The first member of a Virtual Chassis speaks for all of it. */
 export const ChassisParams = Type.Object({ ...OrgParams.properties, fpc0_mac: Type.String() })
 
+export const DeviceImageParams = Type.Object({
+  ...DeviceParams.properties,
+  image_name: Type.String({ description: 'image1, image2 or image3' }),
+})
+
+/** @param name As the route lets it pass: `image1` to `image3`. */
+export function imageNumberOf(name: string): number {
+  return Number(name.slice('image'.length))
+}
+
 /** @throws AppError not_found for what is no MAC. */
 export function macOf(text: string): string {
   const mac = parseMac(text)

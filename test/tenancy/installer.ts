@@ -1,4 +1,6 @@
+import { picture } from '../maps/pictures.ts'
 import { addSite, connectDevice, makeDevices } from '../support/devices.ts'
+import { encodeForm } from '../support/forms.ts'
 import type { TestServer } from '../support/server.ts'
 import type { Area, Ids } from './area.ts'
 
@@ -17,6 +19,8 @@ export async function makeInstaller(server: TestServer, { org_id: orgId }: Ids):
   await connectDevice(server.ctx, chassis.mac, { model: 'ECS4150', type: 'switch', members })
   await addSite(server, 'Back yard')
   const site = { name: 'Made by hand', address: '1 High Street', country_code: 'GB', latlng: { lat: 51.5, lng: -0.1 } }
+  const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
+  const photo = { image_name: 'image3' }
   return {
     ids: { fpc0_mac: chassis.mac },
     samples: {
@@ -25,6 +29,7 @@ export async function makeInstaller(server: TestServer, { org_id: orgId }: Ids):
       provisionInstallerDevices: { body: { name: 'Lobby' } },
       startInstallerLocateDevice: {},
       stopInstallerLocateDevice: {},
+      addInstallerDeviceImage: { ...form, ids: photo },
       getInstallerDeviceVirtualChassis: {},
       listInstallerSites: {},
       createOrUpdateInstallerSites: { ids: { site_name: 'Back+yard' }, body: site },
@@ -34,6 +39,7 @@ export async function makeInstaller(server: TestServer, { org_id: orgId }: Ids):
       listInstallerRfTemplatesNames: {},
     },
     removals: {
+      deleteInstallerDeviceImage: { ids: photo },
       // Of its own: the others still need theirs.
       unassignInstallerRecentlyClaimedDevice: { ids: { device_mac: chassis.mac } },
     },

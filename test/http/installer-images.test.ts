@@ -1,0 +1,76 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { picture } from '../maps/pictures.ts'
+import { addSite, claimNewDevices } from '../support/devices.ts'
+import { encodeForm } from '../support/forms.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const DAY_MS = 86_400_000
+
+const clock = createTestClock()
+let server: TestServer
+let installer: TestOrg
+let path: string
+beforeAll(async () => {
+  server = await startTestServer(clock)
+  installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
+  path = `/installer/orgs/${server.org.orgId}/devices`
+})
+afterAll(() => server.close())
+
+const files = async () => (await readdir(join(server.dataDir, 'images'))).filter((name) => name !== 'incoming')
+const leftovers = () => readdir(join(server.dataDir, 'images', 'incoming'))
+
+async function upload(mac: string, name: string, bytes?: Uint8Array) {
+  const file = { name: 'a.png', type: 'image/png', bytes: bytes ?? (await picture(20, 10)) }
+  return server.call('POST', `${path}/${mac}/${name}`, { as: installer, ...(await encodeForm({ file })) })
+}
+
+const remove = (mac: string, name: string) => server.call('DELETE', `${path}/${mac}/${name}`, { as: installer })
+
+it('an installer photographs a device where it hangs, and thinks better of it', async () => {
+  const siteId = await addSite(server)
+  const [device] = await claimNewDevices(server, 1, { siteId })
+  const mac = device?.mac ?? ''
+  expect(await upload(mac, 'image1')).toMatchObject({ status: 200, body: {} })
+  await upload(mac, 'image1')
+  await upload(mac, 'image3')
+  expect(await files()).toHaveLength(2)
+  const shown = await server.call('GET', `/sites/${siteId}/devices/${device?.id}`)
+  expect((await fetch(shown.body.image1_url)).status).toBe(200)
+  const audits = await server.ctx.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('adminId', '=', installer.adminId)
+    .execute()
+  expect(audits.map(({ siteId: site }) => site)).toEqual([siteId, siteId, siteId])
+  expect(await remove(mac, 'image1')).toMatchObject({ status: 200, body: {} })
+  expect((await remove(mac, 'image1')).status).toBe(404)
+  expect((await remove(mac, 'image3')).status).toBe(200)
+  expect(await files()).toEqual([])
+})
+
+it('there are three, of devices that have no site yet too', async () => {
+  const [device] = await claimNewDevices(server, 1)
+  const mac = device?.mac ?? ''
+  expect((await upload(mac, 'image2')).status).toBe(200)
+  for (const name of ['image0', 'image4', 'image', 'picture', 'vc']) {
+    expect((await upload(mac, name)).status, name).toBe(404)
+    expect((await remove(mac, name)).status, name).toBe(404)
+  }
+  await remove(mac, 'image2')
+})
+
+it('nothing is kept of what is no picture, or of a device that is not theirs', async () => {
+  const [device] = await claimNewDevices(server, 1)
+  const mac = device?.mac ?? ''
+  expect((await upload(mac, 'image1', Buffer.from('GIF89a, or so'))).status).toBe(400)
+  expect((await upload('020000000000', 'image1')).status).toBe(404)
+  clock.advance(7 * DAY_MS + 1)
+  expect((await upload(mac, 'image1')).status).toBe(404)
+  expect((await remove(mac, 'image1')).status).toBe(404)
+  expect([await files(), await leftovers()]).toEqual([[], []])
+})
