@@ -37,7 +37,6 @@ import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { installerDeviceRoutes } from '../installer/routes-devices.ts'
 import { installerImageRoutes } from '../installer/routes-images.ts'
-import { installerImageRoutes } from '../installer/routes-images.ts'
 import { installerSiteRoutes } from '../installer/routes-sites.ts'
 import { mapRoutes } from '../maps/routes.ts'
 import { mapImageRoutes } from '../maps/routes-images.ts'
@@ -126,7 +125,6 @@ function apiRoutes(
     mapStackRoutes(ctx),
     installerMapRoutes(ctx, imageFiles),
     installerDeviceRoutes(ctx),
-    installerImageRoutes(ctx, imageFiles),
     installerImageRoutes(ctx, imageFiles),
     installerSiteRoutes(ctx),
     mxedgeRoutes(ctx, imageFiles),
