@@ -1,0 +1,116 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { DeviceEvent } from '../../events/topics.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { ValueCount } from '../../http/search.ts'
+import { countsOf } from '../../http/store-pages.ts'
+import { type Reader, anyOf, containing } from '../../platform/db.ts'
+import type { DeviceType } from '../../platform/schema/devices.ts'
+import { deviceIdOf } from '../device.ts'
+import { allOf } from '../store-lists.ts'
+
+/** Null lets everything pass. */
+export interface EventFilter {
+  readonly start: Date
+  readonly end: Date
+  readonly siteId: string | null
+  readonly type: DeviceType | null
+  readonly mac: string | null
+  /** Of the device as it is now. */
+  readonly model: string | null
+  /** Part of the text, any case. */
+  readonly text: string | null
+  /** Epoch seconds: events within that second. */
+  readonly second: number | null
+  readonly types: readonly string[] | null
+}
+
+export interface EventSearch {
+  readonly filter: EventFilter
+  readonly direction: 'asc' | 'desc'
+}
+
+export interface FoundEvent {
+  readonly id: string
+  readonly orgId: string
+  readonly siteId: string | null
+  readonly event: DeviceEvent
+  readonly createdAt: Date
+}
+
+/** By time, and by id among those of one instant. One query. */
+export async function searchEvents(
+  reader: Reader,
+  scope: OrgScope,
+  { filter, direction, page }: EventSearch & { readonly page: Page },
+): Promise<Paged<FoundEvent>> {
+  const way = direction === 'asc' ? sql`asc` : sql`desc`
+  const { rows } = await sql<FoundEvent & { readonly total: string }>`
+    with hits as not materialized (
+      select event.id, event.org_id, event.site_id, event.event, event.created_at from ${events(filter)}
+      where ${conditions(scope, filter)}
+    )
+    select page.*, counted.total
+    from (select count(*) as total from hits) as counted left join (
+      select * from hits order by created_at ${way}, id ${way} limit ${page.limit} offset ${page.offset}
+    ) as page on true
+    order by page.created_at ${way}, page.id ${way}
+  `.execute(reader)
+  return { rows: rows.filter(({ id }) => id !== null), total: Number(rows[0]?.total ?? 0) }
+}
+
+/** What events are counted by. */
+export type EventField = 'ap' | 'mac' | 'model' | 'org_id' | 'site_id' | 'text' | 'timestamp' | 'type'
+
+const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
+  ap: sql`event.event ->> 'ap'`,
+  mac: sql`event.event ->> 'mac'`,
+  model: sql`device.model`,
+  org_id: sql`event.org_id`,
+  site_id: sql`event.site_id`,
+  text: sql`event.event ->> 'text'`,
+  timestamp: sql`extract(epoch from event.created_at)::float8`,
+  type: sql`event.type`,
+}
+
+export interface EventCountQuery {
+  readonly filter: EventFilter
+  /** Null: something that is known of no event. */
+  readonly field: EventField | null
+  readonly limit: number
+}
+
+export async function countEvents(
+  reader: Reader,
+  scope: OrgScope,
+  { filter, field, limit }: EventCountQuery,
+): Promise<Paged<ValueCount>> {
+  if (field === null) return { rows: [], total: 0 }
+  const from = field === 'model' ? withDevices : events(filter)
+  const hits = sql`select ${fields[field]} as value from ${from} where ${conditions(scope, filter)}`
+  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+}
+
+const withDevices = sql`device_event event
+  left join device on device.org_id = event.org_id and device.id = event.device_id`
+
+function events({ model }: EventFilter): RawBuilder<unknown> {
+  return model === null ? sql`device_event event` : withDevices
+}
+
+function conditions({ orgId, siteIds }: OrgScope, filter: EventFilter): RawBuilder<unknown> {
+  const { start, end, siteId, type, mac, model, text, second, types } = filter
+  return allOf([
+    sql`event.org_id = ${orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
+    ...(siteIds === 'all' ? [] : [sql`event.site_id = ${anyOf(siteIds)}`]),
+    ...(siteId === null ? [] : [sql`event.site_id = ${siteId}`]),
+    ...(type === null ? [] : [sql`event.event ->> 'device_type' = ${type}`]),
+    ...(mac === null ? [] : [sql`event.device_id = ${deviceIdOf(mac)}`]),
+    ...(model === null ? [] : [sql`device.model = ${model}`]),
+    ...(text === null ? [] : [sql`event.event ->> 'text' ilike ${containing(text)}`]),
+    ...(second === null
+      ? []
+      : [sql`event.created_at >= to_timestamp(${second}) and event.created_at < to_timestamp(${second + 1})`]),
+    ...(types === null ? [] : [sql`event.type = ${anyOf(types)}`]),
+  ])
+}

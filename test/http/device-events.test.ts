@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+let ap: MadeDevice
+let other: MadeDevice
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = await addSite(server)
+  const [one] = await claimNewDevices(server, 1, { siteId })
+  const [two] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })
+  if (one === undefined || two === undefined) throw new Error('no device')
+  ap = one
+  other = two
+  await connectDevice(server.ctx, ap.mac)
+})
+afterAll(() => server.close())
+
+const org = (path: string): Promise<Answer> => server.call('GET', `/orgs/${server.org.orgId}/devices/events/${path}`)
+const site = (path: string): Promise<Answer> => server.call('GET', `/sites/${siteId}/devices/events/${path}`)
+const typesOf = (answer: Answer): string[] => answer.body.results.map(({ type }: { type: string }) => type)
+
+it('finds events of access points, the newest first, and of others on request', async () => {
+  expect(typesOf(await org('search'))).toEqual(['AP_CONNECTED', 'AP_ASSIGNED', 'AP_CLAIMED'])
+  expect(typesOf(await org('search?sort=timestamp&limit=2'))).toEqual(['AP_CLAIMED', 'AP_ASSIGNED'])
+  expect(typesOf(await org('search?device_type=switch'))).toEqual(['SW_CLAIMED'])
+  expect((await org('search?device_type=all')).body.total).toBe(4)
+  expect(typesOf(await site('search'))).toEqual(['AP_CONNECTED', 'AP_ASSIGNED'])
+  const { body } = await org('search?limit=1&page=2')
+  expect(body).toMatchObject({ total: 3, limit: 1, next: expect.stringContaining('page=3') })
+  expect(body.results).toMatchObject([{ mac: ap.mac, device_type: 'ap', org_id: server.org.orgId, site_id: siteId }])
+})
+
+it.each([
+  ['type=AP_CLAIMED,AP_ASSIGNED', 2],
+  ['model=AP45', 3],
+  ['model=AP34', 0],
+  ['text=nothing', 0],
+  ['end=-1h', 0],
+  ['timestamp=1', 0],
+  ['duration=2h', 3],
+])('by %s finds %i', async (query, total) => {
+  expect((await org(`search?${query}`)).body.total).toBe(total)
+})
+
+it('finds and counts those of one device', async () => {
+  expect((await org(`search?device_type=all&mac=${other.mac}`)).body.total).toBe(1)
+  expect((await org(`count?distinct=type&ap=${ap.mac}`)).body.total).toBe(3)
+})
+
+it('counts by model, type, MAC and site', async () => {
+  expect((await org('count')).body).toMatchObject({
+    distinct: 'model',
+    results: [
+      { model: 'AP45', count: 3 },
+      { model: 'EX4100-48P', count: 1 },
+    ],
+  })
+  expect((await org('count?distinct=site_id')).body.results).toContainEqual({ site_id: siteId, count: 2 })
+  expect((await org('count?distinct=apfw')).body).toMatchObject({ total: 0, results: [] })
+  expect((await site('count?distinct=mac')).body.results).toEqual([{ mac: ap.mac, count: 2 }])
+})
+
+it.each(['search?mac=x', 'search?last_by=mac', 'search?includes=x', 'search?timestamp=soon', 'count?distinct=colour'])(
+  'refuses %s',
+  async (query) => {
+    expect(await org(query)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
+  },
+)
