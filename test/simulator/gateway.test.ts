@@ -136,6 +136,23 @@ describe('with the real gateway', () => {
     expect(await upgrade(ap.mac, imageId, '3.0.0')).toMatchObject({ state: 'rejected', outcome: { code: '2' } })
   })
 
+  it('has an access point blink, and stop', async () => {
+    const path = `/installer/orgs/${server.org.orgId}/devices/${ap.mac}`
+    for (const kind of ['locate', 'unlocate'] as const) {
+      expect((await server.call('POST', `${path}/${kind}`)).status).toBe(200)
+      const select = server.ctx.db
+        .selectFrom('deviceCommand')
+        .select(['state', 'outcome'])
+        .where('deviceId', '=', deviceIdOf(ap.mac))
+        .where('kind', '=', kind)
+      const ended = async () => {
+        const row = await select.executeTakeFirstOrThrow()
+        return row.state === 'queued' || row.state === 'sent' ? null : row
+      }
+      expect(await waitUntil(kind, ended)).toEqual({ state: 'done', outcome: { text: 'Success' } })
+    }
+  })
+
   it('restarts a device, and a single member of a Virtual Chassis', async () => {
     const boots = fleet.devices.get(aSwitch.mac)?.counts.boots ?? 0
     const restarted = await server.call('POST', `/sites/${siteId}/devices/${deviceIdOf(aSwitch.mac)}/restart`)
