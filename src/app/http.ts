@@ -27,6 +27,7 @@ import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
 import { deviceConstRoutes } from '../devices/routes-const.ts'
+import { deviceConstRoutes } from '../devices/routes-const.ts'
 import { deviceEventRoutes } from '../devices/events/routes.ts'
 import { deviceImageRoutes } from '../devices/images/routes.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
@@ -46,6 +47,7 @@ import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { mapStackRoutes } from '../maps/stacks/routes.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
+import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
@@ -113,6 +115,7 @@ function apiRoutes(
     siteRoutes(ctx),
     auditLogRoutes(ctx),
     worldConstRoutes,
+    worldConstRoutes,
     orgSettingRoutes(ctx),
     siteSearchRoutes(ctx),
     siteGroupRoutes(ctx),
@@ -121,6 +124,7 @@ function apiRoutes(
     deviceSearchRoutes(ctx),
     deviceEventRoutes(ctx),
     deviceRoutes(ctx),
+    deviceConstRoutes,
     deviceConstRoutes,
     deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),

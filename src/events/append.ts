@@ -79,6 +79,19 @@ const levels = {
 export type DeviceHappeningName = keyof typeof levels
 
 const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
+const familyNames: Record<DeviceType, string> = { ap: 'AP', switch: 'Switch', gateway: 'Gateway' }
+
+/** Every type that a device event can have, and how people read it. */
+export function deviceEventTypes(): { readonly type: string; readonly display: string }[] {
+  const types = ['ap', 'switch', 'gateway'] as const
+  return types.flatMap((type) =>
+    Object.keys(levels).map((what) => ({
+      type: `${families[type]}_${what}`,
+      display: `${familyNames[type]} ${what.toLowerCase().replaceAll('_', ' ')}`,
+    })),
+  )
+}
+
 const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
 
 /**

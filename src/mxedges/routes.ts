@@ -19,6 +19,7 @@ import { type PlaceKind, enterMxedge, enterPlace, mxedgeParams, orgPlaces, place
 import { mxedgeSearchRoutes } from './search/routes.ts'
 import { mxedgeStatsRoutes } from './stats/routes.ts'
 import { agentRoutes } from './routes-agent.ts'
+import { mxedgeConstRoutes } from './routes-const.ts'
 import { registrationRoutes } from './routes-registration.ts'
 import { getMxedge, listMxedges } from './store.ts'
 import { updateMxedge } from './update-mxedge.ts'
@@ -35,6 +36,7 @@ import {
 /** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
 export function mxedgeRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
+    await http.register(mxedgeConstRoutes)
     await http.register(clusterRoutes(ctx))
     await http.register(createRoute(ctx))
     await http.register(registrationRoutes(ctx))
