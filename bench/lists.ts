@@ -36,9 +36,9 @@ export async function run(): Promise<Record<string, unknown>> {
       stats_last_page: `${org}/stats/devices?type=all&limit=100&page=${DEVICES / 100}`,
       search_by_model: `${org}/devices/search?model=AP34&limit=100`,
       search_by_model_last_page: `${org}/devices/search?model=AP34&limit=100&page=${DEVICES / 400}`,
-      /*IS*/
+      inventory_search_by_model: `${org}/inventory/search?model=AP34&limit=100`,
       count_distinct_model: `${org}/devices/count?distinct=model`,
-      /*IC*/
+      inventory_count_distinct_model: `${org}/inventory/count?distinct=model`,
     }
     const figures: Record<string, unknown> = {}
     for (const [name, path] of Object.entries(lists)) figures[name] = await measure(signalbox, path)
@@ -52,7 +52,7 @@ export async function run(): Promise<Record<string, unknown>> {
  * Devices as a claim and a connection leave them, a thousand a site. Straight into the database of the
  * server: through the interface it would take longer than everything else here.
  */
-export async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
+async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
   const socketDir = planSocketDir(join(await realpath(dataDir), 'postgres'))
   const database = new pg.Client({ host: socketDir, port: SOCKET_PORT, user: 'signalbox', database: 'signalbox' })
   await database.connect()

@@ -26,10 +26,9 @@ import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
 import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
-import { deviceConstRoutes } from '../devices/routes-const.ts'
-import { deviceConstRoutes } from '../devices/routes-const.ts'
 import { deviceEventRoutes } from '../devices/events/routes.ts'
 import { deviceImageRoutes } from '../devices/images/routes.ts'
+import { inventorySearchRoutes } from '../devices/inventory/routes-search.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
 import { deviceSearchRoutes } from '../devices/search/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
@@ -47,8 +46,6 @@ import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { mapStackRoutes } from '../maps/stacks/routes.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
-import { worldConstRoutes } from '../orgs/routes-const.ts'
-import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
@@ -114,18 +111,15 @@ function apiRoutes(
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),
-    worldConstRoutes,
-    worldConstRoutes,
     orgSettingRoutes(ctx),
     siteSearchRoutes(ctx),
     siteGroupRoutes(ctx),
     siteSettingRoutes(ctx),
     inventoryRoutes(ctx),
+    inventorySearchRoutes(ctx),
     deviceSearchRoutes(ctx),
     deviceEventRoutes(ctx),
     deviceRoutes(ctx),
-    deviceConstRoutes,
-    deviceConstRoutes,
     deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),

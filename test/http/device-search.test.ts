@@ -134,3 +134,43 @@ it('pages from the middle on are read from the end, and none is missing', async 
     expect(found.flat()).toEqual(all)
   }
 })
+
+describe('inventory', () => {
+  it('is searched by what its devices are', async () => {
+    const { body } = await org('inventory/search?limit=2&sort=mac')
+    expect(body).toMatchObject({ limit: 2, page: 1, total: 8, next: expect.stringContaining('page=2') })
+    expect(macsOf((await org(`inventory/search?text=${aps[2]?.serial.slice(3)}`)).body.results)).toEqual([aps[2]?.mac])
+    expect((await org('inventory/search?status=connected')).body.results).toMatchObject([
+      { mac: aps[0]?.mac, version: '7.1', status: 'connected', site_id: siteId, name: '' },
+    ])
+    for (const [query, total] of Object.entries({ 'model=AP34': 2, 'type=switch': 1, 'sku=X': 0, 'master=true': 0 }))
+      expect((await org(`inventory/search?${query}`)).body.total, query).toBe(total)
+    expect((await org('inventory/search?vc_mac=x')).status).toBe(400)
+  })
+
+  it('shows the members of a Virtual Chassis with it', async () => {
+    const [chassis] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
+    const mac = chassis?.mac ?? ''
+    const members = [mac, 'aabbccddee99'].map((of, member) => ({
+      member,
+      mac: of,
+      serial: `S${of}`,
+      model: 'EX4400-24P',
+      firmware: '1',
+    }))
+    await connectDevice(server.ctx, mac, { type: 'switch', model: 'EX4400-24P', members })
+    const found = (await org(`inventory/search?type=switch&vc_mac=${mac}`)).body
+    expect(found.results).toMatchObject([
+      { mac, master: true, vc_mac: mac, members: [{ mac }, { mac: 'aabbccddee99' }] },
+    ])
+  })
+
+  it('is counted by model, status, site and version', async () => {
+    expect((await org('inventory/count')).body.results[0]).toEqual({ model: 'AP45', count: 5 })
+    expect((await org('inventory/count?distinct=status')).body.results).toContainEqual({
+      status: 'connected',
+      count: 1,
+    })
+    expect((await org('inventory/count?distinct=sku')).body).toMatchObject({ distinct: 'sku', total: 0, results: [] })
+  })
+})

@@ -14,6 +14,8 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
     ids: { device_id: device.id, device_mac: device.mac, image_number: '1' },
     samples: {
       getOrgInventory: {},
+      searchOrgInventory: {},
+      countOrgInventory: {},
       addOrgInventory: { body: [unclaimed.claim_code] },
       updateOrgInventoryAssignment: { body: { op: 'assign', site_id: siteId, macs: [device.mac] } },
       listOrgDevices: {},
