@@ -26,6 +26,7 @@ import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
 import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
+import { deviceConstRoutes } from '../devices/routes-const.ts'
 import { deviceEventRoutes } from '../devices/events/routes.ts'
 import { deviceImageRoutes } from '../devices/images/routes.ts'
 import { inventorySearchRoutes } from '../devices/inventory/routes-search.ts'
@@ -46,6 +47,7 @@ import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { mapStackRoutes } from '../maps/stacks/routes.ts'
 import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
+import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
@@ -111,6 +113,7 @@ function apiRoutes(
     orgRoutes(ctx),
     siteRoutes(ctx),
     auditLogRoutes(ctx),
+    worldConstRoutes,
     orgSettingRoutes(ctx),
     siteSearchRoutes(ctx),
     siteGroupRoutes(ctx),
@@ -120,6 +123,7 @@ function apiRoutes(
     deviceSearchRoutes(ctx),
     deviceEventRoutes(ctx),
     deviceRoutes(ctx),
+    deviceConstRoutes,
     deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
