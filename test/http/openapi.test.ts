@@ -61,9 +61,16 @@ it('asks for credentials, except where there can be none', async () => {
   const open = operations.filter(({ spec }) => (spec.security ?? document.security).length === 0)
   expect(new Set(open.map(({ id }) => id))).toEqual(new Set(PUBLIC))
   for (const { id, method, path } of operations.filter((operation) => !PUBLIC.includes(operation.id))) {
-    const answer = await server.call(method, path.replace('/api/v1', '').replaceAll(/\{\w+\}/g, server.org.orgId), {
-      as: null,
-    })
+    const answer = await server.call(
+      method,
+      path
+        .replace('/api/v1', '')
+        .replace('{image_name}', 'image1')
+        .replaceAll(/\{\w+\}/g, server.org.orgId),
+      {
+        as: null,
+      },
+    )
     expect(answer, id).toMatchObject({ status: 401, body: { detail: 'Authentication credentials were not provided.' } })
   }
 })
