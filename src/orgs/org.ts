@@ -39,6 +39,17 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   return { name: requireName(merged), timezone, doc }
 }
 
+/** Whether both documents of a site name the same groups, in whatever order. */
+export function isInSameGroups(before: Pick<SiteDocument, 'doc'>, after: Pick<SiteDocument, 'doc'>): boolean {
+  const [was, is] = [groupsOf(before), groupsOf(after)]
+  return was.size === is.size && [...was].every((id) => is.has(id))
+}
+
+function groupsOf({ doc }: Pick<SiteDocument, 'doc'>): Set<unknown> {
+  const groups = doc['sitegroup_ids']
+  return new Set(Array.isArray(groups) ? groups : [])
+}
+
 function requireName(document: Document): string {
   const name = document['name']
   if (typeof name !== 'string' || name === '') throw invalidField('name', 'is required')

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
-import { authorize, authorizeNewOrg, authorizeSite } from '../access/authorize.ts'
+import { authorize, authorizeNewOrg, authorizeSite, may } from '../access/authorize.ts'
 import type { OrgScope } from '../access/scope.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
@@ -162,7 +162,8 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
       async ({ caller, params, body }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        return reply.send(presentSite(await updateSite(ctx, scope, body)))
+        const mayRegroup = may(caller, { orgId: scope.orgId }, 'write')
+        return reply.send(presentSite(await updateSite(ctx, scope, { body, mayRegroup })))
       },
     )
 

@@ -3,15 +3,28 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { auditDocument } from './create-site.ts'
-import { type Document, mergeSite } from './org.ts'
+import { AppError } from '../platform/errors.ts'
+import { type Document, isInSameGroups, mergeSite } from './org.ts'
 import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
 
-/** Replaces the top-level fields that `body` names; see mergeDocument. */
-export async function updateSite(ctx: Context, scope: SiteScope, body: Document): Promise<Site> {
+export interface SiteUpdate {
+  readonly body: Document
+  /** Whether the caller may change which groups the site is in: that is who may do what there. */
+  readonly mayRegroup: boolean
+}
+
+/**
+ * Replaces the top-level fields that `body` names; see mergeDocument.
+ * @throws AppError forbidden for other groups than before from who may not regroup.
+ */
+export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegroup }: SiteUpdate): Promise<Site> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const before = await lockSite(tx, scope)
-    const after = await writeSite(tx, scope, { ...mergeSite(before, body), at })
+    const content = mergeSite(before, body)
+    if (!mayRegroup && !isInSameGroups(before, content))
+      throw new AppError('forbidden', 'Who may write in single sites only can not change their sitegroup_ids.')
+    const after = await writeSite(tx, scope, { ...content, at })
     await appendAudit(tx, scope, {
       message: `Update Site "${after.name}"`,
       siteId: after.id,

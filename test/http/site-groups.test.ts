@@ -93,6 +93,26 @@ describe('site groups', () => {
     expect((await server.call('POST', path, { as, body: { name: 'Mine' } })).status).toBe(403)
   })
 
+  it('let nobody give more away than they were given: who writes in a site does not regroup it', async () => {
+    const site = await addSite(server, 'Kept')
+    const [held, mine] = [await addGroup({ name: 'Held', site_ids: [site] }), await addGroup({ name: 'Mine' })]
+    // Of `mine` they are administrators: a site that joins it would be theirs to give away.
+    const as = await addPerson(server, [
+      { scope: 'site', role: 'write', site_id: site },
+      { scope: 'sitegroup', role: 'admin', sitegroup_id: mine.id },
+    ])
+    for (const body of [{ sitegroup_ids: [held.id, mine.id] }, { sitegroup_ids: [] }, { '-sitegroup_ids': '' }]) {
+      expect(await putSite(site, { ...body, notes: 'x' }, as), JSON.stringify(body)).toMatchObject({
+        status: 403,
+        body: { detail: expect.stringContaining('sitegroup_ids') },
+      })
+    }
+    expect((await server.call('GET', `/sites/${site}`)).body).toMatchObject({ sitegroup_ids: [held.id], notes: '' })
+    // Scripts send back what they have read.
+    const echo = await putSite(site, { sitegroup_ids: [held.id.toUpperCase()], notes: 'echoed' }, as)
+    expect(echo).toMatchObject({ status: 200, body: { sitegroup_ids: [held.id], notes: 'echoed' } })
+  })
+
   it('are recorded with the sites before and after', async () => {
     const site = await addSite(server, 'Recorded')
     const group = await addGroup({ name: 'Recorded' })
