@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
-import { omitSecrets } from '../orgs/setting.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MxedgeTable } from '../platform/schema/mxedges.ts'
 
@@ -57,23 +57,7 @@ export function documentOf({ name, model, mxclusterId, doc }: MxedgeContent): Do
 
 /** For the audit log. */
 export function auditDocument(content: MxedgeContent): Record<string, unknown> {
-  return withoutSecrets(documentOf(content))
-}
-
-/** For who may not see secrets: without passwords, keys and shared secrets, and without the login of a proxy. */
-export function withoutSecrets(document: Document): Record<string, unknown> {
-  const shown = omitSecrets(document)
-  const { proxy } = shown
-  return isDocument(proxy) ? { ...shown, proxy: withoutLogin(proxy) } : shown
-}
-
-function withoutLogin(proxy: Document): Document {
-  const { url } = proxy
-  return typeof url === 'string' ? { ...proxy, url: url.replace(/^([^/?#]*\/\/)?[^/?#]*@/, '$1') } : proxy
-}
-
-function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return omitSecrets(documentOf(content))
 }
 
 export function mxedgeOfEvent({ id, name, mac, mxclusterId, siteId }: Mxedge): EventMxedge {

@@ -4,7 +4,8 @@ import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { AssignReport } from './assign-mxedges.ts'
-import { type Mxedge, withoutSecrets } from './mxedge.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
+import type { Mxedge } from './mxedge.ts'
 import { kept, mxedgeFields } from './wire-documents.ts'
 
 /** Clients in Python write booleans with a capital. */
@@ -71,7 +72,7 @@ export interface Showing {
 export function presentMxedge(mxedge: Mxedge, { withSecrets, imageUrls }: Showing): Static<typeof MxedgeReply> {
   const { doc, registrationCode } = mxedge
   return {
-    ...(withSecrets ? { ...doc, magic: registrationCode } : withoutSecrets(doc)),
+    ...(withSecrets ? { ...doc, magic: registrationCode } : omitSecrets(doc)),
     ...presentOwn(mxedge),
     ...Object.fromEntries(Array.from(imageUrls, ([number, url]) => [`image${number}_url`, url])),
   }

@@ -4,6 +4,7 @@ import { insertPrivilege } from '../access/store.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { auditDocumentOfOrg } from './org.ts'
 import { cloneSetting } from './setting.ts'
 import { type Org, getOrg, insertOrg } from './store.ts'
 import { findSetting, upsertSetting } from './store-setting.ts'
@@ -31,7 +32,7 @@ export async function cloneOrg(
     if (adminId !== null)
       await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     const message = `Add Org "${org.name}"`
-    await appendAudit(tx, scope, { message, after: { ...org.doc, name: org.name, cloned_from: original.orgId }, at })
+    await appendAudit(tx, scope, { message, after: { ...auditDocumentOfOrg(org), cloned_from: original.orgId }, at })
     return org
   })
 }

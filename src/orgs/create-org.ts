@@ -4,7 +4,7 @@ import { insertPrivilege } from '../access/store.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { type Document, mergeOrg } from './org.ts'
+import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, insertOrg } from './store.ts'
 
 /** Makes the organization of `scope`; who makes it becomes its administrator. */
@@ -16,7 +16,7 @@ export async function createOrg(ctx: Context, scope: OrgScope, body: Document): 
     const org = await insertOrg(tx, scope, { ...content, at })
     if (adminId !== null)
       await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
-    await appendAudit(tx, scope, { message: `Add Org "${org.name}"`, after: { ...org.doc, name: org.name }, at })
+    await appendAudit(tx, scope, { message: `Add Org "${org.name}"`, after: auditDocumentOfOrg(org), at })
     return org
   })
 }

@@ -4,6 +4,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { type Document, mergeSite } from './org.ts'
+import { omitSecrets } from './secrets.ts'
 import { type Site, insertSite } from './store-sites.ts'
 
 export async function createSite(ctx: Context, scope: OrgScope, body: Document): Promise<Site> {
@@ -23,5 +24,5 @@ export async function createSite(ctx: Context, scope: OrgScope, body: Document):
 
 /** A site as the audit log shows it. */
 export function auditDocument(site: Site): Record<string, unknown> {
-  return { ...site.doc, name: site.name, timezone: site.timezone }
+  return { ...omitSecrets(site.doc), name: site.name, timezone: site.timezone }
 }

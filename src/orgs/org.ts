@@ -1,5 +1,6 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
+import { omitSecrets } from './secrets.ts'
 import type { Org } from './store.ts'
 import type { Site } from './store-sites.ts'
 import { IANAZone } from 'luxon'
@@ -37,6 +38,11 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   // Privileges are looked up by these ids as they are spelled.
   if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())
   return { name: requireName(merged), timezone, doc }
+}
+
+/** An organization as the audit log shows it. */
+export function auditDocumentOfOrg({ name, doc }: OrgDocument): Record<string, unknown> {
+  return { ...omitSecrets(doc), name }
 }
 
 /** Whether both documents of a site name the same groups, in whatever order. */

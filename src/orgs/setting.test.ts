@@ -6,7 +6,6 @@ import {
   deriveSetting,
   installerSettingOf,
   mergeSetting,
-  omitSecrets,
   shortestIdleMinutes,
   strictestPolicy,
   updownMinutesOf,
@@ -21,25 +20,6 @@ describe('mergeSetting', () => {
     const before = { password_policy: { enabled: true, min_length: 12 }, unknown: [1], ui_idle_timeout: 10 }
     const body = { id: 'x', org_id: 'y', created_time: 1, password_policy: { enabled: false }, '-ui_idle_timeout': '' }
     expect(mergeSetting(before, body)).toEqual({ password_policy: { enabled: false }, unknown: [1] })
-  })
-})
-
-describe('omitSecrets', () => {
-  it('leaves out texts that are secrets by name, at any depth', () => {
-    const document = {
-      mxedge_mgmt: { root_password: 'a', fips_enabled: true },
-      cloudshark: { apitoken: 'b', url: 'https://c' },
-      servers: [{ secret: 'd', host: 'e' }, 'f'],
-      device_cert: { cert: 'g', key: 'h' },
-      password_policy: { enabled: true },
-    }
-    expect(omitSecrets(document)).toEqual({
-      mxedge_mgmt: { fips_enabled: true },
-      cloudshark: { url: 'https://c' },
-      servers: [{ host: 'e' }, 'f'],
-      device_cert: { cert: 'g' },
-      password_policy: { enabled: true },
-    })
   })
 })
 

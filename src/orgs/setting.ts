@@ -1,6 +1,7 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from './org.ts'
+import { isDocument, omitSecrets } from './secrets.ts'
 
 /** Settings of an organization that the service itself heeds; everything else in the document is only kept. */
 export interface SettingDocument {
@@ -114,26 +115,6 @@ export function installerSettingOf({ installer }: SettingDocument): InstallerSet
 export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
   const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']
   return typeof minutes === 'number' ? minutes : 0
-}
-
-const secretName = /(^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)$/i
-
-/** The document without texts whose names say that they are secrets, at any depth. */
-export function omitSecrets(document: Document): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(document)
-      .filter(([name, value]) => !(typeof value === 'string' && secretName.test(name)))
-      .map(([name, value]) => [name, withoutSecrets(value)]),
-  )
-}
-
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
-  return isDocument(value) ? omitSecrets(value) : value
-}
-
-function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What the passwords of an admin must satisfy beyond the rules of the service. */

@@ -2,7 +2,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { type Document, mergeOrg } from './org.ts'
+import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, lockOrg, updateOrg as writeOrg } from './store.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument. */
@@ -13,8 +13,8 @@ export async function updateOrg(ctx: Context, scope: OrgScope, body: Document): 
     const after = await writeOrg(tx, scope, { ...mergeOrg(before, body), at })
     await appendAudit(tx, scope, {
       message: `Update Org "${after.name}"`,
-      before: { ...before.doc, name: before.name },
-      after: { ...after.doc, name: after.name },
+      before: auditDocumentOfOrg(before),
+      after: auditDocumentOfOrg(after),
       at,
     })
     return after

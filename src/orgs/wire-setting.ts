@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
-import { omitSecrets } from './setting.ts'
+import { omitSecrets } from './secrets.ts'
 import type { Setting } from './store-setting.ts'
 
 const PasswordPolicy = Type.Object(

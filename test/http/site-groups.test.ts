@@ -126,6 +126,19 @@ describe('site groups', () => {
   })
 })
 
+it('keeps secrets that somebody puts into an organization, a site or a group out of the audit log', async () => {
+  const org = `/orgs/${server.org.orgId}`
+  const secret = { vendor: { api_key: 'h1dden' } }
+  expect((await server.call('PUT', org, { body: secret })).body).toMatchObject(secret)
+  expect((await server.call('POST', `${org}/sites`, { body: { name: 'S', ...secret } })).body).toMatchObject(secret)
+  expect(await addGroup(secret)).toMatchObject(secret)
+  await server.call('PUT', org, { body: { '-vendor': '' } })
+  const { body } = await server.call('GET', `${org}/logs?limit=4`)
+  expect(body.results).toHaveLength(4)
+  expect(JSON.stringify(body)).toContain('"vendor":{}')
+  expect(JSON.stringify(body)).not.toContain('h1dden')
+})
+
 describe('a deleted site group', () => {
   it('is gone from its sites, from every privilege, and gives nothing to who had it', async () => {
     const site = await addSite(server, 'Grouped')

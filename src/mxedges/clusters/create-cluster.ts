@@ -4,7 +4,8 @@ import { appendAudit } from '../../events/append.ts'
 import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { type Document, withoutSecrets } from '../mxedge.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
+import type { Document } from '../mxedge.ts'
 import { mergeCluster, titleOf } from './cluster.ts'
 import { type Cluster, insertCluster } from './store.ts'
 
@@ -13,7 +14,7 @@ export function createCluster(ctx: Context, scope: OrgScope, body: Document): Pr
   return inTx(ctx, async (tx) => {
     await holdOrg(tx, scope)
     const cluster = await insertCluster(tx, scope, { id: uuidv7(), doc: mergeCluster({}, body), at })
-    await appendAudit(tx, scope, { message: `Add ${titleOf(cluster)}`, after: withoutSecrets(cluster.doc), at })
+    await appendAudit(tx, scope, { message: `Add ${titleOf(cluster)}`, after: omitSecrets(cluster.doc), at })
     return cluster
   })
 }

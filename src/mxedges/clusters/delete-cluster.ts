@@ -4,7 +4,7 @@ import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { withoutSecrets } from '../mxedge.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
 import { titleOf } from './cluster.ts'
 import { countMembers, deleteClusterRow, lockCluster } from './store.ts'
 
@@ -18,6 +18,6 @@ export async function deleteCluster(ctx: Context, scope: OrgScope, id: string): 
     if (members > 0)
       throw new AppError('conflict', `the cluster is in use: mxcluster_id of ${members} edge appliance(s)`)
     await deleteClusterRow(tx, scope, id)
-    await appendAudit(tx, scope, { message: `Delete ${titleOf(before)}`, before: withoutSecrets(before.doc), at })
+    await appendAudit(tx, scope, { message: `Delete ${titleOf(before)}`, before: omitSecrets(before.doc), at })
   })
 }

@@ -3,7 +3,8 @@ import { appendAudit } from '../../events/append.ts'
 import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { type Document, withoutSecrets } from '../mxedge.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
+import type { Document } from '../mxedge.ts'
 import { mergeCluster, titleOf } from './cluster.ts'
 import { type Cluster, lockCluster, updateClusterRow } from './store.ts'
 
@@ -23,8 +24,8 @@ export function updateCluster(
     const after = await updateClusterRow(tx, scope, { id, doc: mergeCluster(before.doc, body), at })
     await appendAudit(tx, scope, {
       message: `Update ${titleOf(after)}`,
-      before: withoutSecrets(before.doc),
-      after: withoutSecrets(after.doc),
+      before: omitSecrets(before.doc),
+      after: omitSecrets(after.doc),
       at,
     })
     return after

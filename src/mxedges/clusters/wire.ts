@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { OrgParams, Timestamp, Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import { withoutSecrets } from '../mxedge.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
 
@@ -30,7 +30,7 @@ export function presentCluster(
   withSecrets: boolean,
 ): Static<typeof ClusterReply> {
   return {
-    ...(withSecrets ? doc : withoutSecrets(doc)),
+    ...(withSecrets ? doc : omitSecrets(doc)),
     id,
     org_id: orgId,
     for_site: false,

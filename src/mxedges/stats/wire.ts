@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
-import { type Mxedge, withoutSecrets } from '../mxedge.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
+import type { Mxedge } from '../mxedge.ts'
 import { ForSite, presentOwn } from '../wire.ts'
 
 /** `start`, `end` and `duration` choose nothing: there are statistics of now only. */
@@ -40,7 +41,7 @@ export const StatsReply = Type.Object(
 const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_port_config']
 
 export function presentStats(mxedge: Mxedge): Static<typeof StatsReply> {
-  const doc = withoutSecrets(mxedge.doc)
+  const doc = omitSecrets(mxedge.doc)
   const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, doc[name]] as const]))
   const fips = fipsOf(doc['mxedge_mgmt'])
   return {

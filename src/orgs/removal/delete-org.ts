@@ -2,6 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
+import { auditDocumentOfOrg } from '../org.ts'
 import { getOrg } from '../store.ts'
 import { recordLoss } from './record-loss.ts'
 import { assertNothingInTheWay } from './refusal.ts'
@@ -24,6 +25,6 @@ export async function deleteOrg(ctx: Context, scope: OrgScope): Promise<void> {
     const message = `Delete Org "${org.name}"`
     await recordLoss(tx, scope, { adminIds: await listMemberIds(tx, scope), message, at })
     await deleteOrgRow(tx, scope)
-    await appendAudit(tx, scope, { message, before: { ...org.doc, name: org.name }, at })
+    await appendAudit(tx, scope, { message, before: auditDocumentOfOrg(org), at })
   })
 }

@@ -3,6 +3,7 @@ import { mergeDocument, omitFields } from '../../http/documents.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../../platform/schema/orgs.ts'
 import type { Document } from '../org.ts'
+import { omitSecrets } from '../secrets.ts'
 
 /** Its sites are those that name it in their `sitegroup_ids`, by id; of a limited scope only that scope's. */
 export type SiteGroup = Selectable<SiteGroupTable> & { readonly siteIds: readonly string[] }
@@ -36,5 +37,5 @@ function idsOf(value: unknown): string[] | null {
 
 /** A group as the audit log shows it. */
 export function auditDocument(group: SiteGroup): Record<string, unknown> {
-  return { ...group.doc, name: group.name, site_ids: group.siteIds }
+  return { ...omitSecrets(group.doc), name: group.name, site_ids: group.siteIds }
 }

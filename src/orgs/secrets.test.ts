@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { omitSecrets } from './secrets.ts'
+
+describe('omitSecrets', () => {
+  it('leaves out texts that are secrets by name, at any depth', () => {
+    const document = {
+      mxedge_mgmt: { root_password: 'a', fips_enabled: true },
+      cloudshark: { apitoken: 'b', url: 'https://c' },
+      servers: [{ secret: 'd', host: 'e' }, 'f'],
+      device_cert: { cert: 'g', key: 'h' },
+      password_policy: { enabled: true },
+    }
+    expect(omitSecrets(document)).toEqual({
+      mxedge_mgmt: { fips_enabled: true },
+      cloudshark: { url: 'https://c' },
+      servers: [{ host: 'e' }, 'f'],
+      device_cert: { cert: 'g' },
+      password_policy: { enabled: true },
+    })
+  })
+
+  it('leaves out several secrets under one name, and the communities of SNMP', () => {
+    const document = {
+      ospf_areas: { 0: { networks: { corp: { auth_type: 'md5', auth_keys: { 1: 'a', 2: 'b' } } } } },
+      snmp_config: { v2c_config: [{ community_name: 'c', view: 'all' }] },
+      radius: { secret: ['d', 'e'], psks: [{ passphrase: 'f' }], keywrap_kek: 'g' },
+      routing: { community: ['65000:1'], community_vlan_id: 7 },
+    }
+    expect(omitSecrets(document)).toEqual({
+      ospf_areas: { 0: { networks: { corp: { auth_type: 'md5' } } } },
+      snmp_config: { v2c_config: [{ view: 'all' }] },
+      radius: {},
+      routing: { community: ['65000:1'], community_vlan_id: 7 },
+    })
+  })
+
+  it.each([
+    ['https://user:hidden@proxy.test:3128/a@b', 'https://proxy.test:3128/a@b'],
+    ['user:hidden@proxy.test:3128', 'proxy.test:3128'],
+    ['https://proxy.test/?mail=a@b', 'https://proxy.test/?mail=a@b'],
+    ['', ''],
+  ])('leaves the login out of the address %j', (url, shown) => {
+    expect(omitSecrets({ deep: [{ proxy: { url, pool_url: url, note: url } }] })).toEqual({
+      deep: [{ proxy: { url: shown, pool_url: shown, note: url } }],
+    })
+  })
+})

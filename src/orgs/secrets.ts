@@ -1,0 +1,41 @@
+/** In wire shape. */
+type Document = Readonly<Record<string, unknown>>
+
+const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)|^community_name)$/i
+/** Several secrets by names of their own, as those of OSPF. */
+const secretsName = /(^|_)(auth_keys|passwords|secrets|psks)$/i
+
+/**
+ * For the audit log and for who may not see secrets: the document without texts whose names say that
+ * they are secrets, and without the logins in addresses, at any depth.
+ */
+export function omitSecrets(document: Document): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(document)
+      .filter(([name, value]) => !isSecret(name, value))
+      .map(([name, value]) => [name, isUrl(name, value) ? withoutLogin(value) : withoutSecrets(value)]),
+  )
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  return secretsName.test(name) || ((typeof value === 'string' || Array.isArray(value)) && secretName.test(name))
+}
+
+function isUrl(name: string, value: unknown): value is string {
+  return typeof value === 'string' && /(^|_)url$/i.test(name)
+}
+
+/** Those of proxies may have no scheme. */
+function withoutLogin(url: string): string {
+  return url.replace(/^([^/?#]*\/\/)?[^/?#]*@/, '$1')
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
+  return isDocument(value) ? omitSecrets(value) : value
+}
+
+/** An object of JSON. */
+export function isDocument(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
