@@ -1,8 +1,14 @@
+import { AppError } from '../platform/errors.ts'
+
+/** As much as one body may bring: without a bound of its own, a document would grow by every body. */
+const MAX_CHARACTERS = 1024 * 1024
+
 /**
  * Bodies as the interface's clients write them: an update replaces the top-level fields it names and
  * leaves the others; `"-field": ""` unsets a field, on creation as on update.
  *
  * @returns A new document; neither argument is changed.
+ * @throws AppError too_large for more than a million characters of JSON.
  */
 export function mergeDocument(
   before: Readonly<Record<string, unknown>>,
@@ -13,6 +19,9 @@ export function mergeDocument(
     if (key.startsWith('-') && value === '') delete merged[key.slice(1)]
     else merged[key] = value
   }
+  const { length } = JSON.stringify(merged)
+  if (length > MAX_CHARACTERS)
+    throw new AppError('too_large', `All fields together may have at most ${MAX_CHARACTERS} characters of JSON.`)
   return merged
 }
 

@@ -19,6 +19,19 @@ const put = (body: unknown, of = path) => server.call('PUT', of, { body })
 const ofOrg = () => `/orgs/${server.org.orgId}/setting`
 const derived = async (as = server.org) => (await server.call('GET', `${path}/derived`, { as })).body
 
+it('do not grow by every change', async () => {
+  const siteId = await addSite(server, 'Full')
+  const put = (body: unknown) => server.call('PUT', `/sites/${siteId}/setting`, { body })
+  const long = 'x'.repeat(600_000)
+  expect((await put({ vars: { long } })).status).toBe(200)
+  expect(await put({ more: { long } })).toMatchObject({
+    status: 413,
+    body: { detail: expect.stringContaining('All fields together') },
+  })
+  expect((await server.call('GET', `/sites/${siteId}/setting`)).body).not.toHaveProperty('more')
+  expect((await put({ '-vars': '' })).status).toBe(200)
+})
+
 describe('settings of a site', () => {
   it('are empty at first, and belong to the site', async () => {
     const identity = { org_id: server.org.orgId, site_id: siteId, for_site: true }
