@@ -111,6 +111,14 @@ export function installerSettingOf({ installer }: SettingDocument): InstallerSet
   }
 }
 
+/** Minutes that devices are away before anybody is told. */
+export const updownFields = [
+  'ap_updown_threshold',
+  'device_updown_threshold',
+  'gateway_updown_threshold',
+  'switch_updown_threshold',
+] as const
+
 /** How long devices of a type are away before anybody is told, in minutes. @param derived See deriveSetting. */
 export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
   const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']

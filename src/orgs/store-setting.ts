@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { OrgSettingTable } from '../platform/schema/accounts.ts'
@@ -12,6 +12,7 @@ import {
   installerSettingOf,
   shortestIdleMinutes,
   strictestPolicy,
+  updownFields,
 } from './setting.ts'
 
 export type Setting = Selectable<OrgSettingTable>
@@ -64,11 +65,15 @@ export interface SettingPlace {
   readonly siteId: string | null
 }
 
+/** A setting with nothing but the thresholds: the rest of thousands of sites may be long. */
+const thresholds = sql<Document>`(
+  select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(updownFields)})`
+
 /**
- * The settings that hold in places of several organizations, for workers: two queries.
- * @returns Of each place what deriveSetting() makes of it.
+ * The updown thresholds that hold in places of several organizations, for workers: two queries.
+ * @returns Of each place what deriveSetting() makes of them.
  */
-export async function readerOfSettings(
+export async function readerOfThresholds(
   reader: Reader,
   places: readonly SettingPlace[],
 ): Promise<(place: SettingPlace) => Document> {
@@ -76,12 +81,12 @@ export async function readerOfSettings(
   const siteIds = [...new Set(places.flatMap(({ siteId }) => siteId ?? []))]
   const ofOrgs = await reader
     .selectFrom('orgSetting')
-    .select(['orgId', 'doc'])
+    .select(['orgId', thresholds.as('doc')])
     .where('orgId', '=', anyOf(orgIds))
     .execute()
   const ofSites = await reader
     .selectFrom('siteSetting')
-    .select(['siteId', 'doc'])
+    .select(['siteId', thresholds.as('doc')])
     .where('orgId', '=', anyOf(orgIds))
     .where('siteId', '=', anyOf(siteIds))
     .execute()

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
 import { updownMinutesOf } from '../../orgs/setting.ts'
-import { readerOfSettings } from '../../orgs/store-setting.ts'
+import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -46,9 +46,9 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
     down.map(({ deviceId }) => deviceId),
     at,
   )
-  const settingOf = await readerOfSettings(tx, down)
+  const thresholdsOf = await readerOfThresholds(tx, down)
   const outages = down.map((status): Outage => {
-    const minutes = updownMinutesOf(settingOf(status), status.type)
+    const minutes = updownMinutesOf(thresholdsOf(status), status.type)
     return { status, downAt: at, dueAt: addMs(at, minutes * MINUTE_MS) }
   })
   await tellDown(
