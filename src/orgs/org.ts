@@ -11,6 +11,9 @@ export type Document = Readonly<Record<string, unknown>>
 const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
 const readOnlyOfOrg = [...readOnly, 'msp_id', 'msp_name', 'msp_logo_url']
 
+/** Fields of a site that are never null in an answer: clients that send it mean that there is none. */
+const notNull = ['country_code', 'latlng']
+
 export interface OrgDocument {
   readonly name: string
   readonly doc: Record<string, unknown>
@@ -33,7 +36,8 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   const timezone = merged['timezone'] ?? 'UTC'
   if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone))
     throw invalidField('timezone', 'is not an IANA zone name')
-  const doc = omitFields(merged, [...readOnly, 'name', 'timezone'])
+  const unset = notNull.filter((name) => merged[name] === null)
+  const doc = omitFields(merged, [...readOnly, ...unset, 'name', 'timezone'])
   const groups = doc['sitegroup_ids']
   // Privileges are looked up by these ids as they are spelled.
   if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())

@@ -32,12 +32,14 @@ export const OrgReply = Type.Object(
   { additionalProperties: true },
 )
 
+const LatLng = Type.Object({ lat: Type.Number(), lng: Type.Number() })
+
 const siteFields = {
   timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
   notes: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   address: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   country_code: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  latlng: Type.Optional(Type.Union([Type.Object({ lat: Type.Number(), lng: Type.Number() }), Type.Null()])),
+  latlng: Type.Optional(Type.Union([LatLng, Type.Null()])),
   sitegroup_ids: Type.Optional(Type.Array(Uuid, { description: 'groups need not exist' })),
   alarmtemplate_id: KeptId,
   aptemplate_id: KeptId,
@@ -55,6 +57,8 @@ export const UpdateSiteBody = Type.Object({ name: Type.Optional(Name), ...siteFi
 export const SiteReply = Type.Object(
   {
     ...siteFields,
+    country_code: Type.Optional(Type.String()),
+    latlng: Type.Optional(LatLng),
     id: Uuid,
     org_id: Uuid,
     name: Type.String(),

@@ -60,6 +60,15 @@ describe('sites', () => {
     expect((await server.call('GET', `/sites/${site.id}`)).body).toEqual(site)
   })
 
+  it('takes null for what there is none of, and does not answer it where clients could not read it', async () => {
+    const latlng = { lat: 37.3, lng: -122 }
+    const site = await createSite({ name: 'Nowhere', country_code: 'DE', latlng })
+    const body = { country_code: null, latlng: null, address: null }
+    const changed = await server.call('PUT', `/sites/${site.id}`, { body })
+    expect(changed).toMatchObject({ status: 200, body: { address: null } })
+    for (const name of ['country_code', 'latlng']) expect(changed.body).not.toHaveProperty(name)
+  })
+
   it('merges an update at the top level and unsets with a minus', async () => {
     const site = await createSite({ name: 'Merge', address: 'here', vars: { a: 1 } })
     const { body } = await server.call('PUT', `/sites/${site.id}`, { body: { vars: { b: 2 }, '-address': '' } })
@@ -99,6 +108,7 @@ describe('sites', () => {
     expect(await lastLog()).toMatchObject({
       message: 'Update Site "Audited"',
       site_id: site.id,
+      for_site: true,
       admin_id: server.org.adminId,
       admin_name: server.org.email,
       src_ip: '127.0.0.1',
