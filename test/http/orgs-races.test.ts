@@ -73,6 +73,13 @@ describe('what is made while its organization goes', () => {
     expect((await call('GET', path)).status).toBe(404)
   })
 
+  it('is not regrouped', async () => {
+    const group = (await call('POST', `${path}/sitegroups`, { name: 'Early' })).body
+    const regroup = () => call('PUT', `${path}/sitegroups/${group.id}`, { site_ids: [siteId] })
+    const answers = await inLine([() => call('DELETE', path), regroup])
+    expect(answers.map(({ status }) => status)).toEqual([200, 404])
+  })
+
   it('is not claimed, or keeps the organization', async () => {
     for (const claimFirst of [true, false]) {
       org = await server.addOrg('Raced')

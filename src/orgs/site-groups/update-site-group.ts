@@ -3,6 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Document } from '../org.ts'
+import { holdOrg } from '../store.ts'
 import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
 import { getSiteGroup, lockSiteGroup, setMembers, updateSiteGroupRow } from './store.ts'
 
@@ -18,6 +19,8 @@ export async function updateSiteGroup(
 ): Promise<SiteGroup> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    // Before anything of it is locked, as who deletes it does.
+    await holdOrg(tx, scope)
     const before = await lockSiteGroup(tx, scope, id)
     const { name, doc, siteIds } = mergeSiteGroup(before, body)
     await updateSiteGroupRow(tx, scope, { id, name, doc, at })
