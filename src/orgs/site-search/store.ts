@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { ValueCount } from '../../http/search.ts'
-import { countsOf } from '../../http/store-pages.ts'
+import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf, containing } from '../../platform/db.ts'
 import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
 
@@ -40,7 +40,7 @@ function hitsOf(scope: OrgScope, search: SiteSearch): RawBuilder<unknown> {
 }
 
 /** One page, and how many there are on all; one query, and a second only past the last page. */
-export async function searchSites(
+export function searchSites(
   reader: Reader,
   scope: OrgScope,
   { search, order, page }: { readonly search: SiteSearch; readonly order: SiteOrder; readonly page: Page },
@@ -48,14 +48,7 @@ export async function searchSites(
   const hits = hitsOf(scope, search)
   const by = sql.ref(order.by === 'timestamp' ? 'modified_at' : order.by)
   const direction = order.direction === 'asc' ? sql`asc` : sql`desc`
-  const { rows } = await sql<FoundSite & { readonly total: string }>`
-    select hit.*, count(*) over () as total from (${hits}) as hit
-    order by hit.${by} ${direction} nulls last, hit.id ${direction} limit ${page.limit} offset ${page.offset}
-  `.execute(reader)
-  const [first] = rows
-  if (first !== undefined || page.offset === 0) return { rows, total: Number(first?.total ?? 0) }
-  const counted = await sql<{ readonly total: string }>`select count(*) as total from (${hits}) as hit`.execute(reader)
-  return { rows: [], total: Number(counted.rows[0]?.total ?? 0) }
+  return pageOf<FoundSite>(reader, hits, page, sql`hit.${by} ${direction} nulls last, hit.id ${direction}`)
 }
 
 /** How many sites there are for each value of `distinct`, all of them texts. */
