@@ -3,15 +3,15 @@ import type { Reader } from '../platform/db.ts'
 import type { Page, Paged } from './lists.ts'
 
 export interface LongList {
-  /** A further query, of few rows, that `keys` and `total` may read under the name `few`. */
-  readonly few?: RawBuilder<unknown>
   /** A query for the keys of the hits, which an index holds in the order asked for. */
   readonly keys: RawBuilder<unknown>
+  /** An expression for how many of `keys` there are in all, which does not read them. */
+  readonly total: RawBuilder<unknown>
+  /** A query for further keys, with the columns of `keys`: few, because all of them are read for every page. */
+  readonly few?: RawBuilder<unknown>
   /** Columns of `keys` that order them, the last of them unique. */
   readonly order: readonly string[]
   readonly direction: 'asc' | 'desc'
-  /** An expression for how many keys there are in all, which does not read them. */
-  readonly total: RawBuilder<unknown>
   /** A query that makes rows, with the columns of `order`, of those of the keys that are in `page`. */
   readonly rows: RawBuilder<unknown>
 }
@@ -22,20 +22,30 @@ export interface LongList {
  */
 export async function longPageOf<T extends object>(
   reader: Reader,
-  { few, keys, order, direction, total, rows }: LongList,
+  { keys, total, few, order, direction, rows }: LongList,
   { limit, offset }: Page,
 ): Promise<Paged<T>> {
   const forward = orderBy('hit', order, direction)
   const backward = orderBy('hit', order, direction === 'asc' ? 'desc' : 'asc')
-  // PostgreSQL does not even begin to read what is limited to nothing.
+  /** What a page that ends after `last` keys is taken from. PostgreSQL does not see by itself that it needs no more. */
+  const hits = (way: RawBuilder<unknown>, last: RawBuilder<unknown>): RawBuilder<unknown> =>
+    few === undefined
+      ? keys
+      : sql`(select * from (${keys}) as hit order by ${way} limit ${last}) union all select * from few`
+  const fromStart = sql`(select case when forward then ${offset}::bigint + ${limit}::bigint else 0 end from counted)`
+  const fromEnd = sql`(select case when forward then 0 else greatest(total - ${offset}, 0) end from counted)`
+  // PostgreSQL does not even begin to read what is limited to nothing. Without its `offset` it would count twice.
   const { rows: found } = await sql<T & { readonly listTotal: string; readonly listHit: boolean | null }>`
     with ${few === undefined ? sql`` : sql`few as materialized (${few}),`} counted as materialized (
-      select total, ${offset}::bigint * 2 <= total as forward from (select (${total})::bigint as total) as known
+      select total, ${offset}::bigint * 2 <= total as forward
+      from (
+        select (${total})::bigint ${few === undefined ? sql`` : sql`+ (select count(*) from few)`} as total offset 0
+      ) as known
     ), page as materialized (
-      (select * from (${keys}) as hit order by ${forward}
+      (select * from (${hits(forward, fromStart)}) as hit order by ${forward}
         limit (select case when forward then ${limit}::bigint else 0 end from counted) offset ${offset})
       union all
-      (select * from (${keys}) as hit order by ${backward}
+      (select * from (${hits(backward, fromEnd)}) as hit order by ${backward}
         limit (select case when forward then 0 else least(${limit}, greatest(total - ${offset}, 0)) end from counted)
         offset (select greatest(total - ${offset} - ${limit}, 0) from counted))
     )

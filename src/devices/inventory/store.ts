@@ -67,11 +67,11 @@ export function listInventory(
   return longPageOf<InventoryItem>(
     reader,
     {
+      keys: own,
+      total: lengthOf(scope, devices),
       ...(withMembers && { few: membersOf(scope, filter) }),
-      keys: withMembers ? sql`${own} union all select id, chassis_id, member from few` : own,
       order: ['id'],
       direction: 'asc',
-      total: withMembers ? sql`(${lengthOf(scope, devices)}) + (select count(*) from few)` : lengthOf(scope, devices),
       rows: sql`select page.id, device.org_id, device.site_id, coalesce(page.member ->> 'mac', device.mac) as mac,
           coalesce(page.member ->> 'serial', device.serial) as serial,
           coalesce(page.member ->> 'model', device.model) as model, device.type, device.created_at, device.modified_at,
