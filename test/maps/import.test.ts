@@ -197,6 +197,10 @@ describe('what is no good', () => {
     ['a missing picture', () => ekahau([{ name: 'ok', picture: plan }, { name: 'A' }]), 'has no image-'],
     ['ten thousand entries', crowded, 'entries'],
     ['a spoilt entry', spoilt, 'is broken'],
+    ['a path out of it', () => renamed('../../../x.png'), 'directory'],
+    ['a path from the root', () => renamed('/etc/passwd.pn'), 'directory'],
+    ['a name that can not be kept', () => renamed('a\0plan-plan.png'), 'directory'],
+    ['a directory of megabytes', bloated, 'directory'],
   ]
 
   /** With a byte of its compressed floor plans turned. */
@@ -213,6 +217,19 @@ describe('what is no good', () => {
     return bytes
   }
 
+  /** With a picture whose entry bears this name, of as many bytes as there were. */
+  async function renamed(name: string): Promise<Buffer> {
+    const placeholder = 'p'.repeat(name.length)
+    const bytes = await zip({ [placeholder]: plan, 'floorPlans.json': { floorPlans: [] } })
+    for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at)) bytes.write(name, at)
+    return bytes
+  }
+
+  function bloated(): Promise<Buffer> {
+    const names = Array.from({ length: 200 }, (_, index) => `${index}/${'n'.repeat(60_000)}`)
+    return zip(Object.fromEntries(names.map((name) => [name, ''])))
+  }
+
   it.each(cases)('is refused and leaves nothing: %s', async (_name, make, why) => {
     const before = await stored()
     const answer = await send(await make(), { json: options({ import_all_floorplans: true }) })
@@ -220,6 +237,21 @@ describe('what is no good', () => {
     expect(answer.body.reason).toContain(why)
     expect(await maps()).toEqual([])
     expect(await stored()).toEqual(before)
+  })
+
+  it('an entry that is a link leads nowhere', async () => {
+    const file = await zip({ 'a.png': '../../../../etc/passwd' })
+    // Attributes stand in the directory at the end: a symbolic link of Unix.
+    file.writeUInt32LE((0o120777 << 16) >>> 0, file.indexOf('PK\x01\x02') + 38)
+    const answer = await send(file, { json: options({ vendor_name: 'images' }) })
+    expect(answer).toMatchObject({ status: 400, body: { reason: expect.stringContaining('neither PNG nor JPEG') } })
+    expect(await maps()).toEqual([])
+  })
+
+  it('a name is cut between its characters', async () => {
+    const file = await zip({ [`${'n'.repeat(499)}\u{1F6F0}.png`]: plan })
+    expect(await send(file, { json: options({ vendor_name: 'images' }) })).toMatchObject({ status: 200 })
+    expect((await maps())[0].name).toHaveLength(500)
   })
 
   it('an entry that is longer than it says is stopped', async () => {
@@ -241,6 +273,7 @@ describe('what is no good', () => {
     [{ csv: 'a,020000000001\na,020000000002' }, 'csv'],
     [{ csv: 'a,"020000000001' }, 'csv'],
     [{ csv: { bytes: Buffer.from([0xff, 0xfe, 0x41]) } }, 'csv'],
+    [{ csv: `${'a'.repeat(201)},020000000001` }, 'csv'],
     [{ other: { bytes: 'x' } }, 'other'],
   ])('parts are checked: %j', async (parts, field) => {
     const before = await stored()

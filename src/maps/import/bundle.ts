@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Entry, type ZipFile, openPromise } from 'yauzl'
-import { parseJsonBody } from '../../http/body.ts'
+import { assertText, parseJsonBody } from '../../http/body.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
 
 /** A zip file that somebody sent; its entries are read one by one, by their names, and never unpacked to paths. */
@@ -15,6 +15,8 @@ export interface Bundle {
 
 /** A project with surveys has some thousands. */
 const MAX_ENTRIES = 10_000
+/** Names, comments and further fields of all entries: they are held together, and packed by nobody. */
+const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
 /** Of all entries that are read together: what a small file may blow up to. */
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024
 
@@ -34,8 +36,15 @@ export async function openBundle(path: string): Promise<Bundle> {
 
 async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>()
+  let bytes = 0
   try {
-    for await (const entry of zip.eachEntry()) if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
+    for await (const entry of zip.eachEntry()) {
+      bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
+      if (bytes > MAX_DIRECTORY_BYTES) throw new Error(`it has more than ${MAX_DIRECTORY_BYTES} bytes`)
+      // Names of pictures become those of maps.
+      assertText(entry.fileName)
+      if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
+    }
   } catch (error) {
     throw broken('has a broken directory', error)
   }

@@ -2,6 +2,9 @@ import { parse } from 'csv-parse/sync'
 import { parseMac } from '../../devices/device.ts'
 import { invalidField } from '../../platform/errors.ts'
 
+/** As of any device: who is placed takes it on. */
+const MAX_NAME = 200
+
 /**
  * Which access point of a project is which device: rows of its name there and its MAC, with or without
  * a line of headings. Source: contract, `importSiteMaps`.
@@ -14,6 +17,8 @@ export function parseMacsCsv(text: string): Map<string, string> {
     const plain = parseMac(mac)
     if (plain === null && index === 0) return
     if (plain === null) throw invalidField('csv', `row ${index + 1}: "${mac.slice(0, 50)}" is no MAC address`)
+    if (name.length > MAX_NAME)
+      throw invalidField('csv', `row ${index + 1}: the name has more than ${MAX_NAME} characters`)
     if (macs.has(name)) throw invalidField('csv', `row ${index + 1}: "${name.slice(0, 50)}" has a MAC already`)
     macs.set(name, plain)
   })

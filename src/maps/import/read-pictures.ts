@@ -5,6 +5,7 @@ import type { Bundle } from './bundle.ts'
 import type { Project } from './project.ts'
 
 const MAX_PICTURES = 100
+const MAX_NAME = 500
 
 /** A zip file of nothing but pictures: each is a floor, named as its file. @throws AppError invalid. */
 export function readPictures(bundle: Bundle): Project {
@@ -13,7 +14,8 @@ export function readPictures(bundle: Bundle): Project {
   if (pictures.length > MAX_PICTURES) throw invalidField('file', `has more than ${MAX_PICTURES} pictures`)
   const floors = pictures.map((picture) => ({
     id: randomUUID(),
-    name: posix.parse(picture).name.slice(0, 500),
+    // Cut within a pair of surrogates it could not be kept.
+    name: posix.parse(picture).name.slice(0, MAX_NAME).toWellFormed(),
     picture,
     note: null,
     size: null,
