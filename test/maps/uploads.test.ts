@@ -1,0 +1,75 @@
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { addSite } from '../support/devices.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { picture, postForm } from './pictures.ts'
+
+let server: TestServer
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  const { body } = await server.call('POST', `/sites/${await addSite(server)}/maps`, { body: {} })
+  path = `/sites/${body.site_id}/maps/${body.id}`
+})
+afterAll(() => server.close())
+
+const incoming = () => readdir(join(server.dataDir, 'images', 'incoming'))
+
+it('an upload that breaks off leaves nothing', async () => {
+  const { hostname, port } = new URL(server.url)
+  const socket = connect(Number(port), hostname)
+  const part = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n'
+  const head = [
+    `POST /api/v1${path}/image HTTP/1.1`,
+    'host: test',
+    `authorization: Token ${server.org.token}`,
+    'content-type: multipart/form-data; boundary=x',
+    'content-length: 500000',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${part}`)
+  socket.write(Buffer.alloc(200_000))
+  await vi.waitFor(async () => expect(await incoming()).toHaveLength(1))
+  socket.destroy()
+  await once(socket, 'close')
+  await vi.waitFor(async () => expect(await incoming()).toEqual([]))
+})
+
+it('a picture is shown as one and nothing else, by GET and HEAD alone', async () => {
+  const file = { bytes: await picture(64, 48), type: 'image/png' }
+  expect((await postForm(server, `${path}/image`, { file })).status).toBe(200)
+  const { url } = (await server.call('GET', path)).body
+  const expected = {
+    'content-type': 'image/png',
+    'content-length': String(file.bytes.length),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'cache-control': expect.stringMatching(/^private, max-age=\d+, immutable$/),
+  }
+  for (const method of ['GET', 'HEAD']) {
+    const answer = await fetch(url, { method })
+    expect(answer.status).toBe(200)
+    expect(Object.fromEntries(answer.headers)).toMatchObject(expected)
+    expect((await answer.arrayBuffer()).byteLength).toBe(method === 'HEAD' ? 0 : file.bytes.length)
+  }
+  for (const method of ['POST', 'PUT', 'DELETE']) expect((await fetch(url, { method })).status).toBe(404)
+})
+
+it('an address works only as it was made', async () => {
+  const { url } = (await server.call('GET', path)).body
+  const { origin, pathname } = new URL(url)
+  const [, , name, expires, signature] = pathname.split('/')
+  const changed = [
+    [name, String(Number(expires) + 3600), signature],
+    [name, `${expires}.0`, signature],
+    [name, ` ${expires}`, signature],
+    ['..%2Fincoming', expires, signature],
+    [`..%2F${name}`, expires, signature],
+    [name?.replace('.png', '.jpg'), expires, signature],
+    [name, expires, ''],
+    [name, expires, signature?.toUpperCase()],
+  ]
+  for (const parts of changed) expect([400, 404]).toContain((await fetch(`${origin}/images/${parts.join('/')}`)).status)
+})
