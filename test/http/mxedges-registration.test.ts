@@ -114,10 +114,14 @@ describe('assigning', () => {
 
   it('ends with the site: the appliance stays', async () => {
     const gone = await addSite(server, 'Gone')
-    const { id } = await addMxedge(server)
+    const { id } = await addMxedge(server, { name: 'Left' })
     await assign({ mxedge_ids: [id], site_id: gone })
-    await server.ctx.db.deleteFrom('site').where('id', '=', gone).execute()
+    expect((await server.call('DELETE', `/sites/${gone}`)).status).toBe(200)
     expect(await get(id)).toMatchObject({ id, for_site: false })
+    const { audit, event } = await lastRecords(server)
+    expect(audit).toMatchObject({ message: 'Delete Site "Gone"', before: { name: 'Gone', mxedges: ['Left'] } })
+    expect(event).toMatchObject({ mxedge_id: id, site_id: gone, audit_id: audit.id })
+    expect(event.text).toBe('Unassigned: site Gone was deleted')
   })
 })
 

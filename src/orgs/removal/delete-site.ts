@@ -1,16 +1,18 @@
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { auditDocument } from '../create-site.ts'
 import { lockSite } from '../store-sites.ts'
 import { assertNothingInTheWay } from './refusal.ts'
-import { countInTheWay, deleteSiteRow, forgetInstallerSite, lockWebhooks } from './store.ts'
+import { countInTheWay, deleteSiteRow, forgetInstallerSite, lockWebhooks, unassignMxedges } from './store.ts'
 import { holdGrants } from './store-grants.ts'
 import { takeGrants } from './take-grants.ts'
 
 /**
- * With its settings, webhooks and privileges, and with all that other nouns keep of it.
+ * With its settings, webhooks and privileges, and with all that other nouns keep of it. Its edge appliances
+ * stay, of no site.
  *
  * @throws AppError conflict while devices are assigned to it or an upgrade runs in it.
  */
@@ -25,7 +27,18 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
     const message = `Delete Site "${site.name}"`
     const lost = await takeGrants(tx, scope, { place: { siteId: site.id }, message, at, grants })
     await forgetInstallerSite(tx, scope, site.id)
+    const mxedges = await unassignMxedges(tx, scope, at)
     await deleteSiteRow(tx, scope)
-    await appendAudit(tx, scope, { message, siteId: site.id, before: { ...auditDocument(site), ...lost }, at })
+    const before = { ...auditDocument(site), ...lost, ...(mxedges.length > 0 && { mxedges: mxedges.map(nameOf) }) }
+    const auditId = await appendAudit(tx, scope, { message, siteId: site.id, before, at })
+    const text = `Unassigned: site ${site.name} was deleted`
+    await appendMxedgeEvents(
+      tx,
+      scope,
+      mxedges.map((mxedge) => ({ mxedge, type: 'ME_CONFIG_CHANGED_BY_USER' as const, auditId, text })),
+      at,
+    )
   })
 }
+
+const nameOf = ({ name }: { readonly name: string }) => name

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
+import type { EventMxedge } from '../../events/append-mxedge.ts'
 import { type Tx, anyOf, isForeignKeyViolation } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 
@@ -75,6 +76,25 @@ export async function forgetInstallerSite(tx: Tx, { orgId }: OrgScope, siteId: s
   await sql`
     update org_setting set doc = jsonb_set(doc, '{installer,extra_site_ids}', (doc #> '{installer,extra_site_ids}') - ${siteId}::text)
     where org_id = ${orgId} and doc #> '{installer,extra_site_ids}' ? ${siteId}`.execute(tx)
+}
+
+/** Takes the edge appliances out of a site that goes. @returns As they were, ordered by id. */
+export async function unassignMxedges(tx: Tx, { orgId, siteId }: SiteScope, at: Date): Promise<EventMxedge[]> {
+  const mxedges = await tx
+    .selectFrom('mxedge')
+    .select(['id', 'name', 'mac', 'mxclusterId', 'siteId'])
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  await tx
+    .updateTable('mxedge')
+    .set({ siteId: null, modifiedAt: at })
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .execute()
+  return mxedges
 }
 
 export interface NewAccountLog {
