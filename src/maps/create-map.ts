@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -44,7 +45,7 @@ export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise
   await appendAudit(tx, scope, {
     message: `Add Map ${titleOf(map)}`,
     siteId: scope.siteId,
-    after: map.doc,
+    after: omitSecrets(map.doc),
     at: content.at,
   })
   return map

@@ -1,5 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -28,7 +29,7 @@ export async function deleteMap(
     await appendAudit(tx, scope, {
       message: `Delete Map ${titleOf(before)}`,
       siteId: scope.siteId,
-      before: { ...before.doc, ...(devices.length > 0 && { macs: devices.map(({ mac }) => mac) }) },
+      before: { ...omitSecrets(before.doc), ...(devices.length > 0 && { macs: devices.map(({ mac }) => mac) }) },
       at,
     })
     return before

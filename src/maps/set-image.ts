@@ -1,5 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
@@ -62,13 +63,13 @@ async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Dat
   }
   const drawn = transform === null ? before.doc : transformMap(before.doc, transform)
   const { name: image, width, height } = received
-  const doc = mergeMap(drawn, { ...change, width, height })
+  const doc = mergeMap(mergeMap(drawn, change), { width, height })
   const after = await updateMap(tx, scope, { id: mapId, doc, image, at })
   await appendAudit(tx, scope, {
     message: `${before.image === null ? 'Add' : 'Replace'} image of Map ${titleOf(after)}`,
     siteId: scope.siteId,
-    before: before.doc,
-    after: { ...after.doc, ...(transform !== null && { transform: { ...transform } }) },
+    before: omitSecrets(before.doc),
+    after: { ...omitSecrets(after.doc), ...(transform !== null && { transform: { ...transform } }) },
     at,
   })
   wakeAfterCommit(tx, 'thumbnails')
@@ -87,7 +88,8 @@ export async function deleteImage(
     if (map === undefined || map.image === null) throw notFound(mapId)
     await updateMap(tx, scope, { id: mapId, doc: map.doc, image: null, at })
     const message = `Delete image of Map ${titleOf(map)}`
-    await appendAudit(tx, scope, { message, siteId: scope.siteId, before: map.doc, after: map.doc, at })
+    const doc = omitSecrets(map.doc)
+    await appendAudit(tx, scope, { message, siteId: scope.siteId, before: doc, after: doc, at })
     return map
   })
   await removePictures(files, before)

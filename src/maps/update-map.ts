@@ -1,5 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -32,8 +33,8 @@ export async function changeMap(
   await appendAudit(tx, scope, {
     message: `Update Map ${titleOf(after)}`,
     siteId: scope.siteId,
-    before: before.doc,
-    after: after.doc,
+    before: omitSecrets(before.doc),
+    after: omitSecrets(after.doc),
     at,
   })
   return after

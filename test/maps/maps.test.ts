@@ -55,7 +55,8 @@ const everyField = {
     micello: { account_key: 'key', default_level_id: 4, map_id: 'm' },
     snap_to_path: true,
   },
-  wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }] },
+  // Every field of a node is optional in the specification.
+  wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }, {}, { position: { x: 1 } }] },
   width: 1200,
   width_m: 30.75,
   'x-ours': { kept: [1, null] },
@@ -115,6 +116,25 @@ describe('a map', () => {
       { message: 'Update Map "Audited"', before: { name: 'Audited' }, after: { name: 'Audited', ppm: 3 } },
       { message: 'Add Map "Audited"', after: { name: 'Audited' } },
     ])
+  })
+
+  it('is recorded without the keys of its services', async () => {
+    const wayfinding = { micello: { account_key: 'key-of-micello', map_id: 'm' } }
+    const id = await add({ name: 'Keyed', wayfinding })
+    await server.call('PUT', `${path}/${id}`, { body: { ppm: 3 } })
+    await server.call('DELETE', `${path}/${id}`)
+    const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=3`)
+    expect(logs.body.results[2]).toMatchObject({ after: { wayfinding: { micello: { map_id: 'm' } } } })
+    expect(JSON.stringify(logs.body)).not.toContain('key-of-micello')
+  })
+
+  it('does not grow for ever', async () => {
+    const id = await add({ name: 'Large' })
+    const part = 'x'.repeat(900_000)
+    expect(await server.call('PUT', `${path}/${id}`, { body: { first: part } })).toMatchObject({ status: 200 })
+    const refused = await server.call('PUT', `${path}/${id}`, { body: { second: part } })
+    expect(refused).toMatchObject({ status: 413, body: { detail: expect.stringMatching(/1048576/) } })
+    expect((await server.call('PUT', `${path}/${id}`, { body: { '-first': '', second: part } })).status).toBe(200)
   })
 
   it('is listed by pages, and only at its site', async () => {
