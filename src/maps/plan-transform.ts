@@ -1,3 +1,4 @@
+import { invalidField } from '../platform/errors.ts'
 import type { MapDocument } from './map.ts'
 
 /**
@@ -18,7 +19,10 @@ export interface Point {
 
 /** Finer than anybody draws; hides what is left of a sine. */
 const PRECISION = 1e6
+/** Pixels. Far off any picture, and numbers of that precision are still exact. */
+const FARTHEST = 1e9
 
+/** @throws AppError invalid where it would lie farther off than any map reaches. */
 export function transformPoint({ x, y }: Point, { rotationDegrees, scale, x: moveX, y: moveY }: Transform): Point {
   const radians = (rotationDegrees * Math.PI) / 180
   const [sin, cos] = [Math.sin(radians), Math.cos(radians)]
@@ -27,6 +31,7 @@ export function transformPoint({ x, y }: Point, { rotationDegrees, scale, x: mov
 }
 
 function round(value: number): number {
+  if (!(Math.abs(value) <= FARTHEST)) throw invalidField('transform', `moves something by more than ${FARTHEST} pixels`)
   // Adding zero turns -0, which JSON can't tell from 0, into it.
   return Math.round(value * PRECISION) / PRECISION + 0
 }

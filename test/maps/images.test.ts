@@ -146,6 +146,16 @@ describe('the picture of a map', () => {
     }
     expect(await stored()).toHaveLength(1)
   })
+
+  it('moves nothing out of sight', async () => {
+    const wall_path = { nodes: [{ position: { x: 1e305, y: 0 } }] }
+    await server.call('PUT', path, { body: { wall_path } })
+    const json = JSON.stringify({ transform: { scale: 1e6 } })
+    const answer = await postForm(server, `${path}/replace`, { file: png(plan), json })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: transform' } })
+    expect(await get()).toMatchObject({ wall_path })
+    expect(await stored()).toEqual([])
+  })
 })
 
 describe('what is no picture', () => {
