@@ -54,14 +54,14 @@ const directions = fc.constantFrom('asc' as const, 'desc' as const)
 
 describe('longPageOf', () => {
   it('answers what a plain list has on that page, whichever end it is read from', async () => {
+    const pages = fc.record({ limit: fc.integer({ min: 1, max: 12 }), page: fc.integer({ min: 1, max: 8 }) })
     await fc.assert(
       fc.asyncProperty(
         rows,
         fc.option(fc.nat(25)),
         directions,
-        fc.integer({ min: 1, max: 12 }),
-        fc.integer({ min: 1, max: 8 }),
-        async (all, split, direction, limit, page) => {
+        pages,
+        async (all, split, direction, { limit, page }) => {
           const [own, few] = split === null ? [all, null] : [all.slice(split), all.slice(0, split)]
           const offset = (page - 1) * limit
           const found = await longPageOf<Row>(db, listOf(own, few, direction), { limit, offset, page })
