@@ -22,7 +22,7 @@ import {
   presentDevice,
 } from './wire.ts'
 
-const tags = ['Devices']
+const tags = ['Sites Devices']
 
 /** Devices of organizations and sites, and their restart. Source: spec, "Devices", 10; contract, Sites Devices. */
 export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
@@ -30,7 +30,14 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '/orgs/:org_id/devices',
-      { schema: { operationId: 'listOrgDevices', tags, params: OrgParams, response: { 200: DeviceNamesReply } } },
+      {
+        schema: {
+          operationId: 'listOrgDevices',
+          tags: ['Orgs Devices'],
+          params: OrgParams,
+          response: { 200: DeviceNamesReply },
+        },
+      },
       async ({ caller, params }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const devices = await listDeviceNames(ctx.db, scope)

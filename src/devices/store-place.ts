@@ -1,15 +1,54 @@
-import type { SiteScope } from '../access/scope.ts'
+import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
+import { holdSiteName } from './store.ts'
 
-/** Whether the site has the map, which is kept from being deleted until `tx` ends. Lock devices after it. */
-export async function holdMapOfSite(tx: Tx, scope: SiteScope, mapId: string): Promise<boolean> {
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/**
+ * Whether the site has the map, which is kept from being deleted until `tx` ends. Lock devices after it.
+ * @param mapId As a document has it: whatever is no id is no map.
+ */
+export async function holdMapOfSite(
+  tx: Tx,
+  scope: OrgScope,
+  { siteId, mapId }: { readonly siteId: string; readonly mapId: unknown },
+): Promise<boolean> {
+  if (typeof mapId !== 'string' || !uuid.test(mapId)) return false
   const row = await tx
     .selectFrom('siteMap')
     .select('id')
     .where('orgId', '=', scope.orgId)
-    .where('siteId', '=', scope.siteId)
+    .where('siteId', '=', siteId)
     .where('id', '=', mapId)
     .forKeyShare()
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** Where a device is: its site, and the map it is on, as its document has it. */
+export interface Place {
+  readonly siteId: string
+  readonly siteName: string
+  readonly mapId: unknown
+}
+
+/**
+ * The place of a device, whose site and map are kept from being deleted until `tx` ends. The device itself
+ * is locked after them, and may have another place by then. Undefined where it is of no site.
+ * @param mac In lower case without separators.
+ */
+export async function holdPlaceOf(tx: Tx, scope: OrgScope, mac: string): Promise<Place | undefined> {
+  const device = await tx
+    .selectFrom('device')
+    .select(['siteId', 'doc'])
+    .where('orgId', '=', scope.orgId)
+    .where('mac', '=', mac)
+    .executeTakeFirst()
+  if (device === undefined || device.siteId === null) return undefined
+  const { siteId } = device
+  const siteName = await holdSiteName(tx, scope, siteId)
+  if (siteName === undefined) return undefined
+  const mapId = device.doc['map_id']
+  await holdMapOfSite(tx, scope, { siteId, mapId })
+  return { siteId, siteName, mapId }
 }

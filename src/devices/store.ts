@@ -175,19 +175,6 @@ export async function holdSiteName(tx: Tx, scope: OrgScope, siteId: string): Pro
   return row?.name
 }
 
-/** Whether the scope's site has the map, which is kept from being deleted until `tx` ends. */
-export async function holdMap(tx: Tx, scope: SiteScope, mapId: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('siteMap')
-    .select('id')
-    .where('orgId', '=', scope.orgId)
-    .where('siteId', '=', scope.siteId)
-    .where('id', '=', mapId)
-    .forKeyShare()
-    .executeTakeFirst()
-  return row !== undefined
-}
-
 export function deviceOfEvent({ id, mac, type, name, siteId, siteName }: Device): EventDevice {
   return { id, mac, type, name, siteId, siteName }
 }

@@ -4,7 +4,7 @@ import { mergeDocument, omitFields } from '../http/documents.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
-import { type Device, holdMap, lockDevice, updateDevice } from './store.ts'
+import { type Device, lockDevice, updateDevice } from './store.ts'
 import { holdMapOfSite } from './store-place.ts'
 
 /** What the service itself says of a device; a client that sends it back changes nothing. */
@@ -26,9 +26,6 @@ export function saveDevice(
   return inTx(ctx, async (tx) => {
     // Before the device: who deletes a map locks its devices after it too.
     await assertMap(tx, scope, change['map_id'])
-    // Maps are locked before the devices on them.
-    if (typeof change['map_id'] === 'string' && !(await holdMap(tx, scope, change['map_id'])))
-      throw invalidField('map_id', 'is no map of this site')
     const device = await lockDevice(tx, scope, deviceId)
     if (device === undefined) throw notFound(deviceId)
     const before = { ...device.doc, ...(device.name !== null && { name: device.name }) }
@@ -48,11 +45,9 @@ export function saveDevice(
   })
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
-
 /** Null and a missing value put a device on no map. */
 async function assertMap(tx: Tx, scope: SiteScope, mapId: unknown): Promise<void> {
   if (mapId === undefined || mapId === null) return
-  if (typeof mapId === 'string' && uuid.test(mapId) && (await holdMapOfSite(tx, scope, mapId))) return
+  if (await holdMapOfSite(tx, scope, { siteId: scope.siteId, mapId })) return
   throw invalidField('map_id', 'no map of this site has this id')
 }

@@ -1,3 +1,5 @@
+import { takePlace } from '../devices/inventory/replace-device.ts'
+import { type Place, holdPlaceOf } from '../devices/store-place.ts'
 import { assignToSite, deviceOfEvent, updateDevice } from '../devices/store.ts'
 import { appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
@@ -11,6 +13,8 @@ import { type InstallerDevice, holdMap, lockInstallerDevice } from './store.ts'
 export interface Provision {
   /** In lower case without separators. */
   readonly mac: string
+  /** MAC of the device whose place it takes; null: of none. */
+  readonly replacing: string | null
   readonly name: string
   /** Null: the site that it has. */
   readonly site: SiteKey | null
@@ -29,22 +33,62 @@ interface Site {
 const ON_THE_MAP = ['map_id', 'x', 'y']
 
 /**
- * Names a device, gives it to a site and says where it hangs, in one change.
- * @throws AppError not_found for the device and the site; invalid for a map of another site; conflict
- *   where several sites have the name.
+ * Names a device, gives it to a site and says where it hangs, in one change; in the place of another device,
+ * where the request names one.
+ * @throws AppError not_found for the devices and the site; invalid for a map of another site and as
+ *   takePlace(); conflict where several sites have the name.
  */
 export async function provisionDevice(ctx: Context, installer: Installer, provision: Provision): Promise<void> {
   await inTx(ctx, async (tx) => {
-    // Before the device, as everybody does who needs these: hence no deadlock.
+    const at = ctx.clock.now()
+    // Before the devices, as everybody does who needs these: hence no deadlock.
+    const place = provision.replacing === null ? undefined : await holdPlaceOf(tx, installer.scope, provision.replacing)
     const asked = provision.site === null ? null : await holdSite(tx, installer, provision.site)
     const map = provision.mapId === null ? null : await holdMap(tx, installer.scope, provision.mapId)
-    const device = await lockInstallerDevice(tx, installer, provision.mac)
-    if (device === undefined) throw notFound(provision.mac)
+    const device = await (provision.replacing === null
+      ? lockKnownDevice(tx, installer, provision.mac)
+      : replace(tx, installer, { ...provision, replacing: provision.replacing, place, asked, at }))
     const site = asked ?? siteOf(device)
     if (map !== null && (map === undefined || map.siteId !== site?.id))
       throw invalidField('map_id', "no map of the device's site has this id")
-    await write(tx, installer, { device, site, provision, at: ctx.clock.now() })
+    await write(tx, installer, { device, site, provision, at })
   })
+}
+
+async function lockKnownDevice(tx: Tx, installer: Installer, mac: string): Promise<InstallerDevice> {
+  const device = await lockInstallerDevice(tx, installer, mac)
+  if (device === undefined) throw notFound(mac)
+  return device
+}
+
+interface Replacing {
+  readonly mac: string
+  readonly replacing: string
+  readonly place: Place | undefined
+  /** The site that the request names. */
+  readonly asked: Site | null
+  readonly at: Date
+}
+
+/** Both devices, and the site, have to be ones that the installer may work on. @returns The replacement. */
+async function replace(
+  tx: Tx,
+  installer: Installer,
+  { mac, replacing, place, asked, at }: Replacing,
+): Promise<InstallerDevice> {
+  const { scope, reach } = installer
+  if (place !== undefined && (await holdReachedSites(tx, scope, { reach, key: { id: place.siteId } })).length === 0)
+    throw notFound(replacing)
+  const locked = new Map<string, InstallerDevice>()
+  // In the order in which everybody locks devices.
+  for (const one of [mac, replacing].toSorted()) locked.set(one, await lockKnownDevice(tx, installer, one))
+  const [replacement, replaced] = [locked.get(mac), locked.get(replacing)]
+  if (replacement === undefined || replaced === undefined) throw notFound(mac)
+  if (asked !== null && asked.id !== replaced.siteId)
+    throw invalidField('replacing_mac', 'is not of the site that the request names')
+  const fields = { replaced: 'replacing_mac', replacement: 'replacing_mac' }
+  const taken = await takePlace(tx, scope, { replaced, replacement, place, discard: [], fields, at })
+  return { ...replacement, ...taken }
 }
 
 async function holdSite(tx: Tx, { scope, reach }: Installer, key: SiteKey): Promise<Site> {

@@ -117,7 +117,9 @@ export const ProvisionBody = Type.Object(
     height: Type.Optional(Type.Number({ description: 'meters' })),
     orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
     role: Type.Optional(Name),
-    replacing_mac: Type.Optional(Type.String({ maxLength: 17 })),
+    replacing_mac: Type.Optional(
+      Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
+    ),
     deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
   },
   { additionalProperties: true },
@@ -129,15 +131,22 @@ const placed = ['map_id', 'x', 'y', 'height', 'orientation', 'role']
 /** @throws AppError invalid naming the field. */
 export function parseProvision(deviceMac: string, body: Static<typeof ProvisionBody>): Provision {
   if (body.deviceprofile_name) throw invalidField('deviceprofile_name', 'there are no device profiles')
-  if (body.replacing_mac) throw invalidField('replacing_mac', 'can not take effect yet')
   const settable = new Set(placed.flatMap((name) => [name, `-${name}`]))
   return {
     mac: macOf(deviceMac),
+    replacing: replacingOf(body),
     name: body.name,
     site: siteKeyOf(body),
     mapId: body.map_id ?? null,
     placement: Object.fromEntries(Object.entries(body).filter(([name]) => settable.has(name))),
   }
+}
+
+function replacingOf({ replacing_mac: text }: Static<typeof ProvisionBody>): string | null {
+  if (!text) return null
+  const mac = parseMac(text)
+  if (mac === null) throw invalidField('replacing_mac', 'is no MAC address')
+  return mac
 }
 
 function siteKeyOf({ site_id: id, site_name: name }: Static<typeof ProvisionBody>): SiteKey | null {

@@ -6,8 +6,11 @@ import type { Area, Ids } from './area.ts'
 
 export async function makeDevicesArea(server: TestServer, { site_id: siteId }: Ids): Promise<Area> {
   const [device] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  const [replaced] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  const [spare] = await claimNewDevices(server, 1)
   const [unclaimed] = await makeDevices(server.ctx, 1)
-  if (device === undefined || unclaimed === undefined) throw new Error('no device')
+  if (device === undefined || replaced === undefined || spare === undefined || unclaimed === undefined)
+    throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   return {
@@ -18,6 +21,7 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       countOrgInventory: {},
       addOrgInventory: { body: [unclaimed.claim_code] },
       updateOrgInventoryAssignment: { body: { op: 'assign', site_id: siteId, macs: [device.mac] } },
+      replaceOrgDevices: { body: { mac: replaced.mac, inventory_mac: spare.mac } },
       listOrgDevices: {},
       listSiteDevices: {},
       getSiteDevice: {},

@@ -42,3 +42,35 @@ export async function removeDeviceImage(
     .executeTakeFirst()
   return row?.name ?? null
 }
+
+/**
+ * Gives pictures of one device to another, in the place of those that it has under the same numbers, which
+ * lose their rows. The caller has locked both.
+ */
+export async function moveDeviceImages(
+  tx: Tx,
+  scope: OrgScope,
+  { from, to, numbers }: { readonly from: string; readonly to: string; readonly numbers: readonly number[] },
+): Promise<void> {
+  const rows = await tx
+    .selectFrom('deviceImage')
+    .select('number')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', from)
+    .where('number', '=', anyOf(numbers))
+    .execute()
+  const moving = rows.map(({ number }) => number)
+  await tx
+    .deleteFrom('deviceImage')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', to)
+    .where('number', '=', anyOf(moving))
+    .execute()
+  await tx
+    .updateTable('deviceImage')
+    .set({ deviceId: to })
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', from)
+    .where('number', '=', anyOf(moving))
+    .execute()
+}

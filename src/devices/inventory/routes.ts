@@ -6,6 +6,7 @@ import { OrgParams } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { assignDevices, unassignDevices } from './assign-devices.ts'
 import { claimDevices } from './claim-devices.ts'
+import { replaceDevice } from './replace-device.ts'
 import type { ChangeReport } from './select-devices.ts'
 import { listInventory } from './store.ts'
 import { unclaimDevices } from './unclaim-devices.ts'
@@ -23,8 +24,9 @@ import {
   presentInventory,
   presentInventoryUpdate,
 } from './wire.ts'
+import { ReplaceBody, parseReplace, presentReplace } from './wire-replace.ts'
 
-const tags = ['Inventory']
+const tags = ['Orgs Inventory']
 
 /** What an organization owns: claim, assign, give up. Source: contract, Orgs Inventory. */
 export function inventoryRoutes(ctx: Context): FastifyPluginAsyncTypebox {
@@ -81,6 +83,24 @@ export function inventoryRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         const change = parseInventoryUpdate(body)
         return presentInventoryUpdate(change.op, await apply(ctx, scope, change))
+      },
+    )
+
+    http.post(
+      '/orgs/:org_id/inventory/replace',
+      {
+        schema: {
+          operationId: 'replaceOrgDevices',
+          tags,
+          params: OrgParams,
+          body: ReplaceBody,
+          response: { 200: InventoryUpdateReply },
+        },
+      },
+      async ({ caller, params, body }) => {
+        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
+        await replaceDevice(ctx, scope, parseReplace(body))
+        return presentReplace(body)
       },
     )
   }

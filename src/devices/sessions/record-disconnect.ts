@@ -12,7 +12,8 @@ import { type ClaimedStatus, type SessionKey, closeSessions, lockClaimedStatuses
 import { insertOutages, listDueOutages, takeOutages } from './store-outages.ts'
 
 const MINUTE_MS = 60_000
-const OUTAGES_PER_SWEEP = 1000
+const OUTAGES_PER_PART = 1000
+const PARTS_PER_SWEEP = 10
 
 /**
  * Closes sessions whose sockets have closed, and tells of the devices that are down by that. A device
@@ -72,12 +73,20 @@ interface Outage {
   readonly dueAt: Date
 }
 
-/** Tells of outages that have lasted for as long as their thresholds say. */
+/**
+ * Tells of outages that have lasted for as long as their thresholds say: in parts, so that none holds a
+ * whole fleet, and no more at a time than leaves time for the other work of the sweep.
+ */
 export async function tellOutages(ctx: Context): Promise<void> {
+  for (let part = 0; part < PARTS_PER_SWEEP; part += 1) if ((await tellSome(ctx)) < OUTAGES_PER_PART) return
+}
+
+/** @returns How many outages were taken. */
+async function tellSome(ctx: Context): Promise<number> {
   const at = ctx.clock.now()
-  const due = await listDueOutages(ctx.db, at, OUTAGES_PER_SWEEP)
-  if (due.length === 0) return
-  await inTx(ctx, async (tx) => {
+  const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
+  if (due.length === 0) return 0
+  return inTx(ctx, async (tx) => {
     // Statuses before outages, as when a device comes back.
     const known = await lockClaimedStatuses(tx, due)
     const since = await takeOutages(tx, known, at)
@@ -86,6 +95,7 @@ export async function tellOutages(ctx: Context): Promise<void> {
       return downAt === undefined || status.connected ? [] : [{ status, downAt }]
     })
     await tellDown(tx, outages, at)
+    return since.size
   })
 }
 

@@ -1,0 +1,104 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, invalidField, notFound } from '../../platform/errors.ts'
+import { moveDeviceImages } from '../images/store.ts'
+import { type Device, assignToSite, deviceOfEvent, lockDevicesBy, updateDevice } from '../store.ts'
+import { type Place, holdPlaceOf } from '../store-place.ts'
+import { planReplacement } from './plan-replacement.ts'
+
+export interface ReplaceRequest {
+  /** Of the device that is replaced; MACs in lower case without separators. */
+  readonly mac: string
+  /** Of the device of the inventory that takes its place. */
+  readonly inventoryMac: string
+  /** Where the replaced device has to be; null: wherever it is. */
+  readonly siteId: string | null
+  /** What the replacement does not take; see planReplacement(). */
+  readonly discard: readonly string[]
+}
+
+/**
+ * Puts a device of the inventory in the place of another, which is unassigned then.
+ * @throws AppError not_found for either device; otherwise as takePlace().
+ */
+export async function replaceDevice(ctx: Context, scope: OrgScope, request: ReplaceRequest): Promise<void> {
+  const { mac, inventoryMac, siteId, discard } = request
+  await inTx(ctx, async (tx) => {
+    const place = await holdPlaceOf(tx, scope, mac)
+    const devices = await lockDevicesBy(tx, scope, { macs: [mac, inventoryMac], serials: [] })
+    const replaced = devices.find((device) => device.mac === mac)
+    const replacement = devices.find((device) => device.mac === inventoryMac)
+    if (replaced === undefined) throw notFound(mac)
+    if (replacement === undefined) throw notFound(inventoryMac)
+    if (siteId !== null && replaced.siteId !== siteId) throw invalidField('site_id', `${mac} is not of this site`)
+    const fields = { replaced: 'mac', replacement: 'inventory_mac' }
+    await takePlace(tx, scope, { replaced, replacement, place, discard, fields, at: ctx.clock.now() })
+  })
+}
+
+export interface PlaceTaking {
+  /** Both locked by the caller. */
+  readonly replaced: Device
+  readonly replacement: Device
+  /** Of the replaced device; held before both were locked. */
+  readonly place: Place | undefined
+  readonly discard: readonly string[]
+  /** How the caller's request names the two. */
+  readonly fields: { readonly replaced: string; readonly replacement: string }
+  readonly at: Date
+}
+
+/**
+ * Gives a device what people have made of another one, its pictures among it, and where it is. Files of
+ * pictures that the replacement had under the same numbers are left to the sweep of pictures.
+ * @returns The replacement as it is then.
+ * @throws AppError invalid naming the field; conflict where the replaced device is moved at the same time.
+ */
+export async function takePlace(tx: Tx, scope: OrgScope, taking: PlaceTaking): Promise<Device> {
+  const { replaced, replacement, discard, at } = taking
+  const { siteId, siteName } = placeOf(taking)
+  const plan = planReplacement(replaced, replacement, discard)
+  await assignToSite(tx, scope, { deviceIds: [replaced.id], siteId: null, settings: {}, at })
+  await assignToSite(tx, scope, { deviceIds: [replacement.id], siteId, settings: {}, at })
+  await updateDevice(tx, scope, { id: replaced.id, ...copy(plan.replaced), at })
+  await updateDevice(tx, scope, { id: replacement.id, ...copy(plan.replacement), at })
+  await moveDeviceImages(tx, scope, { from: replaced.id, to: replacement.id, numbers: plan.images })
+  const left: Device = { ...replaced, ...copy(plan.replaced), siteId: null, siteName: null }
+  const taken: Device = { ...replacement, ...copy(plan.replacement), siteId, siteName }
+  const auditId = await appendAudit(tx, scope, {
+    message: `Replace device ${replaced.name ?? replaced.mac} by ${replacement.mac}`,
+    siteId,
+    before: { devices: [describe(replaced), describe(replacement)] },
+    after: { devices: [describe(left), describe(taken)] },
+    at,
+  })
+  const happenings = [
+    // Told to the site that loses it: nobody else would hear of it.
+    { device: deviceOfEvent(replaced), what: 'UNASSIGNED' as const, text: `replaced by ${taken.mac}`, auditId },
+    { device: deviceOfEvent(taken), what: 'ASSIGNED' as const, text: `replaces ${left.mac}`, auditId },
+  ]
+  await appendDeviceEvents(tx, scope, happenings, at)
+  return taken
+}
+
+/** The place, where it can be taken. */
+function placeOf({ replaced, replacement, place, fields }: PlaceTaking): Place {
+  if (replaced.id === replacement.id) throw invalidField(fields.replacement, 'is the device that is to be replaced')
+  if (replaced.siteId === null) throw invalidField(fields.replaced, 'has no place: no site has this device')
+  if (replacement.siteId !== null) throw invalidField(fields.replacement, 'has a site already: unassign it first')
+  if (replaced.type !== replacement.type)
+    throw invalidField(fields.replacement, `is of type ${replacement.type}, not ${replaced.type}`)
+  if (place?.siteId !== replaced.siteId || place.mapId !== replaced.doc['map_id'])
+    throw new AppError('conflict', `Device ${replaced.mac} is just being moved: try again.`)
+  return place
+}
+
+function copy({ name, doc }: { readonly name: string | null; readonly doc: Readonly<Record<string, unknown>> }) {
+  return { name, doc: { ...doc } }
+}
+
+function describe({ mac, name, siteId, doc }: Device): Record<string, unknown> {
+  return { ...doc, mac, ...(name !== null && { name }), ...(siteId !== null && { site_id: siteId }) }
+}
