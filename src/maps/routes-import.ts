@@ -5,7 +5,7 @@ import { authorize, authorizeSite, authorizeSiteNamed, may } from '../access/aut
 import type { SiteScope } from '../access/scope.ts'
 import { readForm, takeForms } from '../http/forms.ts'
 import { OrgParams, SiteParams } from '../http/schemas.ts'
-import { authorizeInstallerSite } from '../orgs/installers/authorize-installer.ts'
+import { authorizeInstaller, authorizeInstallerSite } from '../orgs/installers/authorize-installer.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveFile } from '../platform/images/image-files.ts'
@@ -25,10 +25,14 @@ type Reply = Promise<Static<typeof ImportReply>>
 
 /** Bundles of maps. Source: contract, Sites Maps, Orgs Maps, Installer. */
 export function mapImportRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
-  /** @param siteOf Which site it is for, of the `site_id` in the form. */
+  /**
+   * @param siteOf Which site it is for, of the `site_id` in the form.
+   * @param claimedSince Of the devices that the caller may place; default null, which is all.
+   */
   async function receive(
     request: FastifyRequest,
     siteOf: (siteId: string | null) => SiteScope | Promise<SiteScope>,
+    claimedSince: Date | null = null,
   ): Reply {
     const { file, fields } = await readForm(request, {
       file: 'file',
@@ -42,7 +46,7 @@ export function mapImportRoutes(ctx: Context, files: ImageFiles): FastifyPluginA
       const { vendor, wish, siteId } = parseImport(fields)
       const scope = await siteOf(siteId)
       const mayAssign = may(request.caller, { orgId: scope.orgId }, 'write')
-      const job = { files, path: file.path, vendor, wish, mayAssign }
+      const job = { files, path: file.path, vendor, wish, mayAssign, claimedSince }
       return presentImport(await importing(() => importMaps(ctx, scope, job)))
     } finally {
       await discardImage(file)
@@ -121,7 +125,8 @@ export function mapImportRoutes(ctx: Context, files: ImageFiles): FastifyPluginA
       handler: async (request): Reply => {
         const { org_id: orgId, site_name: siteName } = request.params
         const scope = await authorizeInstallerSite(ctx, request.caller, { orgId, siteName })
-        return receive(request, () => scope)
+        const { reach } = await authorizeInstaller(ctx, request.caller, orgId)
+        return receive(request, () => scope, reach.allDevices ? null : reach.claimedSince)
       },
     })
   }

@@ -13,6 +13,12 @@ export interface MapDevice {
   readonly doc: Record<string, unknown>
 }
 
+/** By what a bundle may call devices. */
+export interface DeviceNames {
+  readonly macs: readonly string[]
+  readonly names: readonly string[]
+}
+
 /** Ordered by id: every caller locks in one order, hence no deadlock. Lock the map first. */
 function lockDevices(tx: Tx, orgId: string) {
   return tx
@@ -37,13 +43,17 @@ export function lockSiteDevices(tx: Tx, scope: SiteScope, macs: readonly string[
   return lockDevices(tx, scope.orgId).where('siteId', '=', scope.siteId).where('mac', '=', anyOf(macs)).execute()
 }
 
-/** Of the organization by MAC, and of the scope's site by name. */
+/**
+ * Of the organization by MAC, and of the scope's site by name.
+ * @param claimedSince Only devices claimed from then on; null: all.
+ */
 export function lockCandidates(
   tx: Tx,
   scope: SiteScope,
-  { macs, names }: { readonly macs: readonly string[]; readonly names: readonly string[] },
+  { macs, names, claimedSince }: DeviceNames & { readonly claimedSince: Date | null },
 ): Promise<MapDevice[]> {
   return lockDevices(tx, scope.orgId)
+    .$if(claimedSince !== null, (query) => query.where('createdAt', '>=', claimedSince))
     .where((eb) =>
       eb.or([eb('mac', '=', anyOf(macs)), eb.and([eb('siteId', '=', scope.siteId), eb('name', '=', anyOf(names))])]),
     )

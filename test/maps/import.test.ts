@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AnyJson } from '../support/any-json.ts'
+import { addPerson } from '../support/people.ts'
 import { type MadeDevice, addSite, claimNewDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { ekahau, zip } from './bundles.ts'
@@ -176,6 +177,39 @@ describe('elsewhere', () => {
     expect((await to(`/installer${org}/sites/${encodeURIComponent(name)}/maps/import`)).status).toBe(200)
     expect((await to(`${org}/sites/nowhere/maps/import`)).status).toBe(404)
     expect(await maps()).toHaveLength(4)
+  })
+
+  it('installers place what was claimed lately, and neither move nor name anything else', async () => {
+    const [fresh, old] = await two({ siteId })
+    const [stored] = await two()
+    const day = 86_400_000
+    await server.ctx.db
+      .updateTable('device')
+      .set({ createdAt: new Date(Date.now() - 400 * day) })
+      .where('id', '=', old.id)
+      .execute()
+    const installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
+    const aps = { A: { x: 1, y: 1 }, [old.mac]: { x: 2, y: 2 }, B: { x: 3, y: 3 }, [stored.mac]: { x: 4, y: 4 } }
+    const file = bundle(await ekahau([{ name: 'A', picture: plan, aps }]))
+    const csv = `A,${fresh.mac}\nB,${old.mac}`
+    const { name } = (await server.call('GET', `/sites/${siteId}`)).body
+    const at = `/installer/orgs/${server.org.orgId}/sites/${encodeURIComponent(name)}/maps/import`
+    const { status, body } = await postForm(server, at, { json: options(), file, csv }, installer)
+    expect(status).toBe(200)
+    expect(body.aps.map(({ mac, action }: AnyJson) => [mac, action])).toEqual([
+      [fresh.mac, 'named-placed'],
+      ['', 'ignored'],
+      ['', 'ignored'],
+      [stored.mac, 'ignored'],
+    ])
+    expect(await device(fresh.id)).toMatchObject({ name: 'A', map_id: body.floorplans[0].map_id })
+    expect(await device(old.id)).toMatchObject({ name: '' })
+    expect(await device(old.id)).not.toHaveProperty('map_id')
+    const setting = `/orgs/${server.org.orgId}/setting`
+    await server.call('PUT', setting, { body: { installer: { allow_all_devices: true } } })
+    const again = await postForm(server, at, { json: options(), file, csv }, installer)
+    await server.call('PUT', setting, { body: { '-installer': '' } })
+    expect(again.body.aps[1]).toMatchObject({ mac: old.mac, action: 'placed' })
   })
 })
 

@@ -32,6 +32,8 @@ export interface ImportRequest {
   readonly wish: ImportWish
   /** Whether devices of the inventory that no site has may join this one. */
   readonly mayAssign: boolean
+  /** Devices claimed earlier are left alone, and not told of; null: none are. */
+  readonly claimedSince: Date | null
 }
 
 export interface ImportReport {
@@ -78,14 +80,14 @@ interface Import extends ImportRequest {
 async function write(
   tx: Tx,
   scope: SiteScope,
-  { project, kept, wish, mayAssign }: Import,
+  { project, kept, wish, mayAssign, claimedSince }: Import,
   at: Date,
 ): Promise<Omit<ImportReport, 'skipped'>> {
   const { siteId } = scope
   const siteName = await holdSiteName(tx, scope, siteId)
   if (siteName === undefined) throw notFound(siteId)
   for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
-  const devices = await lockCandidates(tx, scope, namesOf(project.accessPoints, wish))
+  const devices = await lockCandidates(tx, scope, { ...namesOf(project.accessPoints, wish), claimedSince })
   const { accessPoints } = project
   const plan = planPlacements({ accessPoints, floors: kept, devices, siteId, mayAssign, wish })
   const { reports, placements, assigned } = plan

@@ -1,6 +1,6 @@
 import { parseMac } from '../../devices/device.ts'
 import { wholeDegrees } from '../plan-transform.ts'
-import type { MapDevice, Placement } from '../store-devices.ts'
+import type { DeviceNames, MapDevice, Placement } from '../store-devices.ts'
 import type { Floor, ImportWish, PlannedAp } from './project.ts'
 
 /** A map that a floor has become. */
@@ -47,10 +47,7 @@ export interface PlacementInput {
 }
 
 /** What to look for: MACs in the organization, and names at the site. */
-export function namesOf(
-  accessPoints: readonly PlannedAp[],
-  wish: ImportWish,
-): { readonly macs: string[]; readonly names: string[] } {
+export function namesOf(accessPoints: readonly PlannedAp[], wish: ImportWish): DeviceNames {
   const macs = accessPoints.map((ap) => macOf(ap, wish))
   const names = accessPoints.filter((_ap, index) => macs[index] === null).map(({ name }) => name)
   return { macs: macs.filter((mac) => mac !== null), names: names.filter((name) => name !== '') }
