@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { recordDisconnects, tellOutages } from '../../src/devices/sessions/record-disconnect.ts'
-import type { OpenedSession } from '../../src/devices/sessions/store.ts'
+import { type OpenedSession, lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
+import { insertOutages } from '../../src/devices/sessions/store-outages.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -128,6 +129,31 @@ describe('an outage', () => {
     expect(await pending()).toBe(0)
     await pass(5)
     expect((await told()).events).toEqual(['AP_UNCLAIMED'])
+  })
+
+  test('of a whole fleet is told in one sweep', async () => {
+    await setThreshold({ device_updown_threshold: 5 })
+    await disconnect()
+    // With the one that is down already, one more than goes into one transaction.
+    await claimNewDevices(server, 1000, { siteId })
+    const { db } = server.ctx
+    const devices = await db.selectFrom('device').select('id').where('siteId', '=', siteId).execute()
+    await db.transaction().execute(async (tx) => {
+      const statuses = await lockClaimedStatuses(
+        tx,
+        devices.map(({ id }) => id),
+      )
+      const downAt = clock.now()
+      await insertOutages(
+        tx,
+        statuses.map(({ orgId, deviceId }) => ({ orgId, deviceId, downAt, dueAt: downAt })),
+      )
+    })
+    clock.advance(5 * MINUTE_MS)
+    await db.deleteFrom('deviceEvent').execute()
+    await tellOutages(server.ctx)
+    expect((await told()).events).toHaveLength(1001)
+    expect(await pending()).toBe(0)
   })
 
   test('is told once, by whichever of several processes', async () => {
