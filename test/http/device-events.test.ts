@@ -48,6 +48,7 @@ it.each([
 it('finds and counts those of one device', async () => {
   expect((await org(`search?device_type=all&mac=${other.mac}`)).body.total).toBe(1)
   expect((await org(`count?distinct=type&ap=${ap.mac}`)).body.total).toBe(3)
+  expect((await org(`count?distinct=type&ap=${ap.mac}&mac=${other.mac}`)).body.total).toBe(0)
 })
 
 it('counts by model, type, MAC and site', async () => {

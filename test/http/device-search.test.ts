@@ -55,6 +55,8 @@ describe('search', () => {
 
   it.each([
     ['hostname=lobby', 1],
+    ['hostname=lobby&last_hostname=1', 1],
+    ['hostname=lobby&last_hostname=2', 0],
     ['version=7.1', 1],
     ['ext_ip=192.0.2.7', 1],
     ['mac=AA:BB:CC:DD:EE:FF', 0],
@@ -163,6 +165,9 @@ describe('inventory', () => {
     expect(found.results).toMatchObject([
       { mac, master: true, vc_mac: mac, members: [{ mac }, { mac: 'aabbccddee99' }] },
     ])
+    const both = (other: string) => org(`inventory/search?type=all&vc_mac=${mac}&master_mac=${other}`)
+    expect((await both(mac)).body.total).toBe(1)
+    expect((await both('aabbccddee99')).body.total).toBe(0)
   })
 
   it('is counted by model, status, site and version', async () => {

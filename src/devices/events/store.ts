@@ -15,7 +15,8 @@ export interface EventFilter {
   readonly end: Date
   readonly siteId: string | null
   readonly type: DeviceType | null
-  readonly mac: string | null
+  /** Of one device: it has to have all of them. */
+  readonly macs: readonly string[]
   /** Of the device as it is now. */
   readonly model: string | null
   /** Part of the text, any case. */
@@ -99,13 +100,13 @@ function events({ model }: EventFilter): RawBuilder<unknown> {
 }
 
 function conditions({ orgId, siteIds }: OrgScope, filter: EventFilter): RawBuilder<unknown> {
-  const { start, end, siteId, type, mac, model, text, second, types } = filter
+  const { start, end, siteId, type, macs, model, text, second, types } = filter
   return allOf([
     sql`event.org_id = ${orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
     ...(siteIds === 'all' ? [] : [sql`event.site_id = ${anyOf(siteIds)}`]),
     ...(siteId === null ? [] : [sql`event.site_id = ${siteId}`]),
     ...(type === null ? [] : [sql`event.event ->> 'device_type' = ${type}`]),
-    ...(mac === null ? [] : [sql`event.device_id = ${deviceIdOf(mac)}`]),
+    ...macs.map((mac) => sql`event.device_id = ${deviceIdOf(mac)}`),
     ...(model === null ? [] : [sql`device.model = ${model}`]),
     ...(text === null ? [] : [sql`event.event ->> 'text' ilike ${containing(text)}`]),
     ...(second === null

@@ -69,7 +69,7 @@ function parseFilter(query: CommonFilters): Omit<EventFilter, 'start' | 'end' | 
   if (second !== null && !(second >= 0 && second < 1e11)) throw invalidField('timestamp', 'must be epoch seconds')
   return {
     siteId: query.site_id ?? null,
-    mac: parseMacFilter('mac', query.mac) ?? parseMacFilter('ap', query.ap),
+    macs: [parseMacFilter('mac', query.mac), parseMacFilter('ap', query.ap)].filter((mac) => mac !== null),
     model: query.model ?? null,
     text: query.text ?? null,
     second: second === null ? null : Math.floor(second),

@@ -13,8 +13,8 @@ export interface InventorySearchFilter {
   readonly model: string | null
   readonly mac: string | null
   readonly serial: string | null
-  /** MAC of a Virtual Chassis. */
-  readonly chassisMac: string | null
+  /** MACs of one Virtual Chassis: it has to have all of them. */
+  readonly chassisMacs: readonly string[]
   readonly onlyChassis: boolean
   readonly version: string | null
   readonly connected: boolean | null
@@ -61,14 +61,14 @@ export function searchInventory(
 const isChassis = sql`jsonb_array_length(status.members) > 1`
 
 function conditions(filter: InventorySearchFilter): RawBuilder<unknown>[] {
-  const { mac, serial, chassisMac, onlyChassis, version, connected, text, nothing } = filter
+  const { mac, serial, chassisMacs, onlyChassis, version, connected, text, nothing } = filter
   const part = text === null ? null : containing(text)
   return [
     ...(nothing ? [sql`false`] : []),
     ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
     ...(serial === null ? [] : [sql`device.serial = ${serial}`]),
-    ...(chassisMac === null ? [] : [sql`device.mac = ${chassisMac}`]),
-    ...(onlyChassis || chassisMac !== null ? [isChassis] : []),
+    ...chassisMacs.map((chassisMac) => sql`device.mac = ${chassisMac}`),
+    ...(onlyChassis || chassisMacs.length > 0 ? [isChassis] : []),
     ...(version === null ? [] : [sql`status.firmware = ${version}`]),
     ...(connected === null ? [] : [connected ? sql`status.connected` : sql`status.connected is not true`]),
     ...(part === null

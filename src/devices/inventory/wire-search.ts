@@ -52,7 +52,9 @@ export function parseInventorySearch(query: Static<typeof InventorySearchQuery>)
       model: query.model ?? null,
       mac: parseMacFilter('mac', query.mac),
       serial: query.serial ?? null,
-      chassisMac: parseMacFilter('vc_mac', query.vc_mac) ?? parseMacFilter('master_mac', query.master_mac),
+      chassisMacs: [parseMacFilter('vc_mac', query.vc_mac), parseMacFilter('master_mac', query.master_mac)].filter(
+        (mac) => mac !== null,
+      ),
       onlyChassis: query.master ?? false,
       version: query.version ?? null,
       connected: query.status === undefined ? null : query.status === 'connected',

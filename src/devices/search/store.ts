@@ -15,8 +15,8 @@ export interface HitFilter {
   readonly version: string | null
   readonly ip: string | null
   readonly extIp: string | null
-  /** Part of the name, any case. */
-  readonly hostname: string | null
+  /** Parts of the name, any case: all of them. */
+  readonly hostnames: readonly string[]
   readonly mapId: string | null
   readonly managed: boolean | null
   readonly createdUntil: Date | null
@@ -87,14 +87,14 @@ function filterOf({ siteId, type, model, ...rest }: HitFilter): DeviceFilter {
 }
 
 function conditions(filter: Omit<HitFilter, 'siteId' | 'type' | 'model'>): RawBuilder<unknown>[] {
-  const { mac, version, ip, extIp, hostname, mapId, managed, createdUntil, nothing } = filter
+  const { mac, version, ip, extIp, hostnames, mapId, managed, createdUntil, nothing } = filter
   return [
     ...(nothing ? [sql`false`] : []),
     ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
     ...(version === null ? [] : [sql`status.firmware = ${version}`]),
     ...(ip === null ? [] : [sql`status.load ->> 'ip' = ${ip}`]),
     ...(extIp === null ? [] : [sql`status.ext_ip = ${extIp}`]),
-    ...(hostname === null ? [] : [sql`device.name ilike ${containing(hostname)}`]),
+    ...hostnames.map((part) => sql`device.name ilike ${containing(part)}`),
     ...(mapId === null ? [] : [sql`lower(device.doc ->> 'map_id') = lower(${mapId})`]),
     ...(managed === null ? [] : [sql`coalesce(device.doc ->> 'managed', 'false') = ${String(managed)}`]),
     ...(createdUntil === null ? [] : [sql`device.created_at <= ${createdUntil}`]),

@@ -96,7 +96,7 @@ export function parseSearch(query: SearchQuery, now: Date): DeviceSearch & TimeR
     ...parsePage(query),
     filter: {
       ...parseFilters(query, query.end, now),
-      hostname: query.hostname ?? query.last_hostname ?? null,
+      hostnames: [query.hostname, query.last_hostname].filter((part) => part !== undefined),
       extIp: query.ext_ip ?? null,
       nothing: query.mxtunnel_status === 'up' || query.power_constrained === true || asksFor(query, unknownToSearch),
     },
@@ -124,7 +124,7 @@ function parseFilters(query: CommonQuery, end: string | undefined, now: Date): H
     mac: parseMacFilter('mac', query.mac),
     version: query.version ?? null,
     ip: query.ip ?? null,
-    hostname: query.hostname ?? null,
+    hostnames: query.hostname === undefined ? [] : [query.hostname],
     extIp: null,
     mapId: null,
     managed: null,
