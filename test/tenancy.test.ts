@@ -196,7 +196,7 @@ async function addReader(): Promise<TestOrg> {
   const privilege = { adminId: reader.adminId, scope: 'org', role: 'read', siteId: null } as const
   await db
     .insertInto('privilege')
-    .values(orgIds.map((orgId) => ({ ...privilege, orgId, id: uuidv7() })))
+    .values(orgIds.map((orgId) => Object.assign({ orgId, id: uuidv7() }, privilege)))
     .execute()
   return reader
 }
