@@ -5,15 +5,20 @@ import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
+import { assertRoom } from './limits.ts'
 import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
 import { type NewMap, insertMap } from './store.ts'
+import { lockUsage } from './store-usage.ts'
 import { changeMap } from './update-map.ts'
 
+/** @throws AppError invalid where the site has enough of them. */
 export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Promise<SiteMap> {
   const content = { id: uuidv7(), doc: mergeMap({}, body), image: null, at: ctx.clock.now() }
   return inTx(ctx, async (tx) => {
+    await lockUsage(tx, scope)
     const map = await addMap(tx, scope, content)
     if (map === null) throw new Error(`map ${content.id} was made twice`)
+    await assertRoom(tx, scope)
     return map
   })
 }
@@ -21,7 +26,7 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
 /**
  * Makes the map of that id, or changes the one there is as an update would: who defines a map does not
  * have to know whether an answer got lost on the way. Source: spec, "Installer", 9.
- * @throws AppError not_found for a map of another site.
+ * @throws AppError not_found for a map of another site, invalid where the site has enough of them.
  */
 export function defineMap(
   ctx: Context,
@@ -30,15 +35,19 @@ export function defineMap(
 ): Promise<SiteMap> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    await lockUsage(tx, scope)
     const made = await addMap(tx, scope, { id: mapId, doc: mergeMap({}, body), image: null, at })
-    if (made !== null) return made
+    if (made !== null) {
+      await assertRoom(tx, scope)
+      return made
+    }
     const changed = await changeMap(tx, scope, { mapId, change: body, at })
     if (changed === null) throw notFound(mapId)
     return changed
   })
 }
 
-/** @returns Null where the organization has a map of that id already. */
+/** The caller looks after limits. @returns Null where the organization has a map of that id already. */
 export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise<SiteMap | null> {
   const map = await insertMap(tx, scope, content)
   if (map === undefined) return null

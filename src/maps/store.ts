@@ -27,11 +27,16 @@ function selectMaps(reader: Reader, scope: SiteScope) {
   return reader.selectFrom('siteMap').selectAll().where('orgId', '=', scope.orgId).where('siteId', '=', scope.siteId)
 }
 
+/** A kept picture, as rows have it. */
+export interface MapImage {
+  readonly name: string
+  readonly sizeBytes: number
+}
+
 export interface NewMap {
   readonly id: string
   readonly doc: Record<string, unknown>
-  /** Name of a kept picture. */
-  readonly image: string | null
+  readonly image: MapImage | null
   readonly at: Date
 }
 
@@ -43,7 +48,7 @@ export function insertMap(
 ): Promise<SiteMap | undefined> {
   return tx
     .insertInto('siteMap')
-    .values({ orgId, siteId, id, doc: json(doc), image, createdAt: at, modifiedAt: at })
+    .values({ orgId, siteId, id, doc: json(doc), ...imageColumns(image), createdAt: at, modifiedAt: at })
     .onConflict((conflict) => conflict.columns(['orgId', 'id']).doNothing())
     .returningAll()
     .executeTakeFirst()
@@ -53,7 +58,7 @@ export interface MapContent {
   readonly id: string
   readonly doc: Record<string, unknown>
   /** Of its picture, where that changes with it: the thumbnail of the one before goes. */
-  readonly image?: string | null
+  readonly image?: MapImage | null
   readonly at: Date
 }
 
@@ -61,12 +66,18 @@ export function updateMap(tx: Tx, scope: SiteScope, { id, doc, image, at }: MapC
   return tx
     .updateTable('siteMap')
     .set({ doc: json(doc), modifiedAt: at })
-    .$if(image !== undefined, (query) => query.set({ image: image ?? null, thumbnail: null, thumbnailFailed: false }))
+    .$if(image !== undefined, (query) =>
+      query.set({ ...imageColumns(image ?? null), thumbnail: null, thumbnailFailed: false }),
+    )
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+}
+
+function imageColumns(image: MapImage | null): { readonly image: string | null; readonly imageBytes: number } {
+  return { image: image?.name ?? null, imageBytes: image?.sizeBytes ?? 0 }
 }
 
 export async function deleteMap(tx: Tx, scope: SiteScope, mapId: string): Promise<void> {

@@ -7,8 +7,10 @@ import { AppError, notFound } from '../../platform/errors.ts'
 import { type ImageFiles, removeImage } from '../../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { addMap } from '../create-map.ts'
+import { assertRoom } from '../limits.ts'
 import { placeOf } from '../set-map.ts'
 import { type MapDevice, lockCandidates, placeDevices } from '../store-devices.ts'
+import { lockUsage } from '../store-usage.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 import { type KeptFloor, keepFloors } from './keep-floors.ts'
 import { type ApReport, namesOf, planPlacements } from './plan-placements.ts'
@@ -48,7 +50,7 @@ export interface ImportReport {
 /**
  * Makes a map of every floor of a bundle, and places the devices that its access points mean: all of it,
  * or nothing.
- * @throws AppError invalid for a bundle that can't be read, or a picture in it.
+ * @throws AppError invalid for a bundle that can't be read, or a picture in it, or one map too many.
  */
 export async function importMaps(ctx: Context, scope: SiteScope, request: ImportRequest): Promise<ImportReport> {
   const { files, path, vendor, wish } = request
@@ -64,7 +66,8 @@ export async function importMaps(ctx: Context, scope: SiteScope, request: Import
       return { ...(await inTx(ctx, (tx) => write(tx, scope, { ...request, project, kept }, ctx.clock.now()))), skipped }
     } catch (error) {
       // Of another error we can't tell whether it committed: then a sweep decides by the rows.
-      if (error instanceof AppError) for (const { image } of kept) if (image !== null) await removeImage(files, image)
+      if (error instanceof AppError)
+        for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
       throw error
     }
   } finally {
@@ -84,9 +87,11 @@ async function write(
   at: Date,
 ): Promise<Omit<ImportReport, 'skipped'>> {
   const { siteId } = scope
+  await lockUsage(tx, scope)
   const siteName = await holdSiteName(tx, scope, siteId)
   if (siteName === undefined) throw notFound(siteId)
   for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
+  if (kept.length > 0) await assertRoom(tx, scope)
   const devices = await lockCandidates(tx, scope, { ...namesOf(project.accessPoints, wish), claimedSince })
   const { accessPoints } = project
   const plan = planPlacements({ accessPoints, floors: kept, devices, siteId, mayAssign, wish })

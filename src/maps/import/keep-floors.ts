@@ -8,13 +8,14 @@ import {
   receiveImage,
   removeImage,
 } from '../../platform/images/image-files.ts'
+import type { MapImage } from '../store.ts'
 import type { Bundle } from './bundle.ts'
 import type { ImportedFloor } from './plan-placements.ts'
 import type { Floor } from './project.ts'
 
 /** A floor whose picture is on disk, under the name that a row is to have. */
 export interface KeptFloor extends ImportedFloor {
-  readonly image: string | null
+  readonly image: MapImage | null
   /** Of the map, in wire shape. */
   readonly doc: Record<string, unknown>
 }
@@ -30,7 +31,7 @@ export async function keepFloors(
     for (const floor of floors) kept.push(keptFloor(floor, await keepPicture(files, bundle, floor)))
     return kept
   } catch (error) {
-    for (const { image } of kept) if (image !== null) await removeImage(files, image)
+    for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
     throw error
   }
 }
@@ -62,5 +63,5 @@ function keptFloor(floor: Floor, picture: ReceivedImage | null): KeptFloor {
       ? {}
       : { ppm: width / (size.width * metres), width_m: size.width * metres, height_m: size.height * metres }
   const doc = { name, type: 'image', width, height, ...scale }
-  return { floor, mapId: uuidv7(), width, height, image: picture?.name ?? null, doc }
+  return { floor, mapId: uuidv7(), width, height, image: picture, doc }
 }

@@ -4,17 +4,23 @@ import { appendAudit } from '../../events/append.ts'
 import { mergeDocument, omitFields } from '../../http/documents.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { type MapStack, insertMapStack } from './store.ts'
+import { AppError } from '../../platform/errors.ts'
+import { MAX_STACKS_OF_SITE } from '../limits.ts'
+import { lockUsage } from '../store-usage.ts'
+import { type MapStack, countMapStacks, insertMapStack } from './store.ts'
 
 const OWN_FIELDS = ['id', 'org_id', 'site_id', 'created_time', 'modified_time']
 
-/** @param body In wire shape. */
+/** @param body In wire shape. @throws AppError invalid where the site has enough of them. */
 export function createMapStack(ctx: Context, scope: SiteScope, body: Record<string, unknown>): Promise<MapStack> {
   const { name: given, ...doc } = omitFields(mergeDocument({}, body), OWN_FIELDS)
   const name = typeof given === 'string' ? given : ''
   return inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
+    await lockUsage(tx, scope)
     const stack = await insertMapStack(tx, scope, { id: uuidv7(), name, doc, at })
+    if ((await countMapStacks(tx, scope)) > MAX_STACKS_OF_SITE)
+      throw new AppError('invalid', `A site may have at most ${MAX_STACKS_OF_SITE} map stacks.`)
     const after = { ...doc, name }
     await appendAudit(tx, scope, { message: `Add Map Stack "${name}"`, siteId: scope.siteId, after, at })
     return stack

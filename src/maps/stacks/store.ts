@@ -40,3 +40,13 @@ export function insertMapStack(
     .returningAll()
     .executeTakeFirstOrThrow()
 }
+
+export async function countMapStacks(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
+  const { count } = await tx
+    .selectFrom('mapStack')
+    .select((eb) => eb.fn.countAll<string>().as('count'))
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}

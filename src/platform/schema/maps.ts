@@ -7,6 +7,7 @@ export interface SiteMapTable {
   id: string
   doc: Json<Record<string, unknown>>
   image: string | null
+  imageBytes: Generated<number>
   thumbnail: string | null
   thumbnailFailed: Generated<boolean>
   createdAt: Date
