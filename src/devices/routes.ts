@@ -1,13 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { authorize, authorizeSite } from '../access/authorize.ts'
+import { type Caller, authorize, authorizeSite } from '../access/authorize.ts'
+import type { SiteScope } from '../access/scope.ts'
 import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
+import { revealsSecrets } from '../orgs/reveal.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
 import { restartDevice } from './commands/restart-device.ts'
-import { findDevice } from './store.ts'
+import { type Device, findDevice } from './store.ts'
 import { listDeviceNames, listSiteDevices } from './inventory/store.ts'
 import { saveDevice } from './update-device.ts'
 import {
@@ -27,6 +30,11 @@ const tags = ['Sites Devices']
 /** Devices of organizations and sites, and their restart. Source: spec, "Devices", 10; contract, Sites Devices. */
 export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   const urlOf = (image: string): string => imageUrl(ctx, image)
+  /** As the caller may see it: people keep passwords in documents of devices. */
+  const presenterFor = async (caller: Caller, scope: SiteScope) => {
+    const withSecrets = await revealsSecrets(ctx, caller, scope)
+    return (device: Device) => presentDevice(withSecrets ? device : { ...device, doc: omitSecrets(device.doc) }, urlOf)
+  }
   return async (http) => {
     http.get(
       '/orgs/:org_id/devices',
@@ -61,7 +69,7 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const page = parsePage(query)
         const { rows, total } = await listSiteDevices(ctx.db, scope, { filter: parseSiteDevices(query), page })
         setPageHeaders(reply, page, total)
-        return rows.map((device) => presentDevice(device, urlOf))
+        return rows.map(await presenterFor(caller, scope))
       },
     )
 
@@ -72,7 +80,8 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const device = await findDevice(ctx.db, scope, params.device_id)
         if (device === undefined) throw notFound(params.device_id)
-        return presentDevice(device, urlOf)
+        const present = await presenterFor(caller, scope)
+        return present(device)
       },
     )
 
@@ -89,7 +98,8 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
       async ({ caller, params, body }) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        return presentDevice(await saveDevice(ctx, scope, { deviceId: params.device_id, change: body }), urlOf)
+        const present = await presenterFor(caller, scope)
+        return present(await saveDevice(ctx, scope, { deviceId: params.device_id, change: body }))
       },
     )
 

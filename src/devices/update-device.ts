@@ -1,6 +1,7 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
@@ -37,8 +38,8 @@ export function saveDevice(
     await appendAudit(tx, scope, {
       message: `Update device ${name ?? device.mac}`,
       siteId: scope.siteId,
-      before,
-      after,
+      before: omitSecrets(before),
+      after: omitSecrets(after),
       at,
     })
     return { ...device, name, doc, modifiedAt: at }

@@ -5,6 +5,7 @@ import { appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import type { Installer } from '../orgs/installers/authorize-installer.ts'
 import { type SiteKey, holdReachedSites } from '../orgs/installers/store.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
@@ -119,8 +120,8 @@ async function write(tx: Tx, { scope }: Installer, { device, site, provision, at
   const auditId = await appendAudit(tx, scope, {
     message: `Provision device ${name}`,
     siteId: site?.id ?? null,
-    before: { ...device.doc, name: device.name, ...(siteId !== null && { site_id: siteId }) },
-    after: { ...doc, name, ...(site !== null && { site_id: site.id }) },
+    before: { ...omitSecrets(device.doc), name: device.name, ...(siteId !== null && { site_id: siteId }) },
+    after: { ...omitSecrets(doc), name, ...(site !== null && { site_id: site.id }) },
     at,
   })
   if (!moves) return

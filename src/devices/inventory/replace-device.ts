@@ -1,5 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
@@ -100,5 +101,5 @@ function copy({ name, doc }: { readonly name: string | null; readonly doc: Reado
 }
 
 function describe({ mac, name, siteId, doc }: Device): Record<string, unknown> {
-  return { ...doc, mac, ...(name !== null && { name }), ...(siteId !== null && { site_id: siteId }) }
+  return { ...omitSecrets(doc), mac, ...(name !== null && { name }), ...(siteId !== null && { site_id: siteId }) }
 }
