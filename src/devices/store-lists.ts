@@ -152,6 +152,14 @@ export async function countDevicesBy(
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 
+/** How many edge appliances the scope lets see. */
+export async function countMxedges(reader: Reader, { orgId, siteIds }: OrgScope): Promise<number> {
+  const ofScope = siteIds === 'all' ? sql`true` : sql`site_id = ${anyOf(siteIds)}`
+  const { rows } = await sql<{ count: string }>`
+    select count(*) as count from mxedge where org_id = ${orgId} and ${ofScope}`.execute(reader)
+  return Number(rows[0]?.count ?? 0)
+}
+
 /** How many devices of each type there are, of sites and of none. */
 export async function countTypes(
   reader: Reader,

@@ -28,6 +28,7 @@ beforeAll(async () => {
   }))
   await connectDevice(server.ctx, mac, { type: 'switch', model: 'EX4400-24P', members })
   await connectDevice(server.ctx, here[0]?.mac ?? '', { firmware: '7.1' })
+  await server.call('POST', `/orgs/${server.org.orgId}/mxedges`, { body: { name: 'Edge', model: 'ME-VM' } })
   reader = await addPerson(server, [{ scope: 'site', role: 'read', site_id: hereId }])
 })
 afterAll(() => server.close())
@@ -64,7 +65,12 @@ describe('who may read one site alone', () => {
   it('counts the inventory, and sums up, as far as they see', async () => {
     expect((await org('inventory/count?type=all')).body.results).toEqual([{ model: 'AP45', count: 2 }])
     expect((await org('inventory/count?type=all&distinct=status')).body.results).toHaveLength(2)
-    expect((await org('devices/summary')).body).toMatchObject({ num_aps: 2, num_switches: 0, num_unassigned_aps: 0 })
+    expect((await org('devices/summary')).body).toMatchObject({
+      num_aps: 2,
+      num_switches: 0,
+      num_unassigned_aps: 0,
+      num_mxedges: 0,
+    })
   })
 
   it('learns nothing of another site by asking for it', async () => {

@@ -3,7 +3,7 @@ import { authorize, authorizeSite } from '../../access/authorize.ts'
 import { OrgParams, SiteParams } from '../../http/schemas.ts'
 import { CountReply, presentCounts, presentSearch } from '../../http/search.ts'
 import type { Context } from '../../platform/context.ts'
-import { countTypes } from '../store-lists.ts'
+import { countMxedges, countTypes } from '../store-lists.ts'
 import { countDevices, searchDevices } from './store.ts'
 import {
   DevicesSearchReply,
@@ -110,7 +110,7 @@ export function deviceSearchRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       },
       async ({ caller, params }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        return presentSummary(await countTypes(ctx.db, scope))
+        return presentSummary(await countTypes(ctx.db, scope), await countMxedges(ctx.db, scope))
       },
     )
   }

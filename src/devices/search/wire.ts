@@ -250,6 +250,7 @@ const ofAccessPoint = { mxtunnel_status: 'down', power_constrained: false, power
 export const DevicesSummaryReply = Type.Object({
   num_aps: Type.Integer(),
   num_gateways: Type.Integer(),
+  num_mxedges: Type.Integer(),
   num_switches: Type.Integer(),
   num_unassigned_aps: Type.Integer(),
   num_unassigned_gateways: Type.Integer(),
@@ -260,10 +261,12 @@ const plurals = { ap: 'aps', gateway: 'gateways', switch: 'switches' } as const
 
 export function presentSummary(
   counts: readonly { readonly type: keyof typeof plurals; readonly assigned: boolean; readonly count: number }[],
+  mxedges: number,
 ): Static<typeof DevicesSummaryReply> {
   const summary = {
     num_aps: 0,
     num_gateways: 0,
+    num_mxedges: mxedges,
     num_switches: 0,
     num_unassigned_aps: 0,
     num_unassigned_gateways: 0,
