@@ -119,10 +119,15 @@ describe('count', () => {
 it('a summary counts devices by type, and those of no site', async () => {
   const before = (await org('devices/summary')).body
   await claimNewDevices(server, 2, { model: 'SRX300' })
+  const mxedge = await server.call('POST', `/orgs/${server.org.orgId}/mxedges`, {
+    body: { name: 'Edge', model: 'ME-VM' },
+  })
+  expect(mxedge.status, JSON.stringify(mxedge.body)).toBe(200)
   expect((await org('devices/summary')).body).toEqual({
     ...before,
     num_gateways: before.num_gateways + 2,
     num_unassigned_gateways: before.num_unassigned_gateways + 2,
+    num_mxedges: 1,
   })
 })
 
@@ -168,6 +173,14 @@ describe('inventory', () => {
     const both = (other: string) => org(`inventory/search?type=all&vc_mac=${mac}&master_mac=${other}`)
     expect((await both(mac)).body.total).toBe(1)
     expect((await both('aabbccddee99')).body.total).toBe(0)
+  })
+
+  it('names the profile that somebody gave a device', async () => {
+    const [one] = await claimNewDevices(server, 1, { siteId, model: 'AP63' })
+    const deviceprofile_id = '6f4bf402-45f9-2a56-6c8b-7f83d3bc98e9'
+    await server.call('PUT', `/sites/${siteId}/devices/${one?.id}`, { body: { deviceprofile_id } })
+    expect((await org(`inventory?mac=${one?.mac}`)).body).toMatchObject([{ deviceprofile_id }])
+    expect((await org(`inventory?mac=${aps[0]?.mac}`)).body[0]).not.toHaveProperty('deviceprofile_id')
   })
 
   it('is counted by model, status, site and version', async () => {
