@@ -60,6 +60,8 @@ it('counts by model, type, MAC and site', async () => {
     ],
   })
   expect((await org('count?distinct=site_id')).body.results).toContainEqual({ site_id: siteId, count: 2 })
+  const [first] = (await org('count?distinct=timestamp')).body.results
+  expect(first).toEqual({ timestamp: expect.stringMatching(/^\d{10}(\.\d+)?$/), count: expect.any(Number) })
   expect((await org('count?distinct=apfw')).body).toMatchObject({ total: 0, results: [] })
   expect((await site('count?distinct=mac')).body.results).toEqual([{ mac: ap.mac, count: 2 }])
 })

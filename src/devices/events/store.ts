@@ -70,7 +70,8 @@ const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
   org_id: sql`event.org_id`,
   site_id: sql`event.site_id`,
   text: sql`event.event ->> 'text'`,
-  timestamp: sql`extract(epoch from event.created_at)::float8`,
+  // Values of counts are texts to clients.
+  timestamp: sql`(extract(epoch from event.created_at)::float8)::text`,
   type: sql`event.type`,
 }
 
