@@ -20,6 +20,8 @@ export interface StatsFilter {
   readonly type: DeviceType | null
   readonly connected: boolean | null
   readonly mac: string | null
+  /** Asks for what no device has. */
+  readonly nothing: boolean
 }
 
 const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
@@ -32,8 +34,9 @@ export function listDeviceStats(
   scope: OrgScope,
   { filter, page }: { readonly filter: StatsFilter; readonly page: Page },
 ): Promise<Paged<DeviceStats>> {
-  const { siteId, type, mac, connected } = filter
+  const { siteId, type, mac, connected, nothing } = filter
   const more = [
+    ...(nothing ? [sql`false`] : []),
     ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
     ...(connected === null ? [] : [connected ? sql`status.connected` : sql`status.connected is not true`]),
   ]

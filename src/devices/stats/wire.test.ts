@@ -64,12 +64,14 @@ describe('presentStats', () => {
 
 describe('parseStats', () => {
   it('looks at access points unless told otherwise', () => {
-    expect(parseStats({})).toEqual({ siteId: null, type: 'ap', connected: null, mac: null })
+    expect(parseStats({})).toEqual({ siteId: null, type: 'ap', connected: null, mac: null, nothing: false })
     expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' })).toEqual({
       siteId: null,
       type: null,
       connected: false,
       mac: 'aabbccddee01',
+      nothing: false,
     })
+    expect(parseStats({ evpntopo_id: 'x' })).toMatchObject({ nothing: true })
   })
 })

@@ -15,15 +15,26 @@ const siteFilters = {
 }
 
 export const SiteStatsQuery = Type.Object({ ...siteFilters, mac: Type.Optional(Type.String()) })
-export const OrgStatsQuery = Type.Object({ ...SiteStatsQuery.properties, site_id: Type.Optional(Uuid) })
+export const OrgStatsQuery = Type.Object({
+  ...SiteStatsQuery.properties,
+  site_id: Type.Optional(Uuid),
+  evpntopo_id: Type.Optional(Type.String({ description: 'no device is in a topology: matches none' })),
+})
 
 /** @throws AppError invalid for a MAC that is none. */
-export function parseStats({ type, status = 'all', mac, site_id: siteId }: Static<typeof OrgStatsQuery>): StatsFilter {
+export function parseStats({
+  type,
+  status = 'all',
+  mac,
+  site_id: siteId,
+  evpntopo_id: topologyId,
+}: Static<typeof OrgStatsQuery>): StatsFilter {
   return {
     siteId: siteId ?? null,
     type: parseType(type),
     connected: status === 'all' ? null : status === 'connected',
     mac: parseMacFilter('mac', mac),
+    nothing: topologyId !== undefined,
   }
 }
 
