@@ -45,5 +45,5 @@ function inWhole(
   conflicts: readonly ManifestConflict[],
   part: readonly { readonly row: number }[],
 ): ManifestConflict[] {
-  return conflicts.map(({ row, mac, reason }) => ({ row: part[row]?.row ?? row, mac, reason }))
+  return conflicts.map((conflict) => ({ ...conflict, row: part[conflict.row]?.row ?? conflict.row }))
 }

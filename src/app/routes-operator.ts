@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { equalText } from '../platform/secrets.ts'
 import type { HttpParts } from './http-parts.ts'
-import { importHardware } from './import-hardware.ts'
+import { manifestRoutes } from './routes-manifest.ts'
 
 const BootstrapBody = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@]+@[^\\s@]+$' }),
@@ -19,19 +19,6 @@ const BootstrapBody = Type.Object({
 })
 
 const text = Type.String({ minLength: 1, maxLength: 100 })
-
-const ManifestBody = Type.Object({
-  devices: Type.Array(
-    Type.Object({
-      mac: text,
-      serial: text,
-      model: text,
-      claim_code: text,
-      type: Type.Optional(Type.Enum(['ap', 'switch', 'gateway', 'mxedge'])),
-    }),
-    { maxItems: 5000 },
-  ),
-})
 
 /**
  * What only the operator may do: whoever can read `operator.key` in the data folder sends it as
@@ -50,9 +37,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       return { admin_id: made.adminId, org_id: made.orgId, api_token: made.apiToken }
     })
 
-    http.post('/manifest', { schema: { hide: true, body: ManifestBody } }, async ({ body }) =>
-      importHardware(ctx, body.devices),
-    )
+    await http.register(manifestRoutes(ctx))
 
     http.get(
       '/unclaimed',

@@ -8,8 +8,8 @@ import { AppError } from '../platform/errors.ts'
 export interface Client {
   /** @throws AppError with the server's own words. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
-  /** Sends a file's bytes. */
-  upload(path: string, bytes: Uint8Array): Promise<unknown>
+  /** Sends a file's bytes; `type` is `application/octet-stream` where it is not said. */
+  upload(path: string, bytes: Uint8Array, type?: string): Promise<unknown>
 }
 
 export interface ClientOptions {
@@ -39,10 +39,10 @@ export function createClient({ url, authorization, dataDir }: ClientOptions): Cl
         headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
-    upload: (path, bytes) =>
+    upload: (path, bytes, type = 'application/octet-stream') =>
       send(path, {
         method: 'POST',
-        headers: { authorization, 'content-type': 'application/octet-stream' },
+        headers: { authorization, 'content-type': type },
         body: Buffer.from(bytes),
       }),
   }

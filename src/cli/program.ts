@@ -7,7 +7,6 @@ import { AppError } from '../platform/errors.ts'
 import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
-import { type ManifestRow, parseManifest } from './manifest.ts'
 
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -37,8 +36,8 @@ export async function runCli(args: readonly string[]): Promise<void> {
     )
     .option('--json', 'print one JSON object')
     .action(async (file: string, { json }: { json?: true }) => {
-      const devices = parseManifest(await readText(file))
-      print(await importManifest(await operator(), devices), json === true)
+      const answer = await (await operator()).upload('/operator/v1/manifest', await readBytes(file), 'text/csv')
+      print(answer, json === true)
     })
 
   program
@@ -61,29 +60,6 @@ export async function runCli(args: readonly string[]): Promise<void> {
   await program.parseAsync(args, { from: 'user' })
 }
 
-/** What one request takes. */
-const MANIFEST_ROWS = 2000
-
-const ImportReport = Type.Object({
-  imported: Type.Integer(),
-  unchanged: Type.Integer(),
-  conflicts: Type.Array(Type.Object({ row: Type.Integer(), mac: Type.String(), reason: Type.String() })),
-})
-type ImportReport = Type.Static<typeof ImportReport>
-
-/** The rows of a conflict count from 0 over the whole manifest. */
-async function importManifest(operator: Client, devices: readonly ManifestRow[]): Promise<ImportReport> {
-  const total: ImportReport = { imported: 0, unchanged: 0, conflicts: [] }
-  for (let start = 0; start < devices.length; start += MANIFEST_ROWS) {
-    const part = { devices: devices.slice(start, start + MANIFEST_ROWS) }
-    const report = Value.Parse(ImportReport, await operator.call('POST', '/operator/v1/manifest', part))
-    total.imported += report.imported
-    total.unchanged += report.unchanged
-    for (const { row, mac, reason } of report.conflicts) total.conflicts.push({ row: row + start, mac, reason })
-  }
-  return total
-}
-
 async function operatorClient(options: { readonly url?: string; readonly dataDir?: string }): Promise<Client> {
   const dataDir = resolve(options.dataDir ?? 'data')
   const key = await readText(join(dataDir, 'operator.key')).catch(() => {
@@ -95,7 +71,11 @@ async function operatorClient(options: { readonly url?: string; readonly dataDir
 }
 
 async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  return (await readBytes(path)).toString('utf8')
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => {
     throw new AppError('invalid', `${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
   })
 }

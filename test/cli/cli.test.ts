@@ -37,7 +37,7 @@ it('bootstraps, imports a large manifest, lists what is unclaimed and issues cer
   expect(JSON.parse(await cli(dataDir, 'import-manifest', manifest, '--json'))).toEqual({
     imported: 4500,
     unchanged: 0,
-    conflicts: [{ row: 4500, mac: 'nonsense', reason: 'invalid mac' }],
+    conflicts: [{ row: 4500, line: 4502, mac: 'nonsense', column: 'mac', reason: 'invalid mac' }],
   })
   expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
 

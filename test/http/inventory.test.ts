@@ -355,7 +355,7 @@ describe('manifest', () => {
       unchanged: 0,
       conflicts: [
         { row: 0, mac: '020000000101', reason: 'claimed already, with other data' },
-        { row: 1, mac: '020000000102', reason: expect.stringContaining('another') },
+        { row: 1, mac: '020000000102', column: 'claim_code', reason: expect.stringContaining('another') },
       ],
     })
   })

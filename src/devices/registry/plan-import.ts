@@ -14,7 +14,10 @@ export interface ManifestRow<T extends string = DeviceType> {
 export interface ManifestConflict {
   /** Position in the manifest, from 0. */
   readonly row: number
+  /** As it is in the manifest; a MAC that is one, in lower case without separators. */
   readonly mac: string
+  /** The one that is wrong, where it is one. */
+  readonly column?: keyof ManifestRow
   readonly reason: string
 }
 
@@ -47,16 +50,14 @@ export function checkManifest<T extends string>(
     const mac = parseMac(given.mac)
     const code = plainClaimCode(given.claim_code)
     const type = given.type ?? typeOf(given.model)
-    if (mac === null || code === null || type === null) {
-      const reason =
-        mac === null
-          ? 'invalid mac'
-          : code === null
-            ? 'invalid claim_code'
-            : 'the model does not tell the type: give one'
-      conflicts.push({ row, mac: given.mac, reason })
+    if (mac === null) conflicts.push({ row, mac: given.mac, column: 'mac', reason: 'invalid mac' })
+    else if (code === null) conflicts.push({ row, mac: given.mac, column: 'claim_code', reason: 'invalid claim_code' })
+    else if (type === null) {
+      const reason = 'the model does not tell the type: give one'
+      conflicts.push({ row, mac: given.mac, column: 'type', reason })
     } else if (macs.has(mac) || codes.has(code)) {
-      conflicts.push({ row, mac, reason: `another row has this ${macs.has(mac) ? 'mac' : 'claim_code'}` })
+      const column = macs.has(mac) ? 'mac' : 'claim_code'
+      conflicts.push({ row, mac, column, reason: `another row has this ${column}` })
     } else {
       macs.add(mac)
       codes.add(code)
@@ -99,7 +100,7 @@ export function planImport<T extends string>(
     const holder = byCode.get(plainClaimCode(device.claimCode))
     const { mac } = device
     if (holder !== undefined && holder.id !== device.id)
-      conflicts.push({ row, mac, reason: 'another device has this claim_code' })
+      conflicts.push({ row, mac, column: 'claim_code', reason: 'another device has this claim_code' })
     else if (known === undefined) save.push(device)
     else if (isSame(known, device)) unchanged += 1
     else if (known.orgId === null) save.push(device)

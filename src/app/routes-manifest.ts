@@ -1,0 +1,52 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { ImportReport } from '../devices/registry/import-manifest.ts'
+import { check } from '../http/validate.ts'
+import type { Context } from '../platform/context.ts'
+import { importHardware } from './import-hardware.ts'
+import { type CsvConflict, parseManifest } from './parse-manifest.ts'
+
+const text = Type.String({ minLength: 1, maxLength: 100 })
+
+const ManifestBody = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      mac: text,
+      serial: text,
+      model: text,
+      claim_code: text,
+      type: Type.Optional(Type.Enum(['ap', 'switch', 'gateway', 'mxedge'])),
+    }),
+    { maxItems: 5000 },
+  ),
+})
+
+const csv = { parseAs: 'buffer', bodyLimit: 8 * 1024 * 1024 } as const
+
+/** Manifests of hardware, as JSON or as `text/csv`. Register it where only the operator comes. */
+export function manifestRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.addContentTypeParser('text/csv', csv, (_request, body, done) => done(null, body))
+
+    http.post('/manifest', { schema: { hide: true } }, async ({ body = {} }) =>
+      Buffer.isBuffer(body) ? importCsv(ctx, body) : importHardware(ctx, check(ManifestBody, body).devices),
+    )
+  }
+}
+
+/** Conflicts name the line of the file besides. */
+async function importCsv(
+  ctx: Context,
+  csv: Buffer,
+): Promise<Omit<ImportReport, 'conflicts'> & { readonly conflicts: readonly CsvConflict[] }> {
+  const { rows, conflicts } = parseManifest(csv)
+  const report = await importHardware(
+    ctx,
+    rows.map(({ given }) => given),
+  )
+  const others = report.conflicts.map((conflict) => {
+    const { row, line } = rows[conflict.row] ?? { row: conflict.row, line: 0 }
+    return { ...conflict, row, line }
+  })
+  return { ...report, conflicts: [...conflicts, ...others].sort((a, b) => a.row - b.row) }
+}
