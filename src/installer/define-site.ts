@@ -4,7 +4,7 @@ import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/create-site.ts'
 import type { Installer } from '../orgs/installers/authorize-installer.ts'
 import { isReachedSite, listSiteGroupsNamed, lockSiteNames, lockSitesNamed, setSite } from '../orgs/installers/store.ts'
-import { type Document, mergeSite } from '../orgs/org.ts'
+import { type Document, isInSameGroups, mergeSite } from '../orgs/org.ts'
 import { type Site, insertSite } from '../orgs/store-sites.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
@@ -23,7 +23,7 @@ export interface SiteDefinition {
  * Makes the site of that name, or changes the one there is.
  * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name is
  *   not that of the path; forbidden for who may work on
- *   single sites only and asks for a new one; conflict where several sites have the name; invalid for
+ *   single sites only and asks for a new one or other groups; conflict where several sites have the name; invalid for
  *   the name of another site, a name that is no good in a path, and for unknown groups.
  */
 export async function defineSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
@@ -91,6 +91,9 @@ interface ChangedSite {
 
 async function changeSite(tx: Tx, scope: OrgScope, { before, body, at }: ChangedSite): Promise<void> {
   const content = mergeSite(before, body)
+  // Groups carry privileges: who installs at single sites could let themselves into others' roles.
+  if (scope.siteIds !== 'all' && !isInSameGroups(before, content))
+    throw new AppError('forbidden', 'Who installs at single sites only can not change their sitegroup_names.')
   if (content.name !== before.name) {
     assertPathName(content.name)
     const taken = await lockSitesNamed(tx, scope, content.name)

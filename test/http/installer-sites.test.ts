@@ -175,6 +175,16 @@ describe('the sites of installers', () => {
     expect(await siteNamed('Another')).toBeUndefined()
   })
 
+  it('stay in their groups where a privilege names the site, because groups carry privileges', async () => {
+    const siteId = await addSite(server, 'Grouped')
+    await addGroup('South')
+    const local = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
+    const inGroup = { name: 'Grouped', ...place, sitegroup_names: ['South'] }
+    expect((await put('Grouped', inGroup, local)).status).toBe(403)
+    expect((await put('Grouped', inGroup)).status).toBe(200)
+    expect((await put('Grouped', inGroup, local)).status).toBe(200)
+  })
+
   it('have every member that clients need', async () => {
     await addSite(server, 'Bare')
     await addGroup('East')
