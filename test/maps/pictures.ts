@@ -17,6 +17,17 @@ export async function picture(
 
 /** A PNG file that says it is of this size and has next to nothing in it. */
 export function hollowPng(width: number, height: number): Buffer {
+  // Eight bits a sample, red green blue.
+  return pngOf(width, height, [8, 2, 0, 0, 0])
+}
+
+/** As hollowPng, of sixteen bits a sample with transparency, in passes. */
+export function interlacedPng(width: number, height: number): Buffer {
+  return pngOf(width, height, [16, 6, 0, 0, 1])
+}
+
+/** @param format Bits a sample, colours, compression, filter, interlacing. */
+function pngOf(width: number, height: number, format: readonly number[]): Buffer {
   const chunk = (type: string, data: Buffer): Buffer => {
     const body = Buffer.concat([Buffer.from(type), data])
     const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
@@ -27,8 +38,7 @@ export function hollowPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Eight bits a sample, red green blue.
-  header.set([8, 2, 0, 0, 0], 8)
+  header.set(format, 8)
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk('IHDR', header),

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pino } from 'pino'
 import sharp from 'sharp'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { interlacedPng } from '../maps/pictures.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import {
   type ImageFiles,
@@ -67,6 +68,13 @@ describe('receiveImage', () => {
       },
     })
 
+  const passes = (side: number, chromaSubsampling: string) =>
+    blank(side, side).jpeg({ progressive: true, chromaSubsampling }).toBuffer()
+
+  it('takes a progressive one of the size of a large plan', async () => {
+    expect(await receive(await passes(6000, '4:2:0'))).toMatchObject({ width: 6000 })
+  })
+
   it.each<[string, () => Promise<Buffer>, string | null, string]>([
     ['text', async () => Buffer.from('not an image'), 'image/png', 'neither PNG nor JPEG'],
     ['nothing', async () => Buffer.alloc(0), null, 'neither PNG nor JPEG'],
@@ -78,6 +86,8 @@ describe('receiveImage', () => {
     ['a JPEG that is cut', async () => (await noise(300).jpeg().toBuffer()).subarray(0, 9000), null, 'broken'],
     ['a signature alone', async () => Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), null, 'broken'],
     ['a hundred megapixels in a few bytes', () => blank(10_000, 10_000).png().toBuffer(), null, 'more than 50000000'],
+    ['an interlaced one of many bytes a pixel', async () => interlacedPng(7000, 7000), null, 'interlaced'],
+    ['a progressive one of many samples a pixel', () => passes(6000, '4:4:4'), null, 'progressive'],
     ['a bomb of a long line', () => blank(60_000, 1000).png().toBuffer(), null, 'more than 50000000'],
   ])('refuses %s and keeps nothing', async (_what, make, type, why) => {
     await expect(receive(await make(), type)).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import type { Sharp } from 'sharp'
+import type { Metadata, Sharp } from 'sharp'
 import { AppError } from '../errors.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 
@@ -12,10 +12,12 @@ export interface DecodedImage {
   readonly height: number
 }
 
-/** Four bytes each while an interlaced one is decoded; a plan of A0 at 150 dpi has 35 million. */
+/** A plan of A0 at 150 dpi has 35 million. */
 const MAX_PIXELS = 50_000_000
+/** What comes in passes has to be held whole: four bytes for each of the pixels. */
+const MAX_HELD_BYTES = 200_000_000
 const DECODE_WITHIN_S = 30
-/** A decoder's memory is bounded by its pixels, so theirs together by their number. */
+/** A decoder's memory is bounded by what it holds, so theirs together by their number. */
 const decoding = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
 
 /**
@@ -31,7 +33,9 @@ export async function decodeImage(path: string, declaredType: string | null): Pr
   return decoding(async () => {
     const picture = await pictureAt(path)
     try {
-      const { autoOrient } = await picture.metadata()
+      const metadata = await picture.metadata()
+      if (heldBytes(metadata) > MAX_HELD_BYTES) throw tooManyPasses()
+      const { autoOrient } = metadata
       await picture.timeout({ seconds: DECODE_WITHIN_S }).resize(16, 16, { fit: 'inside' }).raw().toBuffer()
       return { contentType, width: autoOrient.width, height: autoOrient.height }
     } catch (error) {
@@ -54,6 +58,17 @@ export async function shrink(
     const { width, height, size } = await small.toFormat(contentType === 'image/png' ? 'png' : 'jpeg').toFile(path)
     return { width, height, sizeBytes: size }
   })
+}
+
+/** Samples of an interlaced PNG as they are; of a progressive JPEG two bytes each, fewer of colours than of light. */
+function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
+  if (isProgressive !== true) return 0
+  const samples = width * height * (format === 'jpeg' && chromaSubsampling === '4:2:0' ? channels / 2 : channels)
+  return format === 'jpeg' || depth === 'ushort' ? samples * 2 : samples
+}
+
+function tooManyPasses(): AppError {
+  return new AppError('invalid', 'The image is too large to be interlaced or progressive: save it without.')
 }
 
 /** The decoder is loaded for the first picture: it takes ten megabytes that most starts can do without. */
@@ -84,6 +99,7 @@ async function sniff(path: string): Promise<ImageType> {
 
 /** The file could be read, so what the decoder says is about the picture in it. */
 function refusal(error: unknown): AppError {
+  if (error instanceof AppError) return error
   const why = error instanceof Error ? error.message : String(error)
   return /pixel limit/.test(why)
     ? new AppError('invalid', `The image has more than ${MAX_PIXELS} pixels.`)
