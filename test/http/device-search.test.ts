@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
@@ -173,6 +174,31 @@ describe('inventory', () => {
     const both = (other: string) => org(`inventory/search?type=all&vc_mac=${mac}&master_mac=${other}`)
     expect((await both(mac)).body.total).toBe(1)
     expect((await both('aabbccddee99')).body.total).toBe(0)
+  })
+
+  it('has a member once that has moved to another Virtual Chassis', async () => {
+    const [left, joined] = await claimNewDevices(server, 2, { model: 'EX4400-48P' })
+    const connect = (mac: string) =>
+      connectDevice(server.ctx, mac, {
+        type: 'switch',
+        model: 'EX4400-48P',
+        members: [mac, 'aabbccddee97'].map((of, member) => ({
+          member,
+          mac: of,
+          serial: `S${of}`,
+          model: 'EX4400-48P',
+          firmware: '1',
+        })),
+      })
+    const { deviceId, epoch } = await connect(left?.mac ?? '')
+    await recordDisconnects(server.ctx, [{ deviceId, epoch }])
+    await connect(joined?.mac ?? '')
+    const { body, headers } = await org('inventory?vc=true&model=EX4400-48P')
+    expect(macsOf(body).sort()).toEqual(
+      [...macs([left, joined].filter((one) => one !== undefined)), 'aabbccddee97'].sort(),
+    )
+    expect(headers.get('x-page-total')).toBe('3')
+    expect(body).toContainEqual(expect.objectContaining({ mac: 'aabbccddee97', vc_mac: joined?.mac, connected: true }))
   })
 
   it('names the profile that somebody gave a device', async () => {

@@ -112,7 +112,10 @@ function timesOf({ modifiedAfter, disconnectedBefore }: InventoryFilter): RawBui
   ]
 }
 
-/** Keys of members that have no device of their own; what they share with their chassis is asked of it. */
+/**
+ * Keys of members that have no device of their own; what they share with their chassis is asked of it. One
+ * that has moved, and that its old chassis still names, is of the chassis that is there now.
+ */
 function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown> {
   const { serial, model, mac, vcMac } = filter
   const ofChassis: DeviceFilter = {
@@ -129,7 +132,8 @@ function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown
     ...(mac === null ? [] : [sql`member ->> 'mac' = ${mac}`]),
   ]
   // Chassis by chassis: PostgreSQL does not know how few they are and would rather read every device.
-  return sql`select ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id, device.id as chassis_id, member
+  return sql`select distinct on (id) ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id,
+      device.id as chassis_id, member
     from (
         select * from device_status status where status.org_id = ${scope.orgId} and ${isChassis} offset 0
       ) as status
@@ -137,7 +141,8 @@ function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown
         select * from device where device.org_id = status.org_id and device.id = status.device_id offset 0
       ) as device
       cross join lateral jsonb_array_elements(status.members) as member
-    where ${allOf([passes(scope, ofChassis), ...ofMember])}`
+    where ${allOf([passes(scope, ofChassis), ...ofMember])}
+    order by id, status.connected desc, status.last_seen_at desc nulls last, chassis_id`
 }
 
 /** MAC and name of each device; ordered by MAC, all of them: the interface has no pages here. */
