@@ -1,8 +1,9 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
+import { devicesOnPage } from '../devices/store-lists.ts'
 import type { Page, Paged } from '../http/lists.ts'
-import { pageOf } from '../http/store-pages.ts'
+import { longPageOf } from '../http/store-long-lists.ts'
 import type { Installer } from '../orgs/installers/authorize-installer.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import type { DeviceStatusTable } from '../platform/schema/devices.ts'
@@ -20,9 +21,11 @@ export interface InstallerDeviceFilter {
   readonly siteName: string | null
 }
 
+const columns = sql`${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
+  status.ext_ip, status.members, status.load`
+
 const devices = sql`
-  select device.id, ${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
-    status.ext_ip, status.members, status.load
+  select device.id, ${columns}
   from device left join site on site.org_id = device.org_id and site.id = device.site_id
     left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
 
@@ -37,18 +40,33 @@ function reached({ scope: { orgId, siteIds }, reach }: Installer): RawBuilder<un
     (${ofScope} and ${reach.allDevices ? sql`true` : claimedLately}) or (device.site_id is null and ${claimedLately}))`
 }
 
-/** Ordered by MAC. */
+/** Ordered by MAC. What is shown of a device is read of those of the page alone. */
 export function listInstallerDevices(
   reader: Reader,
   installer: Installer,
   { filter, page }: { readonly filter: InstallerDeviceFilter; readonly page: Page },
 ): Promise<Paged<InstallerDevice>> {
   const { model, siteId, siteName } = filter
-  const hits = sql`${devices} where ${reached(installer)}
+  const hits = sql`device where ${reached(installer)}
     ${model === null ? sql`` : sql`and device.model = ${model}`}
     ${siteId === null ? sql`` : sql`and device.site_id = ${siteId}`}
-    ${siteName === null ? sql`` : sql`and site.name = ${siteName}`}`
-  return pageOf<InstallerDevice>(reader, hits, page)
+    ${siteName === null ? sql`` : sql`and device.site_id in (${sitesNamed(installer.scope, siteName)})`}`
+  return longPageOf<InstallerDevice>(
+    reader,
+    {
+      keys: sql`select device.id from ${hits}`,
+      total: sql`select count(*) from ${hits}`,
+      order: ['id'],
+      direction: 'asc',
+      rows: sql`select device.id, ${columns} from ${devicesOnPage(installer.scope, sql`page.id`)}
+        left join site on site.org_id = device.org_id and site.id = device.site_id`,
+    },
+    page,
+  )
+}
+
+function sitesNamed({ orgId }: OrgScope, name: string): RawBuilder<unknown> {
+  return sql`select site.id from site where site.org_id = ${orgId} and site.name = ${name}`
 }
 
 /** @param mac In lower case without separators. */
