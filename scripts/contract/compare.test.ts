@@ -52,6 +52,7 @@ describe('queries and bodies', () => {
   it('are narrower where something is not taken, and wider where more is', () => {
     expect(find({ query: { name: text } }, {})).toEqual({ verdict: 'narrower', fields: ['query.name: not taken'] })
     expect(find({}, { query: { name: text } })).toEqual({ verdict: 'wider', fields: [] })
+    expect(find({ query: { n: { type: 'integer' } } }, { query: { n: text } })).toEqual({ verdict: 'same', fields: [] })
     expect(find({ body: object({}) }, {})).toEqual({ verdict: 'narrower', fields: ['body: not taken'] })
   })
 

@@ -43,7 +43,8 @@ function compareQuery(theirs: Operation, mine: Operation): Difference[] {
   for (const [name, schema] of theirs.query) {
     const own = mine.query.get(name)
     if (own === undefined) differences.push(narrower(`query.${name}: not taken`))
-    else differences.push(...refusals(`query.${name}`, schema, own))
+    // Whatever stands in a query is text.
+    else if (!isAnyText(own)) differences.push(...refusals(`query.${name}`, schema, own))
   }
   for (const name of mine.query.keys()) if (!theirs.query.has(name)) differences.push(wider(`query.${name}`))
   return differences
@@ -164,6 +165,10 @@ function takes(types: ReadonlySet<string>, type: string): boolean {
 /** A schema that says nothing lets everything pass. */
 function isOpen(schema: Schema): boolean {
   return typesOf(schema).size === 0 && !('properties' in schema)
+}
+
+function isAnyText(schema: Schema): boolean {
+  return typesOf(schema).has('string') && enumOf(schema).length === 0
 }
 
 /** The object or array among the alternatives, where there is just one; otherwise the schema itself. */
