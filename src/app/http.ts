@@ -33,6 +33,7 @@ import { inventorySearchRoutes } from '../devices/inventory/routes-search.ts'
 import { inventoryRoutes } from '../devices/inventory/routes.ts'
 import { deviceSearchRoutes } from '../devices/search/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
+import { deviceTransferRoutes } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { serveOpenApi } from '../http/openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
@@ -123,6 +124,7 @@ function apiRoutes(
     deviceSearchRoutes(ctx),
     deviceEventRoutes(ctx),
     deviceRoutes(ctx),
+    deviceTransferRoutes(ctx),
     deviceConstRoutes,
     deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),

@@ -5,7 +5,6 @@ import type { SiteScope } from '../access/scope.ts'
 import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
 import { revealsSecrets } from '../orgs/reveal.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
@@ -30,10 +29,9 @@ const tags = ['Sites Devices']
 /** Devices of organizations and sites, and their restart. Source: spec, "Devices", 10; contract, Sites Devices. */
 export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   const urlOf = (image: string): string => imageUrl(ctx, image)
-  /** As the caller may see it: people keep passwords in documents of devices. */
   const presenterFor = async (caller: Caller, scope: SiteScope) => {
     const withSecrets = await revealsSecrets(ctx, caller, scope)
-    return (device: Device) => presentDevice(withSecrets ? device : { ...device, doc: omitSecrets(device.doc) }, urlOf)
+    return (device: Device) => presentDevice(device, { urlOf, withSecrets })
   }
   return async (http) => {
     http.get(

@@ -1,28 +1,31 @@
 import type { OrgScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, anyOf } from '../platform/db.ts'
 import { holdSiteName } from './store.ts'
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /**
- * Whether the site has the map, which is kept from being deleted until `tx` ends. Lock devices after it.
- * @param mapId As a document has it: whatever is no id is no map.
+ * Those of the maps that the site has, in lower case; they are kept from being deleted until `tx` ends. Lock
+ * devices after them.
+ * @param mapIds As documents have them: whatever is no id is no map.
  */
-export async function holdMapOfSite(
+export async function holdMapsOfSite(
   tx: Tx,
   scope: OrgScope,
-  { siteId, mapId }: { readonly siteId: string; readonly mapId: unknown },
-): Promise<boolean> {
-  if (typeof mapId !== 'string' || !uuid.test(mapId)) return false
-  const row = await tx
+  { siteId, mapIds }: { readonly siteId: string; readonly mapIds: readonly unknown[] },
+): Promise<ReadonlySet<string>> {
+  const ids = mapIds.filter((id) => typeof id === 'string').filter((id) => uuid.test(id))
+  if (ids.length === 0) return new Set()
+  const rows = await tx
     .selectFrom('siteMap')
     .select('id')
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', siteId)
-    .where('id', '=', mapId)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
     .forKeyShare()
-    .executeTakeFirst()
-  return row !== undefined
+    .execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Where a device is: its site, and the map it is on, as its document has it. */
@@ -49,6 +52,6 @@ export async function holdPlaceOf(tx: Tx, scope: OrgScope, mac: string): Promise
   const siteName = await holdSiteName(tx, scope, siteId)
   if (siteName === undefined) return undefined
   const mapId = device.doc['map_id']
-  await holdMapOfSite(tx, scope, { siteId, mapId })
+  await holdMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })
   return { siteId, siteName, mapId }
 }

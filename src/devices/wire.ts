@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
 import { SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { omitSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { RestartParams } from './commands/command.ts'
 import type { DeviceType } from './device.ts'
@@ -66,14 +67,18 @@ export const DeviceReply = Type.Object(
   { additionalProperties: true },
 )
 
-/**
- * Clients need `type`; `name` is empty where none was given.
- * @param urlOf The address of a picture, by the name of its file.
- */
-export function presentDevice(device: Device, urlOf: (image: string) => string): Static<typeof DeviceReply> {
-  const { doc, id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
+export interface Presenting {
+  /** The address of a picture, by the name of its file. */
+  readonly urlOf: (image: string) => string
+  /** Whether the caller may see them: people keep passwords in documents of devices. */
+  readonly withSecrets: boolean
+}
+
+/** Clients need `type`; `name` is empty where none was given. */
+export function presentDevice(device: Device, { urlOf, withSecrets }: Presenting): Static<typeof DeviceReply> {
+  const { id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
   return {
-    ...doc,
+    ...(withSecrets ? device.doc : omitSecrets(device.doc)),
     id,
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),

@@ -14,8 +14,8 @@ import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import { parseJsonBody } from './body.ts'
 import { replyWithError } from './errors.ts'
+import { takeJson } from './json.ts'
 import { compileValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -79,13 +79,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     void reply.code(404).send({ detail: 'Not found.', path: pathOf(request) })
   })
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
-    try {
-      done(null, parseJsonBody(String(text)))
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)))
-    }
-  })
+  takeJson(http)
   http.addHook('preParsing', ({ raw, headers }, _reply, payload, done) => {
     const isJson = headers['content-type']?.startsWith('application/json') === true
     // Clients send the type without a body too, which nobody reads to its end.

@@ -26,6 +26,8 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       listSiteDevices: {},
       getSiteDevice: {},
       updateSiteDevice: { body: { name: 'changed' } },
+      exportSiteDevices: {},
+      importSiteDevices: { body: [{ mac: device.mac, notes: 'imported' }] },
       restartSiteDevice: { body: {} },
       searchOrgDevices: {},
       countOrgDevices: {},

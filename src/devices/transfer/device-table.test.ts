@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseCsv } from '../../http/csv.ts'
+import { encodeTable, parseTable } from './device-table.ts'
+
+const read = (csv: string) => parseTable(parseCsv(Buffer.from(csv), { field: 'file', required: ['mac'], maxRows: 100 }))
+
+const facts = { serial: 'S1', model: 'AP45', type: 'ap' } as const
+
+describe('a table of devices', () => {
+  it('has a column for what devices have in common', () => {
+    const doc = { map_id: 'm', x: 1.5, y: 0, height: 2.7, orientation: 90, role: 'a', notes: 'b "c", d', led: {} }
+    expect(encodeTable([{ mac: '01', ...facts, name: 'Lobby', doc }])).toBe(
+      'mac,serial,model,type,name,map_id,x,y,height,orientation,role,notes\r\n' +
+        '01,S1,AP45,ap,Lobby,m,1.5,0,2.7,90,a,"b ""c"", d"\r\n',
+    )
+  })
+
+  it('leaves empty what is not there, or is not what it should be', () => {
+    const doc = { x: null, role: ['a'], notes: {} }
+    expect(encodeTable([{ mac: '01', ...facts, name: null, doc }])).toMatch(/\r\n01,S1,AP45,ap,,,,,,,,\r\n$/)
+  })
+
+  it('is read with columns in any order; an empty cell says nothing', () => {
+    expect(read('Name,MAC,x,serial,role\nA,01,-1.5e2,S,\nB,02,left,,r\n')).toEqual([
+      { line: 2, item: { mac: '01', name: 'A', x: -150 } },
+      { line: 3, item: { mac: '02', name: 'B', x: 'left', role: 'r' } },
+    ])
+  })
+
+  it('refuses columns that mean nothing', () => {
+    expect(() => read('mac,band_24.power\n01,3\n')).toThrow(
+      expect.objectContaining({ fields: { reason: expect.stringContaining('band_24.power') } }),
+    )
+  })
+
+  it('is read as it was written', () => {
+    const text = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((cell) => !cell.includes('\0') && cell.isWellFormed())
+    const number = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Object.is(value, -0))
+    const doc = fc.record({ x: number, y: number, role: text, notes: text }, { requiredKeys: [] })
+    const device = fc.record({ mac: fc.stringMatching(/^[0-9a-f]{12}$/), name: fc.option(text), doc })
+    fc.assert(
+      fc.property(fc.array(device, { maxLength: 5 }), (devices) => {
+        const items = read(encodeTable(devices.map((one) => ({ ...facts, ...one })))).map(({ item }) => item)
+        expect(items).toEqual(devices.map(({ mac, name, doc }) => ({ mac, ...(name !== null && { name }), ...doc })))
+      }),
+    )
+  })
+})

@@ -1,0 +1,69 @@
+import type { CsvRow } from '../../http/csv.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { DeviceType } from '../device.ts'
+
+/** A device as far as a table has it. */
+export interface TableDevice {
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: DeviceType
+  readonly name: string | null
+  readonly doc: Readonly<Record<string, unknown>>
+}
+
+/** Facts: a table that comes back may have them, and nobody reads them. */
+const facts = ['serial', 'model', 'type'] as const
+const numbers = ['x', 'y', 'height', 'orientation'] as const
+const texts = ['map_id', 'role', 'notes'] as const
+/** Of a device's document. */
+export const documentColumns = ['map_id', ...numbers, 'role', 'notes'] as const
+const columns: readonly string[] = ['mac', ...facts, 'name', ...documentColumns]
+
+/** A CSV with a line of headings and a row for each device; what a device does not have is empty. */
+export function encodeTable(devices: readonly TableDevice[]): string {
+  return [columns, ...devices.map(rowOf)].map((row) => `${row.map(quote).join(',')}\r\n`).join('')
+}
+
+function rowOf({ mac, serial, model, type, name, doc }: TableDevice): string[] {
+  return [mac, serial, model, type, name ?? '', ...documentColumns.map((column) => cellOf(doc[column]))]
+}
+
+function cellOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+/** What readers would trim, or take for the end of a cell, stands in quotes. */
+function quote(cell: string): string {
+  return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+/** A row as a device's document would say it. */
+export interface TableItem {
+  readonly line: number
+  /** In wire shape, not checked: a number that is none is a text. */
+  readonly item: Readonly<Record<string, unknown>>
+}
+
+/**
+ * What the rows of a table say of devices. An empty cell says nothing.
+ * @throws AppError invalid for columns that mean nothing here.
+ */
+export function parseTable(rows: readonly CsvRow[]): TableItem[] {
+  return rows.map(({ line, cells }) => {
+    const unknown = [...cells.keys()].find((name) => !columns.includes(name))
+    if (unknown !== undefined)
+      throw invalidField('file', `the column ${unknown.slice(0, 100)} means nothing; JSON takes every field`)
+    const told = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
+    const values = told(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)
+    return { line, item: Object.fromEntries([...told(['mac', 'name', ...texts]), ...values]) }
+  })
+}
+
+function pairOf(name: string, cell: string | undefined): (readonly [string, string])[] {
+  return cell === undefined ? [] : [[name, cell]]
+}
+
+function numberOf(cell: string): number | string {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell) && Number.isFinite(Number(cell)) ? Number(cell) : cell
+}

@@ -1,0 +1,37 @@
+import { sql } from 'kysely'
+import type { SiteScope } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type TableDevice, documentColumns } from './device-table.ts'
+
+/** The devices of the scope's site, ordered by MAC; all of them: a table has no pages. */
+export function listTableDevices(reader: Reader, scope: SiteScope): Promise<TableDevice[]> {
+  const doc = sql<TableDevice['doc']>`(select coalesce(jsonb_object_agg(key, value), '{}')
+    from jsonb_each(device.doc) where key = ${anyOf(documentColumns)})`
+  return reader
+    .selectFrom('device')
+    .select(['mac', 'serial', 'model', 'type', 'name', doc.as('doc')])
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .orderBy('id')
+    .execute()
+}
+
+export interface ChangedDevice {
+  readonly id: string
+  readonly name: string | null
+  readonly doc: Readonly<Record<string, unknown>>
+}
+
+/** One statement, however many devices; the caller has locked them. */
+export async function updateDevices(
+  tx: Tx,
+  scope: SiteScope,
+  { devices, at }: { readonly devices: readonly ChangedDevice[]; readonly at: Date },
+): Promise<void> {
+  if (devices.length === 0) return
+  await sql`
+    update device set name = changed.name, doc = changed.doc, modified_at = ${at}::timestamptz
+    from jsonb_to_recordset(${json(devices)}::jsonb) as changed (id uuid, name text, doc jsonb)
+    where device.org_id = ${scope.orgId}::uuid and device.id = changed.id
+  `.execute(tx)
+}

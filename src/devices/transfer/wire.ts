@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox'
+import { parseCsv } from '../../http/csv.ts'
+import { check } from '../../http/validate.ts'
+import { AppError } from '../../platform/errors.ts'
+import { parseMac } from '../device.ts'
+import type { Device } from '../store.ts'
+import { DeviceReply, type Presenting, UpdateDeviceBody, presentDevice } from '../wire.ts'
+import { parseTable } from './device-table.ts'
+import type { ImportItem, ImportOutcome, ImportRefusal } from './import-devices.ts'
+
+/** A site of this many devices has a table of half of what a file may have. */
+const MAX_ITEMS = 5000
+export const MAX_TABLE_BYTES = 1024 * 1024
+
+/** As the body of an update, with the MAC of the device. */
+const ImportedDevice = Type.Object(
+  { ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) },
+  { additionalProperties: true },
+)
+
+/** JSON; or a form with a CSV, see readForm() and parseTable(). Source: contract, `ap_import_json`. */
+export const ImportBody = {
+  content: {
+    'application/json': { schema: Type.Array(ImportedDevice, { minItems: 1, maxItems: MAX_ITEMS }) },
+    'multipart/form-data': {
+      schema: Type.Object({
+        file: Type.Optional(
+          Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'CSV, as the export makes it' }),
+        ),
+      }),
+    },
+  },
+}
+
+/** Of a request whose body is JSON: its schema was checked. @throws AppError as parseItems(). */
+export function parseImport(body: unknown): ImportItem[] {
+  const items = check(ImportBody.content['application/json'].schema, body)
+  return parseItems(items.map((item) => ({ name: item.mac, item, where: '' })))
+}
+
+/** @throws AppError invalid for what is no table; otherwise as parseItems(). */
+export function parseImportTable(csv: Uint8Array): ImportItem[] {
+  const rows = parseTable(parseCsv(csv, { field: 'file', required: ['mac'], maxRows: MAX_ITEMS }))
+  return parseItems(rows.map(({ line, item }) => ({ name: String(item['mac'] ?? ''), item, where: `line ${line}, ` })))
+}
+
+interface RawItem {
+  readonly name: string
+  readonly item: Readonly<Record<string, unknown>>
+  /** Begins the reason of an error. */
+  readonly where: string
+}
+
+/** @throws AppError invalid with all errors in parallel lists. */
+function parseItems(raw: readonly RawItem[]): ImportItem[] {
+  const items: ImportItem[] = []
+  const refused: ImportRefusal[] = []
+  for (const { name, item, where } of raw) {
+    const wrong = wrongIn(item)
+    const mac = parseMac(name)
+    if (wrong !== null) refused.push({ name, reason: where + wrong })
+    else if (mac === null) refused.push({ name, reason: `${where}mac: is no MAC address` })
+    else items.push({ name, mac, change: item })
+  }
+  const [first, ...others] = refused
+  if (first !== undefined) throw importError([first, ...others])
+  return items
+}
+
+/** Field and reason of the first that its schema does not allow. */
+function wrongIn(item: Readonly<Record<string, unknown>>): string | null {
+  try {
+    check(ImportedDevice, item)
+    return null
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return `${error.message.replace('invalid field: ', '')}: ${String(error.fields['reason'])}`
+  }
+}
+
+/** MACs as they were sent; `reason` is parallel to `error`. */
+function importError(refused: readonly [ImportRefusal, ...ImportRefusal[]]): AppError {
+  const [{ name, reason }] = refused
+  return new AppError('invalid', `no device was changed: ${name.slice(0, 100)} ${reason}`, {
+    error: refused.map((one) => one.name),
+    reason: refused.map((one) => one.reason),
+  })
+}
+
+export const ImportReply = Type.Array(DeviceReply)
+
+/** @throws AppError invalid with all errors in parallel lists. */
+export function presentImport(outcome: ImportOutcome, presenting: Presenting): Static<typeof ImportReply> {
+  if ('refused' in outcome) throw importError(outcome.refused)
+  return outcome.devices.map((device: Device) => presentDevice(device, presenting))
+}
