@@ -164,7 +164,7 @@ describe('replacing a device', () => {
     const old = await claimed({ siteId })
     const fresh = await claimNewDevices(server, 2)
     const answers = await Promise.all(fresh.map(({ mac }) => replace({ mac: old.mac, inventory_mac: mac })))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
     const sites = await Promise.all(fresh.map(async (device) => (await inventory(device)).site_id))
     expect(sites.filter((site) => site === siteId)).toHaveLength(1)
   })

@@ -311,7 +311,7 @@ describe('what is no good', () => {
     [{ other: { bytes: 'x' } }, 'other'],
   ])('parts are checked: %j', async (parts, field) => {
     const before = await stored()
-    const answer = await send(await ekahau([{ name: 'A', picture: plan }]), parts as Record<string, Part>)
+    const answer = await send(await ekahau([{ name: 'A', picture: plan }]), parts)
     expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
     expect(await stored()).toEqual(before)
   })

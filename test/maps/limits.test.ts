@@ -38,7 +38,7 @@ const file = async () => ({ bytes: await picture(64, 48), type: 'image/png' })
 it('a site has so many maps and no more, whoever makes them', async () => {
   await fill(MAX_MAPS_OF_SITE - 1)
   const answers = await Promise.all([1, 2, 3, 4].map(() => server.call('POST', maps, { body: { name: 'Last' } })))
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
+  expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400])
   expect(answers.find(({ status }) => status === 400)).toMatchObject(full)
   const installer = `/installer/orgs/${server.org.orgId}/sites/${name}/maps`
   expect(await server.call('POST', `${installer}/${randomUUID()}`, { body: {} })).toMatchObject(full)

@@ -36,7 +36,7 @@ export async function takeGrants(
   const tokens = planGrants(grants.tokens, place)
   const invites = planGrants(grants.invites, place)
   const roles = planGrants(grants.roles, place)
-  const empty = <T extends { readonly left: readonly unknown[] }>(change: T) => change.left.length === 0
+  const empty = (change: { readonly left: readonly unknown[] }): boolean => change.left.length === 0
   for (const { holder, left } of tokens) if (left.length > 0) await saveTokenPrivileges(tx, holder.id, left)
   await deleteTokens(
     tx,

@@ -62,7 +62,7 @@ export async function shrink(
 
 /** Samples of an interlaced PNG as they are; of a progressive JPEG two bytes each, fewer of colours than of light. */
 function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
-  if (isProgressive !== true) return 0
+  if (!isProgressive) return 0
   const samples = width * height * (format === 'jpeg' && chromaSubsampling === '4:2:0' ? channels / 2 : channels)
   return format === 'jpeg' || depth === 'ushort' ? samples * 2 : samples
 }
