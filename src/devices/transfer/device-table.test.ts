@@ -23,8 +23,8 @@ describe('a table of devices', () => {
 
   it('is read with columns in any order; an empty cell says nothing', () => {
     expect(read('Name,MAC,x,serial,role\nA,01,-1.5e2,S,\nB,02,left,,r\n')).toEqual([
-      { line: 2, item: { mac: '01', name: 'A', x: -150 } },
-      { line: 3, item: { mac: '02', name: 'B', x: 'left', role: 'r' } },
+      { line: 2, mac: '01', item: { mac: '01', name: 'A', x: -150 } },
+      { line: 3, mac: '02', item: { mac: '02', name: 'B', x: 'left', role: 'r' } },
     ])
   })
 

@@ -41,6 +41,8 @@ function quote(cell: string): string {
 /** A row as a device's document would say it. */
 export interface TableItem {
   readonly line: number
+  /** As it is written there; empty where there is none. */
+  readonly mac: string
   /** In wire shape, not checked: a number that is none is a text. */
   readonly item: Readonly<Record<string, unknown>>
 }
@@ -56,7 +58,11 @@ export function parseTable(rows: readonly CsvRow[]): TableItem[] {
       throw invalidField('file', `the column ${unknown.slice(0, 100)} means nothing; JSON takes every field`)
     const told = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
     const values = told(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)
-    return { line, item: Object.fromEntries([...told(['mac', 'name', ...texts]), ...values]) }
+    return {
+      line,
+      mac: cells.get('mac') ?? '',
+      item: Object.fromEntries([...told(['mac', 'name', ...texts]), ...values]),
+    }
   })
 }
 

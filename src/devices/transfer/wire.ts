@@ -41,7 +41,7 @@ export function parseImport(body: unknown): ImportItem[] {
 /** @throws AppError invalid for what is no table; otherwise as parseItems(). */
 export function parseImportTable(csv: Uint8Array): ImportItem[] {
   const rows = parseTable(parseCsv(csv, { field: 'file', required: ['mac'], maxRows: MAX_ITEMS }))
-  return parseItems(rows.map(({ line, item }) => ({ name: String(item['mac'] ?? ''), item, where: `line ${line}, ` })))
+  return parseItems(rows.map(({ line, mac, item }) => ({ name: mac, item, where: `line ${line}, ` })))
 }
 
 interface RawItem {
