@@ -16,6 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { replyWithError } from './errors.ts'
 import { takeJson } from './json.ts'
+import { requesterOf } from './requester.ts'
 import { compileValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -127,7 +128,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 async function identify(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
   const csrf = request.headers['x-csrftoken']
-  const from = { srcIp: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null }
+  const from = requesterOf(request)
   const principal = await authenticate({
     authorization: request.headers.authorization,
     sessionId: request.cookies['sessionid'],

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Caller, actorOf } from '../../access/authorize.ts'
 import { type LoginThrottle, createLoginThrottle } from '../../access/login-throttle.ts'
+import { requesterOf } from '../../http/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -164,13 +165,13 @@ function loginRoutes(ctx: Context, oauth: Oauth, { throttle, begun }: LoginBound
         },
       },
       async (request, reply) => {
-        const { params, body, ip, headers, cookies } = request
+        const { params, body, ip, cookies } = request
         throttle.takeFrom(ip)
         const value = cookies[FLOW_COOKIE]
         const bound = value === undefined ? null : bindingOfCookie(value)
         const redemption = { ...params, code: body.code, purpose: 'login', bound, script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, redemption)
-        const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
+        const from = requesterOf(request)
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from })
         throttle.giveBackTo(ip)
         begun.giveBackTo(ip)

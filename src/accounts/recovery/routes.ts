@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { requesterOf } from '../../http/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
@@ -35,10 +36,10 @@ export function recoveryRoutes(ctx: Context, parts: AccountParts, { throttle }: 
           response: { 200: LoginReply },
         },
       },
-      async ({ params, body, ip, headers }, reply) => {
-        const actor = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
-        const request = { token: params.token, password: body.password, actor }
-        const loggedIn = await resetPassword(ctx, { ...parts, throttle }, request)
+      async (request, reply) => {
+        const { params, body } = request
+        const reset = { token: params.token, password: body.password, actor: requesterOf(request) }
+        const loggedIn = await resetPassword(ctx, { ...parts, throttle }, reset)
         setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
         return presentLogin(loggedIn)
       },

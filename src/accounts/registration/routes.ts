@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { requesterOf } from '../../http/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
@@ -55,9 +56,9 @@ export function registrationRoutes(
         ...open,
         schema: { ...shared, operationId: 'verifyRegistration', params: VerifyParams, response: { 200: VerifyReply } },
       },
-      async ({ params, ip, headers }, reply) => {
-        const from = { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
-        const verified = await verifyRegistration(ctx, parts.settings, { token: params.token, from })
+      async (request, reply) => {
+        const { token } = request.params
+        const verified = await verifyRegistration(ctx, parts.settings, { token, from: requesterOf(request) })
         setSessionCookies(reply, verified.opened, ctx.baseUrl.startsWith('https:'))
         return reply.send(presentVerified(verified))
       },

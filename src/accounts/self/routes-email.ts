@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { requesterOf } from '../../http/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
@@ -47,8 +48,7 @@ export function selfEmailRoutes(ctx: Context, parts: AccountParts, guard: LoginG
         },
       },
       async ({ params, ip, headers }) => {
-        const userAgent = headers['user-agent']?.slice(0, 500) ?? null
-        await confirmEmail(ctx, parts, { token: params.token, caller: null, srcIp: ip, userAgent })
+        await confirmEmail(ctx, parts, { token: params.token, caller: null, ...requesterOf({ ip, headers }) })
         return {}
       },
     )

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import { requesterOf } from '../../http/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
@@ -29,7 +29,11 @@ export function sessionRoutes(
       },
       async (request, reply) => {
         const { email, password, two_factor: code } = request.body
-        const loggedIn = await login(ctx, { passwords, ...guard }, { email, password, code, actor: actorOf(request) })
+        const loggedIn = await login(
+          ctx,
+          { passwords, ...guard },
+          { email, password, code, actor: requesterOf(request) },
+        )
         setSessionCookies(reply, loggedIn.opened, isSecure())
         return presentLogin(loggedIn)
       },
@@ -75,9 +79,4 @@ export function sessionRoutes(
       },
     )
   }
-}
-
-/** Who asks, where nobody is logged in yet. */
-function actorOf({ ip, headers }: FastifyRequest): { readonly srcIp: string; readonly userAgent: string | null } {
-  return { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
 }

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type LoginThrottle, createLoginThrottle } from '../../access/login-throttle.ts'
-import type { Actor } from '../../access/scope.ts'
+import { requesterOf } from '../../http/requester.ts'
 import { replyWithError } from '../../http/errors.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Html, html } from '../html.ts'
@@ -74,7 +74,7 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
           domain: params.domain,
           encoded: body.SAMLResponse,
           cookie: cookie ?? null,
-          from: actorOf(request),
+          from: requesterOf(request),
         })
         throttle.giveBackTo(request.ip)
         begun.giveBackTo(request.ip)
@@ -100,7 +100,7 @@ function logoutRoutes(ctx: Context, { throttle }: SamlParts): FastifyPluginAsync
         const { SAMLRequest: encoded } = request.body
         if (encoded === undefined) return show(reply, 200, signedOutPage())
         throttle.takeFrom(request.ip)
-        await receiveLogout(ctx, { domain: request.params.domain, encoded, from: actorOf(request) })
+        await receiveLogout(ctx, { domain: request.params.domain, encoded, from: requesterOf(request) })
         throttle.giveBackTo(request.ip)
         return show(reply, 200, signedOutPage())
       },
@@ -153,8 +153,4 @@ function signedInPage(secondFactorMissing: boolean): Shown {
 
 function signedOutPage(): Shown {
   return { title: 'You are signed out', body: html`<p>You may close this page.</p>` }
-}
-
-function actorOf({ ip, headers }: FastifyRequest): Pick<Actor, 'srcIp' | 'userAgent'> {
-  return { srcIp: ip, userAgent: headers['user-agent']?.slice(0, 500) ?? null }
 }
