@@ -3,14 +3,8 @@ import { appendAudit } from '../events/append.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
-import { AppError, notFound } from '../platform/errors.ts'
-import {
-  type ImageFiles,
-  type ReceivedImage,
-  discardImage,
-  keepImage,
-  removeImage,
-} from '../platform/images/image-files.ts'
+import { notFound } from '../platform/errors.ts'
+import { type ImageFiles, type ReceivedImage, keepImageFor } from '../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { removePictures } from './delete-map.ts'
 import { assertRoom } from './limits.ts'
@@ -32,26 +26,15 @@ export interface NewPicture {
 }
 
 /**
- * Gives a map its picture, in the place of the one it had. The file is on disk, synced, before the row
- * that names it is committed; a failure leaves neither.
+ * Gives a map its picture, in the place of the one it had.
  * @throws AppError not_found, invalid where the organization has enough of them.
  */
 export async function setImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
   const { files, received } = picture
-  try {
-    await keepImage(files, received)
-  } catch (error) {
-    await discardImage(received)
-    throw error
-  }
-  try {
-    const before = await inTx(ctx, (tx) => writeImage(tx, scope, picture, ctx.clock.now()))
-    await removePictures(files, before)
-  } catch (error) {
-    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
-    if (error instanceof AppError) await removeImage(files, received.name)
-    throw error
-  }
+  const before = await keepImageFor(files, received, () =>
+    inTx(ctx, (tx) => writeImage(tx, scope, picture, ctx.clock.now())),
+  )
+  await removePictures(files, before)
 }
 
 async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Date): Promise<SiteMap> {

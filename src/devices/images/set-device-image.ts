@@ -2,14 +2,8 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
-import { AppError, notFound } from '../../platform/errors.ts'
-import {
-  type ImageFiles,
-  type ReceivedImage,
-  discardImage,
-  keepImage,
-  removeImage,
-} from '../../platform/images/image-files.ts'
+import { notFound } from '../../platform/errors.ts'
+import { type ImageFiles, type ReceivedImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import type { Device } from '../store.ts'
 import { removeDeviceImage, saveDeviceImage } from './store.ts'
 
@@ -24,8 +18,7 @@ export interface ImagePlace {
 }
 
 /**
- * Gives a device a picture, in the place of the one it had under that number. The file is on disk, synced,
- * before the row that names it is committed; a failure leaves neither.
+ * Gives a device a picture, in the place of the one it had under that number.
  * @param received Kept or discarded when this returns.
  * @throws AppError not_found.
  */
@@ -34,14 +27,8 @@ export async function setDeviceImage(
   scope: OrgScope,
   { files, deviceId, lock, number, received }: ImagePlace & { readonly received: ReceivedImage },
 ): Promise<void> {
-  try {
-    await keepImage(files, received)
-  } catch (error) {
-    await discardImage(received)
-    throw error
-  }
-  try {
-    const replaced = await inTx(ctx, async (tx) => {
+  const replaced = await keepImageFor(files, received, () =>
+    inTx(ctx, async (tx) => {
       const device = await lock(tx)
       if (device === undefined) throw notFound(deviceId)
       const at = ctx.clock.now()
@@ -54,13 +41,9 @@ export async function setDeviceImage(
         at,
       })
       return before
-    })
-    if (replaced !== null) await removeImage(files, replaced)
-  } catch (error) {
-    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
-    if (error instanceof AppError) await removeImage(files, received.name)
-    throw error
-  }
+    }),
+  )
+  if (replaced !== null) await removeImage(files, replaced)
 }
 
 /** @throws AppError not_found, also for a number without a picture. */

@@ -3,13 +3,7 @@ import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import {
-  type ImageFiles,
-  type ReceivedImage,
-  discardImage,
-  keepImage,
-  removeImage,
-} from '../../platform/images/image-files.ts'
+import { type ImageFiles, type ReceivedImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import { titleOf } from '../mxedge.ts'
 import { recordChange } from '../record-change.ts'
 import { lockMxedge } from '../store.ts'
@@ -22,25 +16,12 @@ export interface NewPicture extends ImageSlot {
 }
 
 /**
- * Gives an appliance a picture, in the place of the one with this number. The file is on disk, synced,
- * before the row that names it is committed; a failure leaves neither.
+ * Gives an appliance a picture, in the place of the one with this number.
  * @throws AppError not_found.
  */
 export async function setImage(ctx: Context, scope: OrgScope, picture: NewPicture): Promise<void> {
   const { files, received } = picture
-  try {
-    await keepImage(files, received)
-  } catch (error) {
-    await discardImage(received)
-    throw error
-  }
-  let replaced: string | null
-  try {
-    replaced = await writeImage(ctx, scope, picture)
-  } catch (error) {
-    await removeImage(files, received.name)
-    throw error
-  }
+  const replaced = await keepImageFor(files, received, () => writeImage(ctx, scope, picture))
   if (replaced !== null) await removeImage(files, replaced)
 }
 

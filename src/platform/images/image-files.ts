@@ -171,6 +171,31 @@ export async function keepImage({ dir }: ImageFiles, received: Pick<ReceivedImag
   await sync(dir)
 }
 
+/**
+ * Keeps a received picture and names it by `write`, a transaction: the file is on disk, synced, before the
+ * row that names it is committed, and a failure leaves neither.
+ * @returns What `write` does.
+ */
+export async function keepImageFor<T>(
+  files: ImageFiles,
+  received: Pick<ReceivedImage, 'name' | 'path'>,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    await keepImage(files, received)
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+  try {
+    return await write()
+  } catch (error) {
+    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+    if (error instanceof AppError) await removeImage(files, received.name)
+    throw error
+  }
+}
+
 async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
