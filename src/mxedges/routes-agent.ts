@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { authorize } from '../access/authorize.ts'
+import { type PlaceKind, type PlaceRequest, orgPlaces, sitePlaces } from '../http/places.ts'
 import { Empty, OrgParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
-import { type PlaceKind, type PlaceRequest, enterMxedge, mxedgeParams, orgPlaces, sitePlaces } from './place.ts'
+import { enterMxedge, mxedgeParams } from './place.ts'
 import { getMxedge } from './store.ts'
 import {
   BouncePortBody,

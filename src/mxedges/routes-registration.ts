@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { authorize } from '../access/authorize.ts'
+import { orgPlaces } from '../http/places.ts'
 import { Empty, OrgParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
 import { claimMxedge } from './claim-mxedge.ts'
-import { enterMxedge, mxedgeParams, orgPlaces } from './place.ts'
+import { enterMxedge, mxedgeParams } from './place.ts'
 import { restartRegistration } from './restart-registration.ts'
 import {
   AssignMxedgesBody,

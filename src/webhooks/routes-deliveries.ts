@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { PlaceKind } from '../http/places.ts'
 import { CountReply, presentCounts, presentSearch } from '../http/search.ts'
 import type { Context } from '../platform/context.ts'
-import { type PlaceKind, enterWebhook, webhookParams } from './place.ts'
+import { enterWebhook, webhookParams } from './place.ts'
 import { getWebhook } from './store.ts'
 import { countDeliveries, searchDeliveries } from './store-deliveries.ts'
 import {

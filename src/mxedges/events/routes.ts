@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type PlaceKind, placeParams } from '../../http/places.ts'
 import { CountReply, presentCounts, presentSearch } from '../../http/search.ts'
 import type { Context } from '../../platform/context.ts'
-import { type PlaceKind, enterPlace, placeParams } from '../place.ts'
+import { enterPlace } from '../place.ts'
 import { countEvents, searchEvents } from './store.ts'
 import {
   EventCountQuery,
