@@ -1,16 +1,17 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createBatcher } from './batch.ts'
 
 function recorded(maxItems: number, fails: (item: number) => boolean = () => false) {
   const batches: number[][] = []
-  const batcher = createBatcher<number, string>({
+  const batcher = createBatcher<number, number, string>({
     maxItems,
     keyOf: (item) => item % 10,
     async run(items) {
       batches.push([...items])
       await Promise.resolve()
       if (items.some(fails)) throw new Error(`bad ${items.join()}`)
-      return items.map(String)
+      return new Map(items.map((item) => [item % 10, String(item)]))
     },
   })
   return { batches, batcher }
@@ -44,5 +45,41 @@ describe('createBatcher', () => {
     await batcher.idle()
     expect(batches).toEqual([[1], [2]])
     await batcher.idle()
+  })
+
+  test('an item that is not answered fails; the others of its batch do not', async () => {
+    const batcher = createBatcher<number, number, string>({
+      maxItems: 10,
+      keyOf: (item) => item,
+      run: async () => Promise.resolve(new Map([[2, 'two']])),
+    })
+    const results = await Promise.allSettled([1, 2].map((item) => batcher.add(item)))
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  })
+
+  test('answers each item with its own result, in whatever order its batch answers', async () => {
+    const items = fc.array(fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.string() }), { maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(
+        items,
+        fc.integer({ min: 1, max: 8 }),
+        fc.infiniteStream(fc.nat()),
+        async (all, maxItems, order) => {
+          const batcher = createBatcher<number, (typeof all)[number], string>({
+            maxItems,
+            keyOf: ({ key }) => key,
+            async run(batch) {
+              await Promise.resolve()
+              expect(batch.length).toBeLessThanOrEqual(maxItems)
+              const ranked = batch.map(({ key, value }) => ({ key, value, rank: order.next().value }))
+              const shuffled = ranked.toSorted((a, b) => a.rank - b.rank)
+              return new Map(shuffled.map(({ key, value }) => [key, `${key} ${value}`]))
+            },
+          })
+          const answers = await Promise.all(all.map((item) => batcher.add(item)))
+          expect(answers).toEqual(all.map(({ key, value }) => `${key} ${value}`))
+        },
+      ),
+    )
   })
 })

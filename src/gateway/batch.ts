@@ -5,12 +5,12 @@ export interface Batcher<T, R> {
   idle(): Promise<void>
 }
 
-export interface BatchOptions<T, R> {
+export interface BatchOptions<K, T, R> {
   readonly maxItems: number
-  /** Two items with one key never share a batch. */
-  readonly keyOf: (item: T) => unknown
-  /** Answers in the order of the items. */
-  readonly run: (items: readonly T[]) => Promise<readonly R[]>
+  /** Two items with one key never share a batch. Keys are compared as those of a Map. */
+  readonly keyOf: (item: T) => K
+  /** Answers each item under its key, in any order: what a statement returns has none. */
+  readonly run: (items: readonly T[]) => Promise<ReadonlyMap<K, R>>
 }
 
 interface Waiting<T, R> {
@@ -24,7 +24,7 @@ interface Waiting<T, R> {
  * that a lone item does not wait and a storm costs few transactions. Items run in the order of their
  * arrival. When a batch fails, its items run one by one, so that a bad one fails alone.
  */
-export function createBatcher<T, R>({ maxItems, keyOf, run }: BatchOptions<T, R>): Batcher<T, R> {
+export function createBatcher<K, T, R>(options: BatchOptions<K, T, R>): Batcher<T, R> {
   const waiting: Waiting<T, R>[] = []
   let running: Promise<void> | null = null
 
@@ -32,8 +32,8 @@ export function createBatcher<T, R>({ maxItems, keyOf, run }: BatchOptions<T, R>
     // After the input that has arrived already, which often holds more items.
     await new Promise((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, batchLength(waiting, maxItems, keyOf))
-      await settle(batch, run)
+      const batch = waiting.splice(0, batchLength(waiting, options))
+      await settle(batch, options)
     }
     running = null
   }
@@ -49,29 +49,30 @@ export function createBatcher<T, R>({ maxItems, keyOf, run }: BatchOptions<T, R>
   }
 }
 
-function batchLength<T>(
+function batchLength<K, T, R>(
   waiting: readonly { readonly item: T }[],
-  maxItems: number,
-  keyOf: (item: T) => unknown,
+  { maxItems, keyOf }: BatchOptions<K, T, R>,
 ): number {
-  const keys = new Set<unknown>()
+  const keys = new Set<K>()
   for (const { item } of waiting) {
-    if (keys.size >= maxItems || keys.has(keyOf(item))) break
-    keys.add(keyOf(item))
+    const key = keyOf(item)
+    if (keys.size >= maxItems || keys.has(key)) break
+    keys.add(key)
   }
   return keys.size
 }
 
-async function settle<T, R>(batch: readonly Waiting<T, R>[], run: BatchOptions<T, R>['run']): Promise<void> {
+async function settle<K, T, R>(batch: readonly Waiting<T, R>[], options: BatchOptions<K, T, R>): Promise<void> {
+  const { keyOf, run } = options
   try {
     const results = await run(batch.map(({ item }) => item))
-    for (const [index, { resolve, reject }] of batch.entries()) {
-      const result = results[index]
-      if (result === undefined) reject(new Error('a batch answered too few items'))
+    for (const { item, resolve, reject } of batch) {
+      const result = results.get(keyOf(item))
+      if (result === undefined) reject(new Error('a batch did not answer one of its items'))
       else resolve(result)
     }
   } catch (error) {
     if (batch.length === 1) batch[0]?.reject(error)
-    else for (const waiting of batch) await settle([waiting], run)
+    else for (const waiting of batch) await settle([waiting], options)
   }
 }

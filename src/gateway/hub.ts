@@ -1,9 +1,8 @@
-import { recordConnects } from '../devices/sessions/record-connect.ts'
 import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
-import type { OpenedSession, SessionKey, SessionOpening } from '../devices/sessions/store.ts'
+import type { SessionKey } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
-import { createBatcher } from './batch.ts'
 import { closeCodes } from './close-codes.ts'
+import { createConnects } from './connects.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { type Dispatcher, createDispatcher } from './dispatcher.ts'
 import { drivers } from './drivers/index.ts'
@@ -120,11 +119,7 @@ interface Records extends Pick<ReceiveHost, 'connect' | 'report'> {
 }
 
 function createRecords(ctx: Context, nodeId: string, batchSize: number): Records {
-  const connects = createBatcher<SessionOpening, OpenedSession>({
-    maxItems: batchSize,
-    keyOf: ({ mac }) => mac,
-    run: (openings) => recordConnects(ctx, nodeId, openings),
-  })
+  const connects = createConnects(ctx, nodeId, batchSize)
   const reports = createReports(ctx, batchSize)
   const disconnects = createJournal<SessionKey>((keys) => recordDisconnects(ctx, keys), ctx.log)
   let isStopping = false

@@ -15,12 +15,12 @@ export interface Reports {
 
 export function createReports(ctx: Context, batchSize: number): Reports {
   const unwritten = new Map<string, number>()
-  const batches = createBatcher<SessionReport, true>({
+  const batches = createBatcher<SessionReport, SessionReport, true>({
     maxItems: batchSize,
     keyOf: (report) => report,
     async run(items) {
       await recordReports(ctx, items)
-      return items.map(() => true)
+      return new Map(items.map((item) => [item, true]))
     },
   })
 

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import { createConnects } from '../../src/gateway/connects.ts'
+import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+const facts = {
+  firmware: '1.0.0',
+  model: 'test_model',
+  type: 'ap' as const,
+  capabilities: {},
+  members: null,
+  reason: null,
+  ext_ip: null,
+}
+
+/** Devices in ascending order of MAC, of which each has connected once more than the one before. */
+async function devicesWithDistinctEpochs(count: number): Promise<string[]> {
+  const macs = Array.from({ length: count }, newMac).toSorted()
+  for (let before = 0; before < count; before += 1)
+    for (const mac of macs.slice(before + 1)) await recordConnects(harness.ctx, randomUUID(), [{ mac, facts }])
+  return macs
+}
+
+test('devices that connect together, in descending order of MAC, each get their own epoch', async () => {
+  const macs = await devicesWithDistinctEpochs(6)
+  const connects = createConnects(harness.ctx, randomUUID(), 200)
+  const opened = await Promise.all(macs.toReversed().map((mac) => connects.add({ mac, facts })))
+  expect(opened).toEqual(
+    macs.map((mac, before) => ({ deviceId: deviceIdOf(mac), epoch: String(before + 1) })).toReversed(),
+  )
+})
