@@ -16,6 +16,7 @@ import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedde
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
+import { createServiceClock } from '../src/platform/service-clock.ts'
 import { createWakes } from '../src/platform/wakes.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
@@ -43,7 +44,9 @@ async function measureChecks(): Promise<Record<string, number>> {
     const db = openDb(openPool(postgres.connection, onLost))
     const hotDb = openDb(openHotPool(postgres.connection, onLost))
     const secrets = createSecrets(randomBytes(32))
-    const rest = { clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const serviceClock = createServiceClock(0, () => performance.now())
+    serviceClock.listen()
+    const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
     const ctx: Context = { db, hotDb, ...rest }
     const org = { email: 'bench@example.test', password: 'not a secret', orgName: 'Bench' }
     const { apiToken } = await bootstrap(ctx, createPasswords(), org)

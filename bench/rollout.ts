@@ -10,6 +10,7 @@ import { openDb, openPool } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
+import { createServiceClock } from '../src/platform/service-clock.ts'
 import { createWakes } from '../src/platform/wakes.ts'
 import { defaultRolloutOptions } from '../src/rollout/rollout.ts'
 import { startRollouts } from '../src/rollout/worker.ts'
@@ -33,7 +34,9 @@ export async function run(): Promise<Record<string, unknown>> {
     const pool = openPool({ ...postgres.connection }, (error) => log.warn({ err: error }, 'connection lost'))
     const db = openDb(pool)
     const secrets = createSecrets(randomBytes(32))
-    const rest = { clock: systemClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+    const serviceClock = createServiceClock(0, () => performance.now())
+    serviceClock.listen()
+    const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
     const ctx: Context = { db, hotDb: db, ...rest }
     const figures = await upgradeAll(ctx)
     await db.destroy()

@@ -19,6 +19,7 @@ import { migrate } from '../platform/migrate.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
+import { startServiceClock } from '../platform/service-clock.ts'
 import { createWakes } from '../platform/wakes.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
@@ -68,9 +69,15 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   })
   const tls = await openTls(config, dataDir.path)
   const address = { baseUrl: config.baseUrl }
+  const dbs = openContextDbs(database, log, closing)
+  const serviceClock = await startServiceClock(dbs.db, (error) =>
+    log.warn({ err: error }, 'could not persist the service time; trying again'),
+  )
+  closing.add('service clock', () => serviceClock.stop())
   const ctx: Context = {
-    ...openContextDbs(database, log, closing),
+    ...dbs,
     clock: systemClock,
+    serviceClock,
     wakes: createWakes(),
     log,
     secrets,
@@ -133,6 +140,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     gatewayTls: tls.gateway,
     closing,
   })
+  serviceClock.listen()
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()

@@ -63,8 +63,7 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
   try {
     const { commandId, imageId } = ticket
     const scope = systemScope('firmware', ticket.orgId)
-    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, at: ctx.clock.now() }))))
-      throw fenced()
+    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, ...momentOf(ctx) })))) throw fenced()
   } catch (error) {
     await file.close()
     throw error
@@ -82,21 +81,25 @@ async function* partOf(
   file: FileHandle,
 ): AsyncGenerator<Buffer> {
   const scope = systemScope('firmware', ticket.orgId)
-  let touchedAt = ctx.clock.now()
+  let touchedMs = ctx.serviceClock.nowMs()
   let untouchedBytes = 0
   for (let position = range.start; position <= range.end;) {
     const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
     position += chunk.length
     untouchedBytes += chunk.length
-    const at = ctx.clock.now()
-    if (position > range.end || at.getTime() - touchedAt.getTime() >= TOUCH_MS) {
-      const progress = { commandId: ticket.commandId, at, bytes: untouchedBytes, last: position === sizeBytes }
+    const moment = momentOf(ctx)
+    if (position > range.end || moment.atMs - touchedMs >= TOUCH_MS) {
+      const progress = { commandId: ticket.commandId, ...moment, bytes: untouchedBytes, last: position === sizeBytes }
       if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, progress)))) throw fenced()
-      touchedAt = at
+      touchedMs = moment.atMs
       untouchedBytes = 0
     }
     yield chunk
   }
+}
+
+function momentOf({ clock, serviceClock }: Context) {
+  return { at: clock.now(), atMs: serviceClock.nowMs() }
 }
 
 async function readChunk(file: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -36,15 +36,15 @@ export async function fenceDownload(tx: Tx, scope: OrgScope, key: DownloadKey): 
  * Notes that a response to the device begins.
  * @returns False for a fenced download: nothing may be sent.
  */
-export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & { at: Date }): Promise<boolean> {
-  const { at, ...id } = key
+export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & Moment): Promise<boolean> {
+  const { at, atMs, ...id } = key
   const row = await tx
     .insertInto('firmwareDownload')
-    .values({ ...identity(scope, id), startedAt: at, touchedAt: at, bytesServed: '0' })
+    .values({ ...identity(scope, id), startedAt: at, touchedAt: at, touchedMs: atMs, bytesServed: '0' })
     .onConflict((conflict) =>
       conflict
         .columns(['orgId', 'commandId'])
-        .doUpdateSet({ touchedAt: at })
+        .doUpdateSet({ touchedAt: at, touchedMs: atMs })
         .where('firmwareDownload.fencedAt', 'is', null),
     )
     .returning('commandId')
@@ -52,9 +52,14 @@ export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & 
   return row !== undefined
 }
 
-export interface DownloadProgress {
-  readonly commandId: string
+interface Moment {
   readonly at: Date
+  /** The same in service time. */
+  readonly atMs: number
+}
+
+export interface DownloadProgress extends Moment {
+  readonly commandId: string
   /** What has left since the last note of this response. */
   readonly bytes: number
   /** The next byte to leave is the image's last: from here on the device may flash. */
@@ -67,11 +72,12 @@ export interface DownloadProgress {
  * @returns False for a fenced download: nothing more may be sent.
  */
 export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadProgress): Promise<boolean> {
-  const { commandId, at, bytes, last } = progress
+  const { commandId, at, atMs, bytes, last } = progress
   const row = await tx
     .updateTable('firmwareDownload')
     .set({
       touchedAt: at,
+      touchedMs: atMs,
       bytesServed: sql<string>`bytes_served + ${bytes}`,
       ...(last && { deliveredAt: sql<Date>`coalesce(delivered_at, ${at})` }),
     })

@@ -6,10 +6,12 @@ import type * as maps from './schema/maps.ts'
 import type * as mxedges from './schema/mxedges.ts'
 import type * as orgs from './schema/orgs.ts'
 import type * as rollout from './schema/rollout.ts'
+import type * as service from './schema/service.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
 /** Every table, by its name in camel case; a file of schema/ mirrors a file of migrations/. */
 export interface Schema {
+  serviceClock: service.ServiceClockTable
   org: access.OrgTable
   site: access.SiteTable
   admin: access.AdminTable

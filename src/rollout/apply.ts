@@ -4,7 +4,6 @@ import type { NewCommand } from '../devices/commands/command.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownload } from '../firmware/store-downloads.ts'
-import { addMs } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import type { JobDecision, Now, Step } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
@@ -36,7 +35,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   const { now } = at
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const steps = decided.flatMap(({ job, decision }) => stepsOf(job, decision))
-  await saveTargets(tx, scope, steps.map(targetChange), now)
+  await saveTargets(tx, scope, steps.map(targetChange), at)
   await deleteActiveTargets(
     tx,
     scope,
@@ -51,7 +50,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   await insertCommands(
     tx,
     scope,
-    steps.flatMap((step) => commandOf(step, at) ?? []),
+    steps.flatMap((step) => commandOf(step, now) ?? []),
   )
   for (const fence of decided.flatMap(({ decision }) => decision.fences)) await fenceDownload(tx, scope, fence)
   await saveFwUpdates(
@@ -66,7 +65,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
     scope,
     decided.map(({ job, decision }) => ({ id: job.id, change: decision.job })),
   )
-  for (const round of rounds) await applyToOrg(tx, scope, round, now)
+  for (const round of rounds) await applyToOrg(tx, scope, round, at)
 }
 
 /** The same targets as the decision's, with what the events say of them. */
@@ -78,13 +77,13 @@ function stepsOf(job: Job, decision: JobDecision): JobStep[] {
   })
 }
 
-function targetChange({ target, to, reason, failedAttempts, newCommandId }: JobStep): TargetChange {
+function targetChange({ target, to, reason, failedAttempts, retryAtMs, newCommandId }: JobStep): TargetChange {
   const { upgradeId, deviceId, attempt } = target
-  const changed = { upgradeId, deviceId, state: to, reason, failedAttempts, newCommandId }
+  const changed = { upgradeId, deviceId, state: to, reason, failedAttempts, retryAtMs, newCommandId }
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function commandOf({ target, newCommandId }: JobStep, { now, options }: Now): NewCommand | null {
+function commandOf({ target, newCommandId }: JobStep, now: Date): NewCommand | null {
   if (newCommandId === null) return null
   return {
     id: newCommandId,
@@ -94,7 +93,7 @@ function commandOf({ target, newCommandId }: JobStep, { now, options }: Now): Ne
     attempt: target.attempt + 1,
     params: { image_id: target.imageId, version: target.targetVersion },
     createdAt: now,
-    expiresAt: addMs(now, options.commandExpiryMs),
+    expiresAt: null,
   }
 }
 
@@ -112,10 +111,10 @@ function happeningOf({ job, target, to, reason }: JobStep): DeviceHappening[] {
   return [{ device, what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }]
 }
 
-async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, now: Date): Promise<void> {
+async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, { now, nowMs }: Now): Promise<void> {
   const { orgUpgradeId, newFailures, stopReason, decisions } = round
   if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
-  if (stopReason !== null) await stopJobs(tx, scope, orgUpgradeId, { becomes: 'failed', reason: stopReason, at: now })
+  if (stopReason !== null) await stopJobs(tx, scope, orgUpgradeId, { becomes: 'failed', reason: stopReason, nowMs })
   for (const { job, decision } of decisions) {
     if (job.hold === null && decision.job.hold !== null)
       await tellOfHold(tx, scope, { job, hold: decision.job.hold, now })

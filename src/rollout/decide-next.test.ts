@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JobNow, decideNext } from './decide-next.ts'
 import { exceedsPercentage } from './decide-stop.ts'
-import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from './decide-target.ts'
 import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from './rollout.ts'
+import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from './target.ts'
 
 /** What a device does with an upgrade. */
 const fates = [
@@ -35,6 +35,7 @@ interface World {
 }
 
 const start = new Date('2026-03-01T00:00:00Z')
+const serviceMs = (now: Date): number => now.getTime() - start.getTime()
 const options = { ...defaultRolloutOptions, soakMs: 5000, retryMs: 2000 }
 
 function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePercentage: number): World {
@@ -42,8 +43,8 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     phase.map((fate, place): Simulated => {
       const device: DeviceNow = {
         type: 'ap',
-        connected: fate !== 'absent' && fate !== 'comes_late',
-        connectedAt: start,
+        link: fate !== 'absent' && fate !== 'comes_late' ? 'connected' : 'absent',
+        connectedMs: 0,
         firmware: '1.0',
         bootCount: 1,
         bootedAt: start,
@@ -53,13 +54,15 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
         deviceId: `${index}-${place}`,
         phase: index + 1,
         state: 'planned',
-        enteredAt: start,
+        enteredMs: 0,
         fromVersion: '1.0',
         targetVersion: '2.0',
         imageId: 'image',
         force: false,
         attempt: 0,
         failedAttempts: 0,
+        retryAtMs: null,
+        fetched: false,
         bootCount: null,
         device,
         command: null,
@@ -88,7 +91,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     rebootAt: start,
     plan,
     currentPhase: 1,
-    phaseOpenedAt: null,
+    phaseOpenedMs: null,
     counts: { ...noCounts, planned: fleet.length },
     hardFailures: {},
   }
@@ -98,44 +101,39 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
 /** One second in the life of a device. */
 function live(one: Simulated, now: Date): void {
   const { command, device } = one
-  if (
-    one.fate === 'comes_late' &&
-    now.getTime() - start.getTime() > 60_000 &&
-    device.bootCount === 1 &&
-    !device.connected
-  )
-    one.device = { ...device, connected: true, connectedAt: now }
-  if (command?.state === 'queued' && one.device.connected) {
+  if (one.fate === 'comes_late' && serviceMs(now) > 60_000 && device.bootCount === 1 && device.link === 'absent')
+    one.device = { ...device, link: 'connected', connectedMs: serviceMs(now) }
+  if (command?.state === 'queued' && one.device.link === 'connected') {
     one.command = { ...command, state: 'sent', sentAt: now }
     return
   }
   if (command?.state === 'sent') answer(one, command, now)
   else if (one.download?.delivered === true && one.flashed === 0) flash(one)
-  else if (one.flashed > 0 && !device.connected && one.fate !== 'never_returns') boot(one, now)
+  else if (one.flashed > 0 && device.link === 'absent' && one.fate !== 'never_returns') boot(one, now)
 }
 
 function answer(one: Simulated, command: CommandNow, now: Date): void {
   const end = (state: CommandNow['state']): void => {
-    one.command = { ...command, state, refusal: 'no', finishedAt: now }
+    one.command = { ...command, state, refusal: 'no' }
   }
   if (one.fate === 'refuses') return end('rejected')
   if (one.fate === 'lost_early' && one.target.attempt < 2) return end('unknown')
   if (one.download?.fenced === true) return end('rejected')
-  one.download = { bytesServed: 100, touchedAt: now, delivered: true, fenced: false }
+  one.download = { bytesServed: 100, touchedMs: serviceMs(now), delivered: true, fenced: false }
   end(one.fate === 'lost_late' ? 'unknown' : 'done')
 }
 
 function flash(one: Simulated): void {
   one.flashed += 1
-  one.device = { ...one.device, connected: false }
+  one.device = { ...one.device, link: 'absent', connectedMs: null }
 }
 
 function boot(one: Simulated, now: Date): void {
   const firmware = one.fate === 'old_version' ? '1.0' : '2.0'
   one.device = {
     ...one.device,
-    connected: true,
-    connectedAt: now,
+    link: 'connected',
+    connectedMs: serviceMs(now),
     firmware,
     bootCount: one.device.bootCount + 1,
     bootedAt: now,
@@ -154,30 +152,33 @@ function round(world: World): RoundResult {
     .filter(
       ({ state, phase }) => !isTerminal(state) && (world.job.stopping !== null || phase <= world.job.currentPhase),
     )
-  const { steps, takeBack, fences, job } = decideNext({ ...world.job, targets }, { now, options })
+  const { steps, takeBack, fences, job } = decideNext(
+    { ...world.job, targets },
+    { now, nowMs: serviceMs(now), graceUntilMs: 0, options },
+  )
   const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
-  for (const { target, to, failedAttempts, commanded } of steps) {
+  for (const { target, to, failedAttempts, retryAtMs, commanded } of steps) {
     const one = byId.get(target.deviceId)
     if (one === undefined) throw new Error('a step without a target')
     expect(isTerminal(one.target.state)).toBe(false)
-    one.target = { ...one.target, state: to, enteredAt: now, failedAttempts }
+    const entered = to === target.state && !commanded ? {} : { enteredMs: serviceMs(now) }
+    one.target = { ...one.target, state: to, ...entered, failedAttempts, retryAtMs }
     if (!commanded) continue
     one.target = { ...one.target, attempt: target.attempt + 1, bootCount: one.device.bootCount }
     one.command = {
       id: `${target.deviceId}#${target.attempt + 1}`,
       state: 'queued',
       refusal: null,
+      refusalIsFinal: false,
       loss: null,
       sentAt: null,
-      finishedAt: null,
     }
     one.download = null
   }
   for (const one of fleet) {
-    if (one.command !== null && takeBack.includes(one.command.id))
-      one.command = { ...one.command, state: 'cancelled', finishedAt: now }
+    if (one.command !== null && takeBack.includes(one.command.id)) one.command = { ...one.command, state: 'cancelled' }
     if (fences.some(({ commandId }) => commandId === one.command?.id) && one.download?.delivered !== true)
-      one.download = { bytesServed: 0, touchedAt: now, delivered: false, fenced: true }
+      one.download = { bytesServed: 0, touchedMs: serviceMs(now), delivered: false, fenced: true }
   }
   world.job = { ...world.job, ...job }
   return { commanded: steps.filter(({ commanded }) => commanded).map(({ target }) => target) }
@@ -217,7 +218,7 @@ function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [] }: Int
     if (rounds === cancelAtRound && world.job.stopping === null) world.job = { ...world.job, stopping: 'cancelled' }
     const { hold } = world.job
     if (hold === null && world.job.stopping === null && pauseAtRounds.includes(rounds))
-      world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: world.now.getTime() / 1000 } }
+      world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: serviceMs(world.now) } }
     else if (hold !== null && isQuiet(world)) resume(world)
     const held = world.job.hold !== null
     const phase = world.job.currentPhase
@@ -301,7 +302,7 @@ test('a gate holds where too many of a phase failed, until it is told to go on',
   }
   expect(world.job).toMatchObject({
     currentPhase: 1,
-    dueAt: null,
+    dueMs: null,
     status: 'upgrading',
     hold: { by: 'gate', reason: '1 of 2 devices of phase 1 failed, more than 5 %' },
   })
@@ -314,9 +315,9 @@ test('a gate holds where too many of a phase failed, until it is told to go on',
 
 test('a held upgrade that is cancelled ends', () => {
   const world = createWorld([['good'], ['good']], 5)
-  world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0 } }
+  world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } }
   expect(round(world).commanded).toEqual([])
-  expect(world.job).toMatchObject({ dueAt: null, phaseOpenedAt: null })
+  expect(world.job).toMatchObject({ dueMs: null, phaseOpenedMs: null })
   world.job = { ...world.job, stopping: 'cancelled', hold: null }
   run(world)
   expect(world.job).toMatchObject({ status: 'cancelled', counts: { cancelled: 2 } })
@@ -327,7 +328,7 @@ test('nothing happens before the later of start and reboot', () => {
   const rebootAt = new Date(start.getTime() + 3600e3)
   world.job = { ...world.job, rebootAt }
   expect(round(world).commanded).toEqual([])
-  expect(world.job).toMatchObject({ status: 'queued', dueAt: rebootAt })
+  expect(world.job).toMatchObject({ status: 'queued', dueMs: 3600e3 })
   world.now = rebootAt
   expect(round(world).commanded).toHaveLength(1)
   expect(world.job.status).toBe('downloading')

@@ -1,6 +1,7 @@
+import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type FailuresByPhase, findStopReason } from './decide-stop.ts'
-import { type TargetDecision, type TargetNow, type TargetRules, decideTarget } from './decide-target.ts'
+import { decideTarget } from './decide-target.ts'
 import {
   OFFLINE,
   type RolloutOptions,
@@ -12,6 +13,7 @@ import {
   isInFlight,
   openCount,
 } from './rollout.ts'
+import type { TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 /** A site upgrade and those of its targets that something may have to be done about. */
 export interface JobNow {
@@ -25,7 +27,8 @@ export interface JobNow {
   readonly rebootAt: Date
   readonly plan: UpgradePlan
   readonly currentPhase: number
-  readonly phaseOpenedAt: Date | null
+  /** Service time. */
+  readonly phaseOpenedMs: number | null
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   /**
@@ -41,16 +44,17 @@ export interface Step {
   readonly to: TargetState
   readonly reason: string | null
   readonly failedAttempts: number
+  readonly retryAtMs: number | null
   readonly commanded: boolean
 }
 
 /** The members of JobNow that change, and when to look again at the latest (null: never). */
 export interface JobChange extends Pick<
   JobNow,
-  'status' | 'stopping' | 'stopReason' | 'hold' | 'currentPhase' | 'phaseOpenedAt' | 'counts' | 'hardFailures'
+  'status' | 'stopping' | 'stopReason' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
 > {
   readonly finishedAt: Date | null
-  readonly dueAt: Date | null
+  readonly dueMs: number | null
 }
 
 export interface JobDecision {
@@ -61,7 +65,12 @@ export interface JobDecision {
 }
 
 export interface Now {
+  /** On the wall clock: for starts that people have set, and for the record. */
   readonly now: Date
+  /** Service time: for everything that must not end while nobody listens. */
+  readonly nowMs: number
+  /** See TargetRules. */
+  readonly graceUntilMs: number
   readonly options: RolloutOptions
 }
 
@@ -73,26 +82,23 @@ export const DEFERRED_POLL_MS = 5000
  * One round of a site upgrade: what each target does next, whether a limit trips, whether the next
  * phase opens, whether it is over. Pure; everything in the answer is to be committed together.
  */
-export function decideNext(job: JobNow, { now, options }: Now): JobDecision {
-  const notBefore = commandInstant(job)
-  if (job.stopping === null && now < notBefore)
-    return { ...nothing, job: change(job, { status: 'queued', dueAt: notBefore }) }
+export function decideNext(job: JobNow, at: Now): JobDecision {
+  const waitMs = commandInstant(job).getTime() - at.now.getTime()
+  if (job.stopping === null && waitMs > 0)
+    return { ...nothing, job: change(job, { status: 'queued', dueMs: at.nowMs + waitMs }) }
   const free = decideTargets(job, {
-    now,
-    options,
+    ...at,
     stopping: job.stopping !== null,
     held: job.hold !== null,
-    offlineDeadline: deadline(job, options),
+    offlineDeadlineMs: deadlineMs(job, at.options),
   })
   const tripped = job.stopping === null ? findStopReason(free.hardFailures, job.plan) : null
-  if (tripped === null) return advance(job, free, { now, options })
-  return stopWith(job, 'failed', { reason: tripped, now, options })
+  return tripped === null ? advance(job, free, at) : stopWith(job, tripped, at)
 }
 
 /** The same round, but ended by a limit that a sibling's failures exceeded. */
-export function decideStop(job: JobNow, reason: string, { now, options }: Now): JobDecision {
-  if (job.stopping !== null) return decideNext(job, { now, options })
-  return stopWith(job, 'failed', { reason, now, options })
+export function decideStop(job: JobNow, reason: string, at: Now): JobDecision {
+  return job.stopping === null ? stopWith(job, reason, at) : decideNext(job, at)
 }
 
 /** Download and reboot are one step for these devices: both instants must have come. */
@@ -100,20 +106,17 @@ function commandInstant({ startAt, rebootAt }: JobNow): Date {
   return startAt > rebootAt ? startAt : rebootAt
 }
 
-function stopWith(
-  job: JobNow,
-  stopping: 'failed',
-  { reason, now, options }: Now & { readonly reason: string },
-): JobDecision {
-  const stopped = { ...job, stopping, stopReason: reason, hold: null }
-  const round = decideTargets(stopped, { now, options, stopping: true, held: false, offlineDeadline: null })
-  return advance(stopped, round, { now, options })
+function stopWith(job: JobNow, reason: string, at: Now): JobDecision {
+  const stopped = { ...job, stopping: 'failed' as const, stopReason: reason, hold: null }
+  return advance(stopped, decideTargets(stopped, { ...at, stopping: true, held: false, offlineDeadlineMs: null }), at)
 }
 
 interface Round extends Omit<JobDecision, 'job'> {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
-  readonly until: readonly Date[]
+  readonly untilMs: readonly number[]
+  /** A target of an open phase can't be commanded yet, and its device is on its way back. */
+  readonly awaitsDevices: boolean
 }
 
 function decideTargets(job: JobNow, rules: TargetRules): Round {
@@ -125,17 +128,27 @@ function decideTargets(job: JobNow, rules: TargetRules): Round {
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
     counts: countSteps(job.counts, steps),
     hardFailures: addFailures(job.hardFailures, steps),
-    until: decided.flatMap(({ decision }) => (decision.kind === 'wait' && decision.until ? [decision.until] : [])),
+    untilMs: [
+      ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
+      ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
+    ],
+    awaitsDevices: decided.some(({ target, decision }) => target.state === 'planned' && decision.kind === 'wait'),
   }
 }
 
 function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
   switch (decision.kind) {
-    case 'command':
-      return { target, to: 'dl_requested', reason: null, failedAttempts: decision.failedAttempts, commanded: true }
+    case 'command': {
+      const { failedAttempts } = decision
+      return { target, to: 'dl_requested', reason: null, failedAttempts, retryAtMs: null, commanded: true }
+    }
+    case 'pause': {
+      const { reason, failedAttempts, retryAtMs } = decision
+      return { target, to: target.state, reason, failedAttempts, retryAtMs, commanded: false }
+    }
     case 'move': {
-      const { to, reason = null, failedAttempts = target.failedAttempts } = decision
-      return to === target.state ? null : { target, to, reason, failedAttempts, commanded: false }
+      const { to, reason = null, failedAttempts = target.failedAttempts, retryAtMs = null } = decision
+      return to === target.state ? null : { target, to, reason, failedAttempts, retryAtMs, commanded: false }
     }
     case 'wait':
     case 'take_back':
@@ -166,10 +179,10 @@ function addFailures(failures: FailuresByPhase, steps: readonly Step[]): Failure
 }
 
 /** Opens the next phase, ends the upgrade, or says when to look again. */
-function advance(job: JobNow, round: Round, { now, options }: Now): JobDecision {
+function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDecision {
   const { steps, takeBack, fences, counts, hardFailures } = round
-  const opened = job.phaseOpenedAt ?? (job.hold === null ? now : null)
-  const base = { counts, hardFailures, phaseOpenedAt: opened, status: statusOf(job.status, counts) }
+  const openedMs = job.phaseOpenedMs ?? (job.hold === null ? nowMs : null)
+  const base = { counts, hardFailures, phaseOpenedMs: openedMs, status: statusOf(job.status, counts) }
   const decide = (more: Partial<JobChange>): JobDecision => ({
     steps,
     takeBack,
@@ -177,25 +190,30 @@ function advance(job: JobNow, round: Round, { now, options }: Now): JobDecision 
     job: change(job, { ...base, ...more }),
   })
   if (openCount(counts) === 0)
-    return decide({ status: job.stopping ?? 'completed', hold: null, finishedAt: now, dueAt: null })
-  if (takeBack.length > 0 || fences.length > 0) return decide({ dueAt: now })
-  // What a stop leaves waiting in phases that were not read is read, and cancelled, in the next round.
+    return decide({ status: job.stopping ?? 'completed', hold: null, finishedAt: now, dueMs: null })
+  if (takeBack.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
+  // The targets of phases that were not read are read and cancelled in the next round.
   if (job.stopping !== null)
-    return decide({ dueAt: steps.length === 0 || inFlight(counts) ? laterBy(now, IN_FLIGHT_POLL_MS) : now })
-  if (job.hold !== null) return decide({ dueAt: inFlight(counts) ? laterBy(now, IN_FLIGHT_POLL_MS) : null })
-  // None of the open phases' targets is planned any more: a round leaves none so. Absent ones don't block.
-  if (!inFlight(counts) && job.currentPhase < job.plan.phases) return decide(passGate(job, hardFailures, now))
-  const poll = laterBy(now, inFlight(counts) ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
-  const end = deadline({ ...job, phaseOpenedAt: opened }, options)
-  return decide({ dueAt: earliest([poll, ...round.until, ...(end !== null && end > now ? [end] : [])]) })
+    return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
+  if (job.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
+  // A round leaves no target of an open phase planned, unless its device is on its way back. Absent ones don't block.
+  if (!inFlight(counts) && !round.awaitsDevices && job.currentPhase < job.plan.phases)
+    return decide(passGate(job, hardFailures, { now, nowMs }))
+  const pollMs = nowMs + (inFlight(counts) || round.awaitsDevices ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
+  const endMs = deadlineMs({ ...job, phaseOpenedMs: openedMs }, options)
+  return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
 }
 
 /** Opens the next phase, or holds the upgrade. */
-function passGate(job: JobNow, failures: FailuresByPhase, now: Date): Partial<JobChange> {
+function passGate(
+  job: JobNow,
+  failures: FailuresByPhase,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): Partial<JobChange> {
   const { currentPhase, gatePassed, plan } = job
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, failures, plan)
-  if (reason !== null) return { hold: { by: 'gate', reason, since_s: now.getTime() / 1000 }, dueAt: null }
-  return { currentPhase: currentPhase + 1, phaseOpenedAt: now, dueAt: now }
+  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
+  return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
 }
 
 function inFlight(counts: TargetCounts): boolean {
@@ -209,34 +227,29 @@ function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
 }
 
 /** The time of grace for absent devices begins when the last phase opens. */
-function deadline(job: Pick<JobNow, 'currentPhase' | 'phaseOpenedAt' | 'plan'>, options: RolloutOptions): Date | null {
-  if (job.currentPhase < job.plan.phases || job.phaseOpenedAt === null) return null
-  return laterBy(job.phaseOpenedAt, options.offlineDeadlineMs)
+function deadlineMs(
+  job: Pick<JobNow, 'currentPhase' | 'phaseOpenedMs' | 'plan'>,
+  options: RolloutOptions,
+): number | null {
+  if (job.currentPhase < job.plan.phases || job.phaseOpenedMs === null) return null
+  return job.phaseOpenedMs + options.offlineDeadlineMs
 }
 
 const nothing = { steps: [], takeBack: [], fences: [] } satisfies Omit<JobDecision, 'job'>
 
 function change(job: JobNow, changed: Partial<JobChange>): JobChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedAt, counts, hardFailures } = job
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures } = job
   return {
     status,
     stopping,
     stopReason,
     hold,
     currentPhase,
-    phaseOpenedAt,
+    phaseOpenedMs,
     counts,
     hardFailures,
     finishedAt: null,
-    dueAt: null,
+    dueMs: null,
     ...changed,
   }
-}
-
-function laterBy(date: Date, ms: number): Date {
-  return new Date(date.getTime() + ms)
-}
-
-function earliest(dates: readonly Date[]): Date {
-  return new Date(Math.min(...dates.map((date) => date.getTime())))
 }

@@ -1,79 +1,6 @@
-import type { LossReason } from '../devices/commands/command.ts'
-import type { CommandState, DeviceType } from '../platform/schema/devices.ts'
-import { OFFLINE, type RolloutOptions, type TargetState } from './rollout.ts'
-
-/** What is known of the device now. */
-export interface DeviceNow {
-  readonly type: DeviceType
-  readonly connected: boolean
-  readonly connectedAt: Date | null
-  readonly firmware: string | null
-  readonly bootCount: number
-  readonly bootedAt: Date | null
-  /** Of the members of a Virtual Chassis; empty for any other device. */
-  readonly memberFirmware: readonly string[]
-}
-
-/** The target's latest command. */
-export interface CommandNow {
-  readonly id: string
-  readonly state: CommandState
-  /** Why it was refused, in the device's words. */
-  readonly refusal: string | null
-  /** Why its outcome is unknown. */
-  readonly loss: LossReason | null
-  readonly sentAt: Date | null
-  readonly finishedAt: Date | null
-}
-
-/** What the device of that command fetched. */
-export interface DownloadNow {
-  readonly bytesServed: number
-  readonly touchedAt: Date
-  readonly delivered: boolean
-  readonly fenced: boolean
-}
-
-export interface TargetNow {
-  readonly deviceId: string
-  readonly phase: number
-  readonly state: TargetState
-  readonly enteredAt: Date
-  readonly fromVersion: string | null
-  readonly targetVersion: string
-  readonly imageId: string
-  readonly force: boolean
-  readonly attempt: number
-  readonly failedAttempts: number
-  /** Of the device when the latest command was made. */
-  readonly bootCount: number | null
-  /** Null once the device has left the organization. */
-  readonly device: DeviceNow | null
-  readonly command: CommandNow | null
-  readonly download: DownloadNow | null
-}
-
-export type TargetDecision =
-  /** `until`: nothing changes before, unless the device does something. */
-  | { readonly kind: 'wait'; readonly until?: Date }
-  | { readonly kind: 'move'; readonly to: TargetState; readonly reason?: string; readonly failedAttempts?: number }
-  /** A new command goes out. */
-  | { readonly kind: 'command'; readonly failedAttempts: number }
-  /** Take back the command, which is queued still; it may just be leaving, so look again. */
-  | { readonly kind: 'take_back'; readonly commandId: string }
-  /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */
-  | { readonly kind: 'fence'; readonly commandId: string; readonly imageId: string }
-
-export interface TargetRules {
-  readonly now: Date
-  readonly options: RolloutOptions
-  /** No new command; what is under way may end. */
-  readonly stopping: boolean
-  /** The same, until somebody lets it go on. */
-  readonly held: boolean
-  /** After it, absent devices are given up. Null: not set yet. */
-  readonly offlineDeadline: Date | null
-}
+import { fail, gone, isStopped, pauseAttempt, putOff, repeatAttempt } from './decide-attempt.ts'
+import { OFFLINE, type RolloutOptions } from './rollout.ts'
+import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 
@@ -98,27 +25,33 @@ export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecis
   }
 }
 
-function decideWaiting(target: TargetNow, { now, stopping, held, offlineDeadline }: TargetRules): TargetDecision {
-  const { device } = target
+function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
+  const { device, retryAtMs } = target
+  const { nowMs, stopping, held, offlineDeadlineMs, graceUntilMs } = rules
   if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
   if (held) return wait
-  if (isOnTarget(target, device) && !target.force)
-    return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
-  if (device.connected) return { kind: 'command', failedAttempts: target.failedAttempts }
-  if (target.state === 'planned') return { kind: 'move', to: 'deferred' }
-  if (offlineDeadline === null || now < offlineDeadline) return wait
+  if (device.link === 'connected') {
+    if (isOnTarget(target, device) && !target.force)
+      return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
+    if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
+    return { kind: 'command', failedAttempts: target.failedAttempts }
+  }
+  if (target.state === 'planned') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
+  if (offlineDeadlineMs === null || nowMs < Math.max(offlineDeadlineMs, graceUntilMs)) return wait
   return fail(OFFLINE)
 }
 
 function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, command } = target
-  // Commands go with their device.
+  // Commands are deleted with their device.
   if (device === null || command === null) return gone
-  const arrived = hasArrived(target, device)
+  const arrived = hasArrived(target, device, rules)
   if (command.state === 'queued') {
-    const unwanted = rules.stopping || rules.held || !device.connected || arrived
-    return unwanted ? { kind: 'take_back', commandId: command.id } : wait
+    const { commandExpiryMs } = rules.options
+    const unwanted = isStopped(rules) || device.link === 'absent' || arrived
+    const overdue = rules.nowMs >= target.enteredMs + commandExpiryMs
+    return unwanted || overdue ? { kind: 'take_back', commandId: command.id } : wait
   }
   if (arrived) return verify(device, rules)
   switch (command.state) {
@@ -127,22 +60,28 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     case 'done':
       return { kind: 'move', to: 'rebooting' }
     case 'rejected':
-      return retry(target, { notBefore: pauseEnd(target, command, rules), rules, reason: command.refusal ?? 'refused' })
+      if (command.refusalIsFinal) return failAttempt(target, command.refusal ?? 'refused')
+      return pauseAttempt(target, rules, { reason: command.refusal ?? 'refused', costs: true })
     case 'expired':
-      // Never sent: an absent device is not to blame, a connected one that takes nothing is.
-      if (!device.connected) return putOff(rules)
-      return retry(target, { notBefore: pauseEnd(target, command, rules), rules, reason: 'unresponsive' })
     case 'cancelled':
-      return repeat(target, rules)
+      return repeatAttempt(target, device, rules)
     case 'unknown':
-      return reconcile(target, command, rules)
+      return reconcile(target, device, { command, rules })
   }
 }
 
+function failAttempt({ failedAttempts }: TargetNow, reason: string): TargetDecision {
+  return { ...fail(reason), failedAttempts: failedAttempts + 1 }
+}
+
 function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
-  if (command.sentAt !== null && rules.now >= after(command.sentAt, rules.options.stallMs))
-    return reconcile(target, command, rules)
-  const moving = target.download !== null && target.download.bytesServed > 0
+  const { device, download } = target
+  if (device === null) return gone
+  // A device that has the image flashes it, whatever we want; any other one is cut off at once.
+  if (rules.stopping && download?.delivered !== true)
+    return download?.fenced === true ? putOff(rules) : { kind: 'fence', commandId: command.id, imageId: target.imageId }
+  if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
+  const moving = download !== null && download.bytesServed > 0
   return moving && target.state === 'dl_requested' ? { kind: 'move', to: 'downloading' } : wait
 }
 
@@ -151,94 +90,74 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
  * device can flash only what it got whole from us. Either it did, and we wait for what becomes of it,
  * or the download is fenced, and the command is dead for certain.
  */
-function reconcile(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
+function reconcile(
+  target: TargetNow,
+  device: DeviceNow,
+  { command, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
+): TargetDecision {
   const { download, imageId } = target
   if (download?.fenced === true) {
-    // We broke off, not the device: that costs it none of its attempts, however often we do.
-    if (command.loss === 'gateway_lost') return repeat(target, rules)
+    const { loss } = command
+    // We broke off ourselves, so the device need not wait either.
+    if (loss === 'gateway_lost') return repeatAttempt(target, device, rules)
+    if (loss === 'connection_lost') return pauseAttempt(target, rules, { reason: 'connection_lost', costs: false })
     // The time that it took to be certain was pause enough.
-    const reason = command.loss === 'connection_lost' ? 'connection_lost' : 'unresponsive'
-    return retry(target, { notBefore: rules.now, rules, reason })
+    return pauseAttempt(target, rules, { reason: 'unresponsive', costs: true, pauseMs: 0 })
   }
   if (download?.delivered === true) return { kind: 'move', to: 'rebooting' }
-  if (download !== null) {
-    const idleAt = after(download.touchedAt, rules.options.downloadIdleMs)
-    if (rules.now < idleAt) return { kind: 'wait', until: idleAt }
+  if (download !== null && !rules.stopping) {
+    const idleAtMs = download.touchedMs + rules.options.downloadIdleMs
+    if (rules.nowMs < idleAtMs) return { kind: 'wait', untilMs: idleAtMs }
   }
   return { kind: 'fence', commandId: command.id, imageId }
 }
 
-/** The attempt came to nothing, and not by the device's doing. */
-function repeat(target: TargetNow, rules: TargetRules): TargetDecision {
-  if (rules.stopping || rules.held || target.device?.connected !== true) return putOff(rules)
-  return { kind: 'command', failedAttempts: target.failedAttempts }
-}
-
-/** Doubles with each failed attempt. */
-function pauseEnd(target: TargetNow, command: CommandNow, { options }: TargetRules): Date {
-  return after(command.finishedAt ?? target.enteredAt, options.retryMs * 2 ** target.failedAttempts)
-}
-
-interface FailedAttempt {
-  readonly rules: TargetRules
-  readonly reason: string
-  /** When the next one may go out. */
-  readonly notBefore: Date
-}
-
-/** The attempt failed and left the device as it was. */
-function retry(target: TargetNow, { rules, reason, notBefore }: FailedAttempt): TargetDecision {
-  const { now, options, stopping, held } = rules
-  const failedAttempts = target.failedAttempts + 1
-  if (failedAttempts >= options.maxAttempts) return { ...fail(reason), failedAttempts }
-  if (stopping) return { kind: 'move', to: 'cancelled', reason, failedAttempts }
-  if (held || target.device?.connected !== true) return { kind: 'move', to: 'deferred', reason, failedAttempts }
-  return now < notBefore ? { kind: 'wait', until: notBefore } : { kind: 'command', failedAttempts }
-}
-
 function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device } = target
+  const { nowMs, options, graceUntilMs } = rules
   if (device === null) return gone
-  if (hasArrived(target, device)) return verify(device, rules)
-  if (device.connected && hasRebooted(target, device) && !isOnTarget(target, device)) return fail('not_applied')
-  const until = after(target.enteredAt, rebootTimeoutMs(device, rules.options))
-  if (rules.now < until) return { kind: 'wait', until }
-  return fail(device.connected ? 'not_applied' : 'no_reconnect')
+  if (hasArrived(target, device, rules)) return verify(device, rules)
+  const deadlineMs = target.enteredMs + rebootTimeoutMs(device, options)
+  if (device.link !== 'connected') {
+    const untilMs = Math.max(deadlineMs, graceUntilMs)
+    return nowMs < untilMs ? { kind: 'wait', untilMs } : fail('no_reconnect')
+  }
+  if (hasRebooted(target, device, rules)) {
+    if (!isOnTarget(target, device)) return fail('not_applied')
+    // Only some members of a Virtual Chassis, or a boot that preceded the download, keep it from having arrived.
+    return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
+  }
+  // It has the image, or had it, and did not boot: once it has been there for long enough, it never will.
+  const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + options.notAppliedMs
+  if (nowMs < quietMs) return { kind: 'wait', untilMs: quietMs }
+  if (isStopped(rules)) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
+  // A device that had accepted the upgrade failed; where its answer was lost, the image may not have reached it whole.
+  return pauseAttempt(target, rules, { reason: 'not_applied', costs: target.command?.state === 'done', pauseMs: 0 })
 }
 
 function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device } = target
   if (device === null) return gone
-  if (device.connected && device.firmware !== target.targetVersion) return fail('not_applied')
+  if (device.link === 'connected' && device.firmware !== target.targetVersion) return fail('not_applied')
   const { soakMs, verifyTimeoutMs } = rules.options
+  const { nowMs, graceUntilMs } = rules
   const membersBehind = !isOnTarget(target, device)
-  const stableAt = stableSince(device)
-  if (stableAt !== null && !membersBehind) {
+  if (device.connectedMs !== null && !membersBehind) {
     const decision = verify(device, rules)
     if (decision.kind === 'move' && decision.to === 'upgraded') return decision
   }
-  const until = after(target.enteredAt, soakMs + verifyTimeoutMs)
-  if (rules.now >= until) return fail(membersBehind ? 'members_behind' : 'unstable')
-  const soaked = stableAt === null || membersBehind ? until : after(stableAt, soakMs)
-  return { kind: 'wait', until: soaked < until ? soaked : until }
+  const deadlineMs = target.enteredMs + soakMs + verifyTimeoutMs
+  const untilMs = device.link === 'connected' ? deadlineMs : Math.max(deadlineMs, graceUntilMs)
+  if (nowMs >= untilMs) return fail(membersBehind ? 'members_behind' : 'unstable')
+  const soakedMs = device.connectedMs === null || membersBehind ? untilMs : device.connectedMs + soakMs
+  return { kind: 'wait', untilMs: Math.min(soakedMs, untilMs) }
 }
 
 /** Passes the device at once where it has been connected for long enough, or need not be. */
-function verify(device: DeviceNow, { now, options }: TargetRules): TargetDecision {
-  const stableAt = stableSince(device)
-  const complete = device.memberFirmware.every((version) => version === device.firmware)
-  const soaked = stableAt !== null && now >= after(stableAt, options.soakMs)
+function verify({ connectedMs, memberFirmware, firmware }: DeviceNow, { nowMs, options }: TargetRules): TargetDecision {
+  const complete = memberFirmware.every((version) => version === firmware)
+  const soaked = connectedMs !== null && nowMs >= connectedMs + options.soakMs
   return { kind: 'move', to: complete && soaked ? 'upgraded' : 'verifying' }
-}
-
-const gone: TargetDecision = { kind: 'move', to: 'cancelled', reason: 'removed' }
-
-function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> {
-  return { kind: 'move', to: 'failed', reason }
-}
-
-function putOff({ stopping }: TargetRules): TargetDecision {
-  return { kind: 'move', to: stopping ? 'cancelled' : 'deferred' }
 }
 
 /** Every member of a Virtual Chassis included. */
@@ -246,26 +165,25 @@ function isOnTarget({ targetVersion }: TargetNow, { firmware, memberFirmware }: 
   return firmware === targetVersion && memberFirmware.every((version) => version === targetVersion)
 }
 
-/** It runs the target version, and where it ran that before, it has rebooted since it was told to. */
-function hasArrived(target: TargetNow, device: DeviceNow): boolean {
-  if (!device.connected || device.firmware !== target.targetVersion) return false
-  return target.fromVersion !== target.targetVersion || hasRebooted(target, device)
+/** It runs the target version; where it ran that before, it has fetched the image and booted since. */
+function hasArrived(target: TargetNow, device: DeviceNow, rules: TargetRules): boolean {
+  if (device.link !== 'connected' || device.firmware !== target.targetVersion) return false
+  if (target.fromVersion !== target.targetVersion) return true
+  return wasFetched(target) && hasRebooted(target, device, rules)
 }
 
-function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow): boolean {
+function wasFetched({ fetched, download, command }: TargetNow): boolean {
+  return fetched || download?.delivered === true || command?.state === 'done'
+}
+
+function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now }: TargetRules): boolean {
   if (bootCount === null || device.bootCount <= bootCount) return false
-  // A boot between making and sending the command is not its effect.
-  return command === null || command.sentAt === null || device.bootedAt === null || device.bootedAt >= command.sentAt
-}
-
-function stableSince(device: DeviceNow): Date | null {
-  return device.connected ? device.connectedAt : null
+  if (command === null || command.sentAt === null || device.bootedAt === null) return true
+  // A boot between making and sending the command is not its effect. A time of sending that lies ahead proves that the
+  // clock has been set back since, so the two times can't be compared.
+  return device.bootedAt >= command.sentAt || command.sentAt > now
 }
 
 function rebootTimeoutMs(device: DeviceNow, { rebootTimeoutMs: timeouts }: RolloutOptions): number {
   return timeouts[device.memberFirmware.length > 1 ? 'virtual_chassis' : device.type]
-}
-
-function after(date: Date, ms: number): Date {
-  return new Date(date.getTime() + ms)
 }

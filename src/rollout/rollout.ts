@@ -56,7 +56,10 @@ export function openCount(counts: TargetCounts): number {
 /** The one failure that is nobody's fault: it counts against no limit. */
 export const OFFLINE = 'offline'
 
-/** The patience of the engine. The defaults are for real devices; tests and demonstrations have less of it. */
+/**
+ * The patience of the engine, in service time. The defaults are for real devices; tests and demonstrations have less
+ * of it.
+ */
 export interface RolloutOptions {
   /** How long a device must stay connected on its new version before it counts as upgraded. */
   readonly soakMs: number
@@ -66,8 +69,12 @@ export interface RolloutOptions {
   /** Before the second attempt; doubled for each further one. */
   readonly retryMs: number
   readonly maxAttempts: number
-  /** A command that could not be sent for so long never will be. */
+  /** A command that could not be sent for so long is taken back. */
   readonly commandExpiryMs: number
+  /** A device that got the image and stays connected for so long without a boot does not apply it. */
+  readonly notAppliedMs: number
+  /** After the service started, or many devices went at once: the longest that devices wait between two tries to connect. */
+  readonly reconnectGraceMs: number
   /** A command that neither ended nor was lost for so long is treated as lost. */
   readonly stallMs: number
   /** A download that moved no byte for so long is not active. */
@@ -91,6 +98,9 @@ export const defaultRolloutOptions: RolloutOptions = {
   retryMs: 30_000,
   maxAttempts: 3,
   commandExpiryMs: 10 * MINUTE_MS,
+  notAppliedMs: 2 * MINUTE_MS,
+  // Access points wait up to 15 minutes.
+  reconnectGraceMs: 16 * MINUTE_MS,
   stallMs: 2 * HOUR_MS,
   downloadIdleMs: 15_000,
   offlineDeadlineMs: 72 * HOUR_MS,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import type { FwUpdate } from '../platform/schema/devices.ts'
-import type { JobChange } from './decide-next.ts'
+import type { JobChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
 
 export interface TargetChange {
@@ -12,11 +12,17 @@ export interface TargetChange {
   readonly reason: string | null
   readonly attempt: number
   readonly failedAttempts: number
+  readonly retryAtMs: number | null
   /** A new command: it is noted how often the device has booted so far. Null: there is none. */
   readonly newCommandId: string | null
 }
 
-export async function saveTargets(tx: Tx, scope: OrgScope, changes: readonly TargetChange[], at: Date): Promise<void> {
+export async function saveTargets(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly TargetChange[],
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): Promise<void> {
   if (changes.length === 0) return
   const rows = changes.map((change) => ({
     upgrade_id: change.upgradeId,
@@ -25,16 +31,20 @@ export async function saveTargets(tx: Tx, scope: OrgScope, changes: readonly Tar
     reason: change.reason,
     attempt: change.attempt,
     failed_attempts: change.failedAttempts,
+    retry_at_ms: change.retryAtMs,
     command_id: change.newCommandId,
   }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
-      failed_attempts = change.failed_attempts, entered_at = ${at},
+      failed_attempts = change.failed_attempts, retry_at_ms = change.retry_at_ms,
+      fetched = target.fetched or change.state = 'rebooting',
+      entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
+      entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (upgrade_id uuid, device_id uuid, state text,
-      reason text, attempt integer, failed_attempts integer, command_id uuid)
+      reason text, attempt integer, failed_attempts integer, retry_at_ms float8, command_id uuid)
     left join device_status status on status.org_id = ${scope.orgId} and status.device_id = change.device_id
     where target.org_id = ${scope.orgId} and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
@@ -76,22 +86,23 @@ export async function saveJobs(
     stop_reason: change.stopReason,
     hold: change.hold,
     current_phase: change.currentPhase,
-    phase_opened_at: change.phaseOpenedAt,
+    phase_opened_ms: change.phaseOpenedMs,
     counts: change.counts,
     hard_failures: change.hardFailures,
     finished_at: change.finishedAt,
-    due_at: change.dueAt,
+    due_ms: change.dueMs,
   }))
   await sql`
     update site_upgrade job set
       status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
       hold = change.hold,
-      current_phase = change.current_phase, phase_opened_at = change.phase_opened_at, counts = change.counts,
-      hard_failures = change.hard_failures, finished_at = change.finished_at, due_at = change.due_at, lease_until = null
+      current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
+      hard_failures = change.hard_failures, finished_at = change.finished_at, due_ms = change.due_ms,
+      lease_until_ms = null
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (id uuid, status text, stopping text, stop_reason text,
       hold jsonb,
-      current_phase integer, phase_opened_at timestamptz, counts jsonb, hard_failures jsonb, finished_at timestamptz,
-      due_at timestamptz)
+      current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb, finished_at timestamptz,
+      due_ms float8)
     where job.org_id = ${scope.orgId} and job.id = change.id
   `.execute(tx)
 }
@@ -108,7 +119,7 @@ export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: stri
 export interface Stop {
   readonly becomes: 'failed' | 'cancelled'
   readonly reason: string
-  readonly at: Date
+  readonly nowMs: number
 }
 
 /**
@@ -120,11 +131,11 @@ export async function stopJobs(
   tx: Tx,
   scope: OrgScope,
   orgUpgradeId: string,
-  { becomes, reason, at }: Stop,
+  { becomes, reason, nowMs }: Stop,
 ): Promise<number> {
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({ stopping: becomes, stopReason: reason, hold: null, dueAt: at })
+    .set({ stopping: becomes, stopReason: reason, hold: null, dueMs: nowMs })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)

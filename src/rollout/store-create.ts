@@ -85,7 +85,7 @@ export interface NewSiteUpgrade {
   readonly total: number
   readonly notes: readonly UpgradeNote[]
   /** Null where there is nothing to do. */
-  readonly dueAt: Date | null
+  readonly dueMs: number | null
 }
 
 export interface NewTarget {
@@ -125,17 +125,17 @@ export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targe
     counts: site.counts,
     total: site.total,
     notes: site.notes,
-    due_at: site.dueAt,
-    finished_at: site.dueAt === null ? org.createdAt : null,
+    due_ms: site.dueMs,
+    finished_at: site.dueMs === null ? org.createdAt : null,
   }))
   await sql`
     insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total,
-      notes, created_at, due_at, finished_at)
+      notes, created_at, due_ms, finished_at)
     select ${orgId}::uuid, id, ${org.id}::uuid, site_id, status, start_at, reboot_at, plan, counts, total,
-      notes, ${org.createdAt}, due_at, finished_at
+      notes, ${org.createdAt}, due_ms, finished_at
     from jsonb_to_recordset(${json(siteRows)}::jsonb) as new (id uuid, site_id uuid, status text,
       start_at timestamptz, reboot_at timestamptz, plan jsonb, counts jsonb, total integer, notes jsonb,
-      due_at timestamptz, finished_at timestamptz)
+      due_ms float8, finished_at timestamptz)
   `.execute(tx)
   const targetRows = targets.map((target) => ({
     upgrade_id: target.upgradeId,

@@ -7,15 +7,10 @@ import type { UpgradeHold } from './rollout.ts'
  * Holds the site upgrades of the org upgrade that are going on. The caller holds the org upgrade's lock.
  * @returns How many.
  */
-export async function holdJobs(
-  tx: Tx,
-  scope: OrgScope,
-  orgUpgradeId: string,
-  { hold, at }: { readonly hold: UpgradeHold; readonly at: Date },
-): Promise<number> {
+export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({ hold: json(hold), dueAt: at })
+    .set({ hold: json(hold), dueMs: hold.since_ms })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
@@ -30,15 +25,15 @@ export async function holdJobs(
  * Absent devices are waited for that much longer. The caller holds the org upgrade's lock.
  * @returns How many.
  */
-export async function resumeJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, at: Date): Promise<number> {
+export async function resumeJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<number> {
   const result = await tx
     .updateTable('siteUpgrade')
     .set({
       hold: null,
-      dueAt: at,
+      dueMs: nowMs,
       gatePassed: sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`,
-      phaseOpenedAt: sql<Date | null>`phase_opened_at
-        + (${at}::timestamptz - greatest(phase_opened_at, to_timestamp((hold->>'since_s')::float8)))`,
+      phaseOpenedMs: sql<number | null>`phase_opened_ms
+        + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`,
     })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)

@@ -5,8 +5,8 @@ import { type Db, type Tx, anyOf, json } from '../platform/db.ts'
 import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
-import type { TargetNow } from './decide-target.ts'
 import { terminalStates } from './rollout.ts'
+import type { DeviceLink, TargetNow } from './target.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
 export interface JobClaim {
@@ -17,30 +17,31 @@ export interface JobClaim {
 }
 
 export interface ClaimOptions {
-  readonly now: Date
+  /** Service time here and below. */
+  readonly nowMs: number
   /** Takes what becomes due before it too, as far as it is not in `seen`. */
-  readonly dueBefore: Date
+  readonly dueBeforeMs: number
   /** Ids of site upgrades that need no look before they are due. */
   readonly seen: readonly string[]
-  readonly leaseUntil: Date
+  readonly leaseUntilMs: number
   readonly limit: number
 }
 
 /** Takes site upgrades that are due, all of one organization: the one that has waited longest. */
 export async function claimJobs(
   db: Db,
-  { now, dueBefore, seen, leaseUntil, limit }: ClaimOptions,
+  { nowMs, dueBeforeMs, seen, leaseUntilMs, limit }: ClaimOptions,
 ): Promise<JobClaim[]> {
-  const ready = sql`finished_at is null and (lease_until is null or lease_until <= ${now})
-    and (due_at <= ${now} or due_at < ${dueBefore} and id <> ${allOf(seen)})`
+  const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
+    and (due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} and id <> ${allOf(seen)})`
   const claimed = await sql<JobClaim>`
     with due as (
       select org_id, id from site_upgrade
-      where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_at limit 1)
-      order by due_at limit ${limit}
+      where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_ms limit 1)
+      order by due_ms limit ${limit}
       for update skip locked
     )
-    update site_upgrade job set lease_until = ${leaseUntil}, epoch = job.epoch + 1
+    update site_upgrade job set lease_until_ms = ${leaseUntilMs}, epoch = job.epoch + 1
     from due where job.org_id = due.org_id and job.id = due.id
     returning job.org_id, job.id, job.org_upgrade_id, job.epoch
   `.execute(db)
@@ -77,10 +78,12 @@ export interface JobTarget extends TargetNow {
 
 export interface HeldClaims {
   readonly claims: readonly JobClaim[]
-  /** A command that was sent before it, and has not ended, needs a look. */
-  readonly stalledBefore: Date
+  /** A target that was commanded before it, and whose command is still queued, needs a look. Service time here and below. */
+  readonly unsentSinceMs: number
+  /** A target that was commanded before it, and whose command has not ended, needs a look. */
+  readonly stalledSinceMs: number
   /** Where the last phase opened before it, absent devices are given up. */
-  readonly absentSince: Date
+  readonly absentSinceMs: number
 }
 
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
@@ -101,7 +104,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
       'job.rebootAt',
       'job.plan',
       'job.currentPhase',
-      'job.phaseOpenedAt',
+      'job.phaseOpenedMs',
       'job.counts',
       'job.hardFailures',
     ])
@@ -128,17 +131,21 @@ interface TargetRow {
   readonly deviceId: string
   readonly phase: number
   readonly state: TargetNow['state']
-  readonly enteredAt: Date
+  readonly enteredMs: number
   readonly fromVersion: string | null
   readonly targetVersion: string
   readonly imageId: string
   readonly force: boolean
   readonly attempt: number
   readonly failedAttempts: number
+  readonly retryAtMs: number | null
+  readonly fetched: boolean
   readonly bootCount: number | null
   readonly type: DeviceType | null
-  readonly connected: boolean | null
-  readonly connectedAt: Date | null
+  /** As far as anybody was told. */
+  readonly up: boolean
+  readonly heard: boolean
+  readonly connectedMs: number | null
   readonly firmware: string | null
   readonly deviceBootCount: number | null
   readonly bootedAt: Date | null
@@ -146,10 +153,10 @@ interface TargetRow {
   readonly commandId: string | null
   readonly commandState: CommandState
   readonly refusal: string | null
+  readonly refusalIsFinal: boolean
   readonly loss: LossReason | null
   readonly sentAt: Date | null
-  readonly finishedAt: Date | null
-  readonly touchedAt: Date | null
+  readonly touchedMs: number | null
   readonly bytesServed: string | null
   readonly delivered: boolean
   readonly fenced: boolean
@@ -164,33 +171,38 @@ async function listTargets(
   tx: Tx,
   scope: OrgScope,
   jobs: readonly Omit<JobNow & { readonly id: string }, 'targets'>[],
-  { stalledBefore, absentSince }: Omit<HeldClaims, 'claims'>,
+  { unsentSinceMs, stalledSinceMs, absentSinceMs }: Omit<HeldClaims, 'claims'>,
 ): Promise<JobTarget[]> {
-  const unanswered = sql`c.state = 'queued' or c.state = 'sent' and c.sent_at > ${stalledBefore}
+  const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
+    or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const asked = jobs.map(({ id, stopping, hold, currentPhase, phaseOpenedAt, plan }) => ({
+  const asked = jobs.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, plan }) => ({
     id,
     stopping: stopping !== null,
     held: hold !== null,
     up_to: stopping === null ? currentPhase : plan.phases,
-    give_up: currentPhase >= plan.phases && phaseOpenedAt !== null && phaseOpenedAt <= absentSince,
+    give_up: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
   }))
   const { rows } = await sql<TargetRow>`
-    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_at, t.from_version, t.target_version,
-      t.image_id, t.force, t.attempt, t.failed_attempts, t.boot_count, d.type, s.connected, s.connected_at, s.firmware,
+    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
+      t.image_id, t.force, t.attempt, t.failed_attempts, t.retry_at_ms, t.fetched,
+      t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
+      case when session.connected then session.connected_ms end as connected_ms, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
-      c.outcome->>'text' as refusal, c.outcome->>'why' as loss, c.sent_at, c.finished_at, f.touched_at, f.bytes_served,
+      c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
+      c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, held boolean,
       up_to integer, give_up boolean)
     join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
     left join device d on d.org_id = t.org_id and d.id = t.device_id
     left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
+    left join device_session session on session.device_id = d.id
     left join device_command c on c.org_id = t.org_id and c.id = t.command_id
     left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
     where t.state <> ${allOf(terminalStates)}
-      and (t.state <> 'deferred' or s.connected or job.stopping or d.id is null or job.give_up)
-      and (job.stopping or job.held or d.id is null or s.connected is not true
+      and (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
+      and (job.stopping or job.held or d.id is null or session.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `.execute(tx)
@@ -205,8 +217,9 @@ function allOf(values: readonly string[]) {
 function targetOf(row: TargetRow): JobTarget {
   const {
     type,
-    connected,
-    connectedAt,
+    up,
+    heard,
+    connectedMs,
     firmware,
     deviceBootCount,
     bootedAt,
@@ -214,10 +227,10 @@ function targetOf(row: TargetRow): JobTarget {
     commandId,
     commandState,
     refusal,
+    refusalIsFinal,
     loss,
     sentAt,
-    finishedAt,
-    touchedAt,
+    touchedMs,
     bytesServed,
     delivered,
     fenced,
@@ -228,14 +241,34 @@ function targetOf(row: TargetRow): JobTarget {
     ...target,
     device: type && {
       type,
-      connected: connected ?? false,
-      connectedAt,
+      link: linkOf(up, heard),
+      connectedMs,
       firmware,
       bootCount: deviceBootCount ?? 0,
       bootedAt,
       memberFirmware,
     },
-    command: commandId === null ? null : { id: commandId, state: commandState, refusal, loss, sentAt, finishedAt },
-    download: touchedAt && { touchedAt, bytesServed: Number(bytesServed), delivered, fenced },
+    command: commandId === null ? null : { id: commandId, state: commandState, refusal, refusalIsFinal, loss, sentAt },
+    download: touchedMs === null ? null : { touchedMs, bytesServed: Number(bytesServed), delivered, fenced },
   }
+}
+
+/** A device whose session was lost counts as connected for everybody else until it has been away for a while. */
+function linkOf(up: boolean, heard: boolean): DeviceLink {
+  if (heard) return 'connected'
+  return up ? 'expected' : 'absent'
+}
+
+/**
+ * Makes all site upgrades due that wait for an instant of the wall clock, or for an earlier process: after a start, and
+ * after a step of the clock, their due times in service time are wrong.
+ */
+export async function expediteJobs(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
+  await db
+    .updateTable('siteUpgrade')
+    .set({ dueMs: nowMs, ...(which === 'all' && { leaseUntilMs: null }) })
+    .where('finishedAt', 'is', null)
+    .where('dueMs', 'is not', null)
+    .$if(which === 'queued', (query) => query.where('status', '=', 'queued'))
+    .execute()
 }

@@ -1,13 +1,12 @@
 import { systemScope } from '../access/scope.ts'
-import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { applyRounds } from './apply.ts'
-import { IN_FLIGHT_POLL_MS } from './decide-next.ts'
+import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
 import { decideOrgUpgrade } from './decide-org-upgrade.ts'
 import type { RolloutOptions } from './rollout.ts'
-import { type JobClaim, claimJobs, lockJobs, lockOrgUpgrades } from './store.ts'
+import { type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
 
 /**
  * A worker that died holds the claims of one round for so long, and a broken upgrade rests for as long.
@@ -20,17 +19,38 @@ const JOBS_PER_ROUND = 50
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 50
+/** Clocks that are disciplined by a time server drift less between two rounds. */
+const CLOCK_STEP_MS = 1000
 
 /** Drives all upgrades. Any number of processes may run one: each claim is held by one of them. */
 export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
+  let offsetMs: number | null = null
   return startPoller({
     name: 'rollout',
     ctx,
     wake: 'rollouts',
     intervalMs: IN_FLIGHT_POLL_MS,
     minGapMs: MIN_GAP_MS,
-    work: (signal) => advanceRollouts(ctx, options, signal),
+    async work(signal) {
+      offsetMs = await followWallClock(ctx, offsetMs)
+      return advanceRollouts(ctx, options, signal)
+    },
   })
+}
+
+/**
+ * Has those site upgrades looked at again whose due times are wrong: all after a start, where a dead process may also hold
+ * leases, and those that wait for their start when the wall clock has moved against service time.
+ *
+ * @param lastMs What was returned last; null at first.
+ * @returns By how much the wall clock is ahead of service time.
+ */
+export async function followWallClock(ctx: Context, lastMs: number | null): Promise<number> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const offsetMs = ctx.clock.now().getTime() - nowMs
+  if (lastMs !== null && Math.abs(offsetMs - lastMs) < CLOCK_STEP_MS) return lastMs
+  await expediteJobs(ctx.db, nowMs, lastMs === null ? 'all' : 'queued')
+  return offsetMs
 }
 
 /**
@@ -39,15 +59,15 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
  * @returns Null: the next wake or interval is soon enough.
  */
 export async function advanceRollouts(ctx: Context, options: RolloutOptions, signal: AbortSignal): Promise<null> {
-  const dueBefore = addMs(ctx.clock.now(), IN_FLIGHT_POLL_MS)
+  const dueBeforeMs = ctx.serviceClock.nowMs() + IN_FLIGHT_POLL_MS
   const seen = new Set<string>()
   while (!signal.aborted) {
-    const now = ctx.clock.now()
+    const nowMs = ctx.serviceClock.nowMs()
     const claims = await claimJobs(ctx.db, {
-      now,
-      dueBefore,
+      nowMs,
+      dueBeforeMs,
       seen: [...seen],
-      leaseUntil: addMs(now, LEASE_MS),
+      leaseUntilMs: nowMs + LEASE_MS,
       limit: JOBS_PER_ROUND,
     })
     if (claims.length === 0) break
@@ -79,8 +99,12 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
   const [first] = claims
   if (first === undefined) return
   const scope = systemScope('rollout', first.orgId)
-  const now = ctx.clock.now()
-  const limits = { stalledBefore: addMs(now, -options.stallMs), absentSince: addMs(now, -options.offlineDeadlineMs) }
+  const at = nowOf(ctx, options)
+  const limits = {
+    unsentSinceMs: at.nowMs - options.commandExpiryMs,
+    stalledSinceMs: at.nowMs - options.stallMs,
+    absentSinceMs: at.nowMs - options.offlineDeadlineMs,
+  }
   await inTx(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
@@ -88,7 +112,12 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
     const jobs = Map.groupBy(await lockJobs(tx, scope, { claims, ...limits }), ({ orgUpgradeId }) => orgUpgradeId)
-    const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], { now, options }))
-    await applyRounds(tx, scope, rounds, { now, options })
+    const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], at))
+    await applyRounds(tx, scope, rounds, at)
   })
+}
+
+function nowOf({ clock, serviceClock }: Context, options: RolloutOptions): Now {
+  const graceUntilMs = serviceClock.listeningSinceMs() + options.reconnectGraceMs
+  return { now: clock.now(), nowMs: serviceClock.nowMs(), graceUntilMs, options }
 }

@@ -19,7 +19,7 @@ export async function cancelOrgUpgrade(ctx: Context, scope: OrgScope, id: string
     const stopped = await stopJobs(tx, scope, id, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,
-      at,
+      nowMs: ctx.serviceClock.nowMs(),
     })
     if (stopped === 0) return
     await appendAudit(tx, scope, { message: `Cancel upgrade ${id}`, at })

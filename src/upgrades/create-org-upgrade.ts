@@ -35,6 +35,7 @@ type Planned = DevicePlan<Candidate>
  */
 export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: OrgUpgradeRequest): Promise<OrgUpgrade> {
   const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
     const sites = await holdUpgradeSites(tx, scope, request.siteIds)
     const times = planTimes(request, sites, now)
@@ -56,7 +57,7 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
     const planned = jobs.flatMap(({ site, upgradeId, times }) =>
       times === undefined
         ? []
-        : [planSite(request, { upgradeId, site, times, plans: bySite.get(site.id) ?? [], taken })],
+        : [planSite(request, { upgradeId, site, times, plans: bySite.get(site.id) ?? [], taken, nowMs })],
     )
     const upgrade = assemble(request, planned, now)
     await insertUpgrade(tx, scope, upgrade)
@@ -79,6 +80,8 @@ interface SitePlan {
   readonly times: SiteTimes
   readonly plans: readonly Planned[]
   readonly taken: ReadonlySet<string>
+  /** Service time. */
+  readonly nowMs: number
 }
 
 interface PlannedSite {
@@ -86,7 +89,7 @@ interface PlannedSite {
   readonly targets: readonly NewTarget[]
 }
 
-function planSite(request: OrgUpgradeRequest, { upgradeId, site, times, plans, taken }: SitePlan): PlannedSite {
+function planSite(request: OrgUpgradeRequest, { upgradeId, site, times, plans, taken, nowMs }: SitePlan): PlannedSite {
   const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !taken.has(device.id))
   const mine = plans.flatMap((plan) =>
     plan.kind === 'upgrade' && taken.has(plan.device.id) ? [{ ...plan, ...plan.device }] : [],
@@ -118,7 +121,8 @@ function planSite(request: OrgUpgradeRequest, { upgradeId, site, times, plans, t
     counts: { ...noCounts, planned: targets.length, skipped: skipped.length },
     total: targets.length + skipped.length,
     notes,
-    dueAt: targets.length === 0 ? null : times.rebootAt,
+    // The engine looks at once, and waits for the start by itself.
+    dueMs: targets.length === 0 ? null : nowMs,
   }
   const placed = targets.map(({ target, phase, ordinal }) => newTarget(upgradeId, target, { phase, ordinal }))
   return { upgrade, targets: [...placed, ...skipped] }

@@ -17,8 +17,13 @@ export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string)
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, id)
-    const hold = { by: 'user', reason: `paused by ${scope.actor.name}`, since_s: epochS(at) } as const
-    if ((await holdJobs(tx, scope, id, { hold, at })) === 0) return
+    const hold = {
+      by: 'user',
+      reason: `paused by ${scope.actor.name}`,
+      since_s: epochS(at),
+      since_ms: ctx.serviceClock.nowMs(),
+    } as const
+    if ((await holdJobs(tx, scope, id, hold)) === 0) return
     await appendAudit(tx, scope, { message: `Pause upgrade ${id}`, at })
     // Commands that have not left are taken back at once.
     wakeAfterCommit(tx, 'rollouts')

@@ -16,7 +16,7 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, id)
-    if ((await resumeJobs(tx, scope, id, at)) === 0) return
+    if ((await resumeJobs(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     await appendAudit(tx, scope, { message: `Resume upgrade ${id}`, at })
     wakeAfterCommit(tx, 'rollouts')
   })

@@ -37,9 +37,9 @@ async function seed(sites: readonly number[]): Promise<{ org: SeededOrg; fleet: 
 const advance = () => advanceRollouts(test.ctx, options, new AbortController().signal)
 /** One round only. @returns Whether it failed. */
 async function advanceOnce(): Promise<boolean> {
-  const now = clock.now()
-  const leaseUntil = new Date(now.getTime() + LEASE_MS)
-  const claims = await claimJobs(test.ctx.db, { now, dueBefore: leaseUntil, seen: [], leaseUntil, limit: 10 })
+  const nowMs = clock.now().getTime()
+  const leaseUntilMs = nowMs + LEASE_MS
+  const claims = await claimJobs(test.ctx.db, { nowMs, dueBeforeMs: leaseUntilMs, seen: [], leaseUntilMs, limit: 10 })
   return advanceJobs(test.ctx, claims, options).then(
     () => false,
     () => true,

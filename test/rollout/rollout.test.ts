@@ -319,10 +319,10 @@ describe('a cancelled upgrade', () => {
 describe('workers', () => {
   const claim = () =>
     claimJobs(test.ctx.db, {
-      now: clock.now(),
+      nowMs: clock.now().getTime(),
       seen: [],
-      dueBefore: new Date(clock.now().getTime() + 1),
-      leaseUntil: new Date(clock.now().getTime() + 10_000),
+      dueBeforeMs: clock.now().getTime() + 1,
+      leaseUntilMs: clock.now().getTime() + 10_000,
       limit: 10,
     })
 

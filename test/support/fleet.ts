@@ -216,13 +216,14 @@ function ended({ orgId, id, epoch }: CommandToSend, outcome: CommandOutcome) {
 
 async function download(ctx: Context, commands: readonly CommandToSend[]): Promise<void> {
   const at = ctx.clock.now()
+  const atMs = ctx.serviceClock.nowMs()
   for (const { orgId, id: commandId, params } of commands) {
     if (!('image_id' in params)) continue
     const key = { commandId, imageId: params.image_id }
     const scope = systemScope('gateway', orgId)
     await inTx(ctx, async (tx) => {
-      await startDownload(tx, scope, { ...key, at })
-      await touchDownload(tx, scope, { commandId, at, bytes: 1000, last: true })
+      await startDownload(tx, scope, { ...key, at, atMs })
+      await touchDownload(tx, scope, { commandId, at, atMs, bytes: 1000, last: true })
     })
   }
 }

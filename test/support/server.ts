@@ -18,6 +18,7 @@ import { sweepImages } from '../../src/platform/images/image-files.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
+import type { ServiceClock } from '../../src/platform/service-clock.ts'
 import { createWakes } from '../../src/platform/wakes.ts'
 import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
@@ -31,7 +32,10 @@ export interface TestContext {
   close(): Promise<void>
 }
 
-export async function createTestContext(clock: Clock = systemClock): Promise<TestContext> {
+export async function createTestContext(
+  clock: Clock = systemClock,
+  serviceClock: ServiceClock = serviceClockOf(clock),
+): Promise<TestContext> {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
@@ -44,6 +48,7 @@ export async function createTestContext(clock: Clock = systemClock): Promise<Tes
     db,
     hotDb,
     clock,
+    serviceClock,
     wakes: createWakes(),
     log,
     secrets: createSecrets(randomBytes(32)),
@@ -65,6 +70,11 @@ export async function createTestContext(clock: Clock = systemClock): Promise<Tes
       await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** As if the service had been listening all the time. */
+function serviceClockOf(clock: Clock): ServiceClock {
+  return { nowMs: () => clock.now().getTime(), listeningSinceMs: () => 0 }
 }
 
 const listening = new WeakMap<Context, (url: string) => void>()

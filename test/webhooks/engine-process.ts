@@ -6,6 +6,7 @@ import type { Context } from '../../src/platform/context.ts'
 import { openDb, openPool } from '../../src/platform/db.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
+import { createServiceClock } from '../../src/platform/service-clock.ts'
 import { createWakes } from '../../src/platform/wakes.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 
@@ -16,6 +17,7 @@ const ctx: Context = {
   db,
   hotDb: db,
   clock: systemClock,
+  serviceClock: createServiceClock(0, () => performance.now()),
   wakes: createWakes(),
   log,
   secrets: createSecrets(Buffer.from(key, 'hex')),

@@ -25,8 +25,8 @@ export type NewCommand = CommandOrder & {
   readonly jobId: string | null
   readonly attempt: number
   readonly createdAt: Date
-  /** Not sent by then = never sent. */
-  readonly expiresAt: Date
+  /** Not sent by then = never sent. Null: until its upgrade takes it back. */
+  readonly expiresAt: Date | null
 }
 
 /**
@@ -39,6 +39,6 @@ export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly text: string | null }
   /** The device certainly did not do it. */
-  | { readonly kind: 'rejected'; readonly code: string; readonly text: string }
+  | { readonly kind: 'rejected'; readonly code: string; readonly text: string; readonly final?: boolean }
   /** The device may have done it. */
   | { readonly kind: 'unknown'; readonly why: LossReason }

@@ -1,4 +1,3 @@
-import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import {
@@ -18,7 +17,9 @@ export async function recordCommandOutcomes(ctx: Context, finished: readonly Fin
 
 /** Commits the intent to send before anything is sent: after a crash it is known what may have run. */
 export function recordCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<CommandToSend[]> {
-  return inTx(ctx, (tx) => claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), limit }))
+  return inTx(ctx, (tx) =>
+    claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), limit }),
+  )
 }
 
 export async function recordCommandsUnsent(
@@ -36,6 +37,6 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await expireCommands(tx, at)
-    await timeOutCommands(tx, addMs(at, -FORGOTTEN_AFTER_MS), at)
+    await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at)
   })
 }

@@ -60,13 +60,13 @@ export type CommandToSend = CommandOrder & {
 export async function claimQueuedCommands(
   tx: Tx,
   nodeId: string,
-  { at, limit }: { at: Date; limit: number },
+  { at, atMs, limit }: { at: Date; atMs: number; limit: number },
 ): Promise<CommandToSend[]> {
   const next = await sql<{ id: string }>`
     select distinct on (command.device_id) command.id
     from device_command command
     join device_session session on session.device_id = command.device_id
-    where command.state = 'queued' and command.expires_at > ${at}
+    where command.state = 'queued' and (command.expires_at is null or command.expires_at > ${at})
       and session.connected and session.node_id = ${nodeId}
       and not exists (
         select from device_command other where other.device_id = command.device_id and other.state = 'sent')
@@ -75,7 +75,7 @@ export async function claimQueuedCommands(
   `.execute(tx)
   // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row.
   const claimed = await sql<CommandToSend>`
-    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}
+    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs}
     from device_session session, device, device_status status
     where command.id = any(${next.rows.map(({ id }) => id)}) and command.state = 'queued'
       and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
@@ -90,7 +90,7 @@ export async function claimQueuedCommands(
 /** Puts back commands that were claimed but certainly never written to a socket. */
 export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
   await sql`
-    update device_command command set state = 'queued', epoch = null, sent_at = null
+    update device_command command set state = 'queued', epoch = null, sent_at = null, sent_ms = null
     from jsonb_to_recordset(${json(commands)}::jsonb) as unsent (id uuid, epoch bigint)
     where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
   `.execute(tx)
@@ -156,13 +156,16 @@ export async function expireCommands(tx: Tx, at: Date): Promise<void> {
   wakeJobs(tx, ended)
 }
 
-/** Ends what has been in flight since before `sentBefore`: longer than any command takes, so nobody waits for it. */
-export async function timeOutCommands(tx: Tx, sentBefore: Date, at: Date): Promise<void> {
+/**
+ * Ends what has been in flight since before `sentBeforeMs` of service time: longer than any command takes, so nobody
+ * waits for it.
+ */
+export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<void> {
   const ended = await tx
     .updateTable('deviceCommand')
     .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
     .where('state', '=', 'sent')
-    .where('sentAt', '<', sentBefore)
+    .where('sentMs', '<', sentBeforeMs)
     .returning('jobId')
     .execute()
   wakeJobs(tx, ended)

@@ -35,7 +35,7 @@ export async function recordConnects(
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const opened = await openSessions(tx, nodeId, { openings: ordered, at })
+    const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs: ctx.serviceClock.nowMs() })
     await loseCommands(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
     const sessions = ordered.flatMap(({ mac, facts }) => {

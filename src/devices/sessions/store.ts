@@ -44,15 +44,15 @@ export interface OpenedSession {
 export async function openSessions(
   tx: Tx,
   nodeId: string,
-  { openings, at }: { openings: readonly SessionOpening[]; at: Date },
+  { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
   const rows = openings.map(({ mac, facts }) => ({ device_id: deviceIdOf(mac), facts }))
   const opened = await sql<OpenedSession>`
-    insert into device_session (device_id, node_id, epoch, connected, connected_at, facts)
-    select device_id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, facts
+    insert into device_session (device_id, node_id, epoch, connected, connected_at, connected_ms, facts)
+    select device_id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, ${atMs}::float8, facts
     from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, facts jsonb)
     on conflict (device_id) do update set node_id = excluded.node_id, epoch = device_session.epoch + 1,
-      connected = true, connected_at = excluded.connected_at, lost_at = null, facts = excluded.facts
+      connected = true, connected_at = excluded.connected_at, connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts
     returning device_id, epoch
   `.execute(tx)
   return opened.rows

@@ -96,6 +96,8 @@ export interface DeviceSessionTable {
   epoch: string
   connected: boolean
   connectedAt: Date
+  /** Service time. */
+  connectedMs: Generated<number>
   lostAt: Date | null
   facts: Json<DeviceFacts>
 }
@@ -115,8 +117,11 @@ export interface DeviceCommandTable {
   epoch: string | null
   outcome: Json<Record<string, unknown>> | null
   createdAt: Date
-  expiresAt: Date
+  /** Null for commands of upgrades, which their upgrade takes back. */
+  expiresAt: Date | null
   sentAt: Date | null
+  /** The same in service time. */
+  sentMs: number | null
   finishedAt: Date | null
 }
 

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 export interface FirmwareImageTable {
   orgId: string
   id: string
@@ -22,6 +24,8 @@ export interface FirmwareDownloadTable {
   imageId: string
   startedAt: Date
   touchedAt: Date
+  /** The same in service time. */
+  touchedMs: Generated<number>
   bytesServed: string
   deliveredAt: Date | null
   fencedAt: Date | null

@@ -47,6 +47,8 @@ export interface UpgradeHold {
   readonly by: 'gate' | 'user'
   readonly reason: string
   readonly since_s: number
+  /** The same in service time. */
+  readonly since_ms: number
 }
 
 /** `scheduled`, `rebooted` and the like are names of the wire; see upgrades/wire.ts. */
@@ -86,7 +88,8 @@ export interface SiteUpgradeTable {
   rebootAt: Date
   plan: Json<UpgradePlan>
   currentPhase: Generated<number>
-  phaseOpenedAt: Date | null
+  /** Service time. */
+  phaseOpenedMs: number | null
   /** By phase number. */
   hardFailures: Json<Readonly<Record<string, number>>>
   counts: Json<TargetCounts>
@@ -96,8 +99,9 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
-  dueAt: Date | null
-  leaseUntil: Date | null
+  /** Service time, as the lease. */
+  dueMs: number | null
+  leaseUntilMs: number | null
   epoch: Generated<string>
 }
 
@@ -119,6 +123,10 @@ export interface UpgradeTargetTable {
   failedAttempts: Generated<number>
   bootCount: number | null
   enteredAt: Date
+  /** The same in service time. */
+  enteredMs: Generated<number>
+  retryAtMs: number | null
+  fetched: Generated<boolean>
   reason: string | null
 }
 

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createServiceClock } from './service-clock.ts'
+
+function create(baseMs = 0) {
+  let nowMs = 1_000_000
+  const clock = createServiceClock(baseMs, () => nowMs)
+  return { clock, pass: (ms: number) => void (nowMs += ms) }
+}
+
+test('stands still until somebody listens, and goes on from where it was', () => {
+  const { clock, pass } = create(500)
+  pass(60_000)
+  expect(clock.nowMs()).toBe(500)
+  clock.listen()
+  pass(1000)
+  expect(clock.nowMs()).toBe(1500)
+  expect(clock.listeningSinceMs()).toBe(500)
+})
+
+test('does not count a suspension, after which devices have to come back', () => {
+  const { clock, pass } = create()
+  clock.listen()
+  pass(1000)
+  clock.nowMs()
+  pass(3600_000)
+  expect(clock.nowMs()).toBe(6000)
+  expect(clock.listeningSinceMs()).toBe(6000)
+})
+
+test('a short stall of the process is no suspension', () => {
+  const { clock, pass } = create()
+  clock.listen()
+  pass(10_000)
+  expect(clock.nowMs()).toBe(5000)
+  expect(clock.listeningSinceMs()).toBe(0)
+})
+
+test('never goes back, and never counts more than has passed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -10_000, max: 100_000 })), (steps) => {
+      const { clock, pass } = create()
+      clock.listen()
+      let passedMs = 0
+      let lastMs = 0
+      for (const step of steps) {
+        pass(step)
+        passedMs += Math.max(0, step)
+        const nowMs = clock.nowMs()
+        expect(nowMs).toBeGreaterThanOrEqual(lastMs)
+        expect(nowMs).toBeLessThanOrEqual(passedMs)
+        lastMs = nowMs
+      }
+    }),
+  )
+})

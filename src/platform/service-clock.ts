@@ -1,0 +1,89 @@
+import type { Db } from './db.ts'
+import { sql } from 'kysely'
+
+/**
+ * Service time: the milliseconds for which this installation has been listening to devices, summed over all its
+ * runs. It never jumps when the wall clock is set, and it stands still while the service is down or suspended, because
+ * nobody could have heard a device then. Rollouts measure their time-outs with it.
+ */
+export interface ServiceClock {
+  nowMs(): number
+  /** When the service last began to listen, or woke up after a suspension. Devices need a while to come back then. */
+  listeningSinceMs(): number
+}
+
+/** Observations this far apart are normal; a longer gap means that the process did not run, so it does not count. */
+const MAX_STEP_MS = 5000
+/** After a gap this long, devices have given up their connections. */
+const SUSPENDED_MS = 30_000
+const OBSERVE_MS = 1000
+const PERSIST_EVERY = 5
+
+export interface RunningServiceClock extends ServiceClock {
+  /** Called when devices can connect. Service time stands still until then. */
+  listen(): void
+  /** Stops counting and persists the time. */
+  stop(): Promise<void>
+}
+
+/**
+ * Counts on from a persisted time.
+ *
+ * @param monotonicMs Never goes back; it may count time in which the process did not run.
+ */
+export function createServiceClock(
+  baseMs: number,
+  monotonicMs: () => number,
+): ServiceClock & Pick<RunningServiceClock, 'listen'> {
+  let countedMs = baseMs
+  let observedMs: number | null = null
+  let sinceMs = baseMs
+  function observe(): void {
+    if (observedMs === null) return
+    const now = monotonicMs()
+    const passedMs = Math.max(0, now - observedMs)
+    observedMs = now
+    countedMs += Math.min(passedMs, MAX_STEP_MS)
+    if (passedMs >= SUSPENDED_MS) sinceMs = countedMs
+  }
+  return {
+    nowMs() {
+      observe()
+      return countedMs
+    },
+    listeningSinceMs() {
+      observe()
+      return sinceMs
+    },
+    listen() {
+      observedMs ??= monotonicMs()
+    },
+  }
+}
+
+/** Reads the service time of this installation and persists it every few seconds until `stop`. */
+export async function startServiceClock(db: Db, onError: (error: unknown) => void): Promise<RunningServiceClock> {
+  const { ms } = await db.selectFrom('serviceClock').select('ms').executeTakeFirstOrThrow()
+  const clock = createServiceClock(ms, () => performance.now())
+  let persisting: Promise<void> = Promise.resolve()
+  async function persist(): Promise<void> {
+    await db
+      .updateTable('serviceClock')
+      .set({ ms: sql<number>`greatest(ms, ${clock.nowMs()})` })
+      .execute()
+  }
+  let observations = 0
+  const timer = setInterval(() => {
+    clock.nowMs()
+    observations += 1
+    if (observations % PERSIST_EVERY === 0) persisting = persisting.then(persist).catch(onError)
+  }, OBSERVE_MS)
+  return {
+    ...clock,
+    async stop() {
+      clearInterval(timer)
+      await persisting
+      await persist()
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { LossReason } from '../devices/commands/command.ts'
+import type { CommandState, DeviceType } from '../platform/schema/devices.ts'
+import type { RolloutOptions, TargetState } from './rollout.ts'
+
+/**
+ * Whether a device can be heard. `expected`: the service has restarted or lost its connections, and the device has not
+ * come back yet; for a while nobody calls it disconnected, and it can't be commanded.
+ */
+export type DeviceLink = 'connected' | 'expected' | 'absent'
+
+/** What is known of the device now. Times in `...Ms` are service time here and below. */
+export interface DeviceNow {
+  readonly type: DeviceType
+  readonly link: DeviceLink
+  /** When its connection was opened; null without one. */
+  readonly connectedMs: number | null
+  readonly firmware: string | null
+  readonly bootCount: number
+  readonly bootedAt: Date | null
+  /** Of the members of a Virtual Chassis; empty for any other device. */
+  readonly memberFirmware: readonly string[]
+}
+
+/** The target's latest command. */
+export interface CommandNow {
+  readonly id: string
+  readonly state: CommandState
+  /** Why it was refused, in the device's words. */
+  readonly refusal: string | null
+  /** The device refused the content of the request, so a further attempt would be refused as well. */
+  readonly refusalIsFinal: boolean
+  /** Why its outcome is unknown. */
+  readonly loss: LossReason | null
+  readonly sentAt: Date | null
+}
+
+/** What the device of that command fetched. */
+export interface DownloadNow {
+  readonly bytesServed: number
+  readonly touchedMs: number
+  readonly delivered: boolean
+  readonly fenced: boolean
+}
+
+export interface TargetNow {
+  readonly deviceId: string
+  readonly phase: number
+  readonly state: TargetState
+  readonly enteredMs: number
+  readonly fromVersion: string | null
+  readonly targetVersion: string
+  readonly imageId: string
+  readonly force: boolean
+  readonly attempt: number
+  /** Attempts that the device refused or got wrong. A lost connection is not counted. */
+  readonly failedAttempts: number
+  /** The latest attempt came to nothing; the next one goes out no earlier. */
+  readonly retryAtMs: number | null
+  /** The image of an earlier attempt has reached the device. */
+  readonly fetched: boolean
+  /** Of the device when the latest command was made. */
+  readonly bootCount: number | null
+  /** Null once the device has left the organization. */
+  readonly device: DeviceNow | null
+  readonly command: CommandNow | null
+  readonly download: DownloadNow | null
+}
+
+export type TargetDecision =
+  /** `untilMs`: nothing changes before, unless the device does something. */
+  | { readonly kind: 'wait'; readonly untilMs?: number }
+  | {
+      readonly kind: 'move'
+      readonly to: TargetState
+      readonly reason?: string
+      readonly failedAttempts?: number
+      readonly retryAtMs?: number
+    }
+  /** The attempt came to nothing. The state stays, and the next attempt waits. */
+  | { readonly kind: 'pause'; readonly reason: string; readonly failedAttempts: number; readonly retryAtMs: number }
+  /** A new command goes out. */
+  | { readonly kind: 'command'; readonly failedAttempts: number }
+  /** Take back the command, which is queued still; it may just be leaving, so look again. */
+  | { readonly kind: 'take_back'; readonly commandId: string }
+  /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */
+  | { readonly kind: 'fence'; readonly commandId: string; readonly imageId: string }
+
+export interface TargetRules {
+  readonly nowMs: number
+  /** On the wall clock, for comparison with what devices and commands are stamped with. */
+  readonly now: Date
+  readonly options: RolloutOptions
+  /** No new command; what is under way may end. */
+  readonly stopping: boolean
+  /** The same, until somebody lets it go on. */
+  readonly held: boolean
+  /** After it, absent devices are given up. Null: not set yet. */
+  readonly offlineDeadlineMs: number | null
+  /** Until then devices that are not there may still be on their way back, after a restart of the service or the like. */
+  readonly graceUntilMs: number
+}
