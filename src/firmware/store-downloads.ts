@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
-import type { Reader, Tx } from '../platform/db.ts'
+import { type Reader, type Tx, json } from '../platform/db.ts'
 
 /** A download belongs to the command that caused it: each attempt has an address, hence a row, of its own. */
 export interface DownloadKey {
@@ -10,26 +10,25 @@ export interface DownloadKey {
 }
 
 /**
- * Stops the download of a command for good, unless its device may have got the whole image already.
- *
- * - `fenced`: the last byte never left and never will, so this command can't flash anything.
- * - `delivered`: the last byte left (or was about to): the device may flash, wait for it.
- *
- * The same answer every time it is asked again. Works before the first request too.
+ * Stops the downloads of commands for good, unless their devices may have got the whole image already. A download that
+ * is stopped before its last byte left can't be flashed; it works before the first request, too. The same answer every
+ * time it is asked again.
+ * @returns The ids of the commands whose downloads are stopped. The devices of the others may flash: wait for them.
  */
-export async function fenceDownload(tx: Tx, scope: OrgScope, key: DownloadKey): Promise<'fenced' | 'delivered'> {
-  const row = await tx
-    .insertInto('firmwareDownload')
-    .values({ ...identity(scope, key), startedAt: now, touchedAt: now, bytesServed: '0', fencedAt: now })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['orgId', 'commandId'])
-        .doUpdateSet({ fencedAt: sql<Date>`coalesce(firmware_download.fenced_at, now())` })
-        .where('firmwareDownload.deliveredAt', 'is', null),
-    )
-    .returning('fencedAt')
-    .executeTakeFirst()
-  return row === undefined ? 'delivered' : 'fenced'
+export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly DownloadKey[]): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const rows = keys.map(({ commandId, imageId }) => ({ command_id: commandId, image_id: imageId }))
+  // In one order, as everybody locks the rows of several downloads.
+  const fenced = await sql<{ commandId: string }>`
+    insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, bytes_served, fenced_at)
+    select ${scope.orgId}::uuid, command_id, image_id, now(), now(), 0, now()
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (command_id uuid, image_id uuid)
+    order by command_id
+    on conflict (org_id, command_id) do update set fenced_at = coalesce(firmware_download.fenced_at, now())
+      where firmware_download.delivered_at is null
+    returning command_id
+  `.execute(tx)
+  return new Set(fenced.rows.map(({ commandId }) => commandId))
 }
 
 /**
@@ -130,8 +129,6 @@ export async function findCommandVersion(
     .executeTakeFirst()
   return row?.version ?? undefined
 }
-
-const now = sql<Date>`now()`
 
 function identity(scope: OrgScope, { commandId, imageId }: DownloadKey) {
   return { orgId: scope.orgId, commandId, imageId }

@@ -3,11 +3,12 @@ import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
-import { fenceDownload } from '../firmware/store-downloads.ts'
+import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
 import type { JobDecision, Now, Step } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
+import { presentInFlight } from './present-in-flight.ts'
 import { type UpgradeHold, isTerminal } from './rollout.ts'
 import {
   type TargetChange,
@@ -17,8 +18,8 @@ import {
   saveFwUpdates,
   saveJobs,
   saveTargets,
-  stopJobs,
 } from './store-apply.ts'
+import { haltTargets, stopJobs } from './store-stop.ts'
 import type { Job, JobTarget } from './store.ts'
 
 interface JobStep extends Omit<Step, 'target' | 'commanded'> {
@@ -52,7 +53,11 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
     scope,
     steps.flatMap((step) => commandOf(step, now) ?? []),
   )
-  for (const fence of decided.flatMap(({ decision }) => decision.fences)) await fenceDownload(tx, scope, fence)
+  await fenceDownloads(
+    tx,
+    scope,
+    decided.flatMap(({ decision }) => decision.fences),
+  )
   await saveFwUpdates(
     tx,
     scope,
@@ -111,20 +116,46 @@ function happeningOf({ job, target, to, reason }: JobStep): DeviceHappening[] {
   return [{ device, what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }]
 }
 
-async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, { now, nowMs }: Now): Promise<void> {
+async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, at: Now): Promise<void> {
   const { orgUpgradeId, newFailures, stopReason, decisions } = round
   if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
-  if (stopReason !== null) await stopJobs(tx, scope, orgUpgradeId, { becomes: 'failed', reason: stopReason, nowMs })
   for (const { job, decision } of decisions) {
     if (job.hold === null && decision.job.hold !== null)
-      await tellOfHold(tx, scope, { job, hold: decision.job.hold, now })
-    if (job.stopping !== null || decision.job.stopping !== 'failed') continue
-    await appendAudit(tx, scope, {
-      message: `Upgrade ${orgUpgradeId} stopped at site "${job.siteName ?? job.siteId}": ${decision.job.stopReason ?? ''}`,
-      siteId: job.siteId,
-      at: now,
-    })
+      await tellOfHold(tx, scope, { job, hold: decision.job.hold, now: at.now })
+    if (job.stopping === null && decision.job.stopping === 'failed')
+      await haltJob(tx, scope, { job, reason: decision.job.stopReason ?? '', now: at.now })
   }
+  if (stopReason !== null) await stopOtherJobs(tx, scope, { orgUpgradeId, reason: stopReason, at })
+}
+
+async function haltJob(
+  tx: Tx,
+  scope: OrgScope,
+  { job, reason, now }: { readonly job: Job; readonly reason: string; readonly now: Date },
+): Promise<void> {
+  const inFlight = await haltTargets(tx, scope, [job.id], now)
+  await appendAudit(tx, scope, {
+    message: `Upgrade ${job.orgUpgradeId} stopped at site "${job.siteName ?? job.siteId}": ${reason}`,
+    siteId: job.siteId,
+    after: presentInFlight(inFlight),
+    at: now,
+  })
+}
+
+/** Those that this round has not decided about. */
+async function stopOtherJobs(
+  tx: Tx,
+  scope: OrgScope,
+  { orgUpgradeId, reason, at }: { readonly orgUpgradeId: string; readonly reason: string; readonly at: Now },
+): Promise<void> {
+  const stop = { becomes: 'failed', reason, at: at.now, nowMs: at.nowMs } as const
+  const { siteUpgrades, inFlight } = await stopJobs(tx, scope, orgUpgradeId, stop)
+  if (siteUpgrades === 0) return
+  await appendAudit(tx, scope, {
+    message: `Upgrade ${orgUpgradeId} stopped at ${siteUpgrades} further sites: ${reason}`,
+    after: presentInFlight(inFlight),
+    at: at.now,
+  })
 }
 
 async function tellOfHold(

@@ -116,34 +116,6 @@ export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: stri
     .execute()
 }
 
-export interface Stop {
-  readonly becomes: 'failed' | 'cancelled'
-  readonly reason: string
-  readonly nowMs: number
-}
-
-/**
- * Lets no site upgrade of the org upgrade go on; what is in flight ends first. The caller holds the
- * org upgrade's lock.
- * @returns How many were going on.
- */
-export async function stopJobs(
-  tx: Tx,
-  scope: OrgScope,
-  orgUpgradeId: string,
-  { becomes, reason, nowMs }: Stop,
-): Promise<number> {
-  const result = await tx
-    .updateTable('siteUpgrade')
-    .set({ stopping: becomes, stopReason: reason, hold: null, dueMs: nowMs })
-    .where('orgId', '=', scope.orgId)
-    .where('orgUpgradeId', '=', orgUpgradeId)
-    .where('finishedAt', 'is', null)
-    .where('stopping', 'is', null)
-    .executeTakeFirst()
-  return Number(result.numUpdatedRows)
-}
-
 export interface FwUpdateChange {
   readonly deviceId: string
   /** Null = no update any more. */

@@ -3,12 +3,13 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { stopJobs } from '../rollout/store-apply.ts'
+import { presentInFlight } from '../rollout/present-in-flight.ts'
+import { stopJobs } from '../rollout/store-stop.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
- * Lets an upgrade go no further: no device is commanded any more; those that are under way finish, and
- * those that are upgraded stay so. An upgrade that is over stays as it is.
+ * Stops an upgrade. From the commit on no device is commanded and none gets its image any more. Devices that have the
+ * image finish, and the audit record names them. An upgrade that is over stays as it is.
  *
  * @throws AppError not_found
  */
@@ -16,13 +17,14 @@ export async function cancelOrgUpgrade(ctx: Context, scope: OrgScope, id: string
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, id)
-    const stopped = await stopJobs(tx, scope, id, {
+    const { siteUpgrades, inFlight } = await stopJobs(tx, scope, id, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,
+      at,
       nowMs: ctx.serviceClock.nowMs(),
     })
-    if (stopped === 0) return
-    await appendAudit(tx, scope, { message: `Cancel upgrade ${id}`, at })
+    if (siteUpgrades === 0) return
+    await appendAudit(tx, scope, { message: `Cancel upgrade ${id}`, after: presentInFlight(inFlight), at })
     wakeAfterCommit(tx, 'rollouts')
   })
 }

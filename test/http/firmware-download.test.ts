@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { firmwareDownloadUrl } from '../../src/firmware/download-url.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { fenceDownload } from '../../src/firmware/store-downloads.ts'
+import { fenceDownloads } from '../../src/firmware/store-downloads.ts'
 import { inTx, json } from '../../src/platform/db.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import { claimNewDevices } from '../support/devices.ts'
@@ -68,8 +68,11 @@ function row() {
   return server.ctx.db.selectFrom('firmwareDownload').selectAll().where('commandId', '=', commandId).executeTakeFirst()
 }
 
-const fence = (id = imageId) =>
-  inTx(server.ctx, (tx) => fenceDownload(tx, systemScope('rollout', server.org.orgId), { commandId, imageId: id }))
+async function fence(id = imageId): Promise<'fenced' | 'delivered'> {
+  const scope = systemScope('rollout', server.org.orgId)
+  const fenced = await inTx(server.ctx, (tx) => fenceDownloads(tx, scope, [{ commandId, imageId: id }]))
+  return fenced.has(commandId) ? 'fenced' : 'delivered'
+}
 
 /** Starts a download and reads nothing of it yet. */
 function begin(address: string): Promise<IncomingMessage> {

@@ -118,6 +118,8 @@ export type Reply =
   | 'loses_early'
   /** The connection is lost after it has downloaded; it comes back upgraded. */
   | 'loses_late'
+  /** Downloads all, and has not answered yet. */
+  | 'fetches'
   /** Says nothing, for now. */
   | 'silent'
 
@@ -179,7 +181,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     const having = (...kinds: Reply[]) => replies.filter((one) => kinds.includes(one.reply))
     await download(
       ctx,
-      having('loses_late').map(({ command }) => command),
+      having('loses_late', 'fetches').map(({ command }) => command),
     )
     await recordCommandOutcomes(ctx, [
       ...having('upgrades', 'keeps_old', 'dies').map(({ command }) => ended(command, { kind: 'done', text: null })),

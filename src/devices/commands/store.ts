@@ -73,11 +73,16 @@ export async function claimQueuedCommands(
     order by command.device_id, command.id
     limit ${limit}
   `.execute(tx)
-  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row.
+  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row. Commands
+  // that somebody else has locked are being taken back.
   const claimed = await sql<CommandToSend>`
+    with due as (
+      select id from device_command where id = any(${next.rows.map(({ id }) => id)}) and state = 'queued'
+      order by id for update skip locked
+    )
     update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs}
-    from device_session session, device, device_status status
-    where command.id = any(${next.rows.map(({ id }) => id)}) and command.state = 'queued'
+    from due, device_session session, device, device_status status
+    where command.id = due.id
       and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
       and device.org_id = command.org_id and device.id = command.device_id
       and status.org_id = command.org_id and status.device_id = command.device_id
@@ -114,11 +119,16 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     outcome,
   }))
   const ended = await sql<EndedCommand>`
+    with ended as (
+      select command.org_id, command.id, new.state, new.outcome
+      from jsonb_to_recordset(${json(rows)}::jsonb)
+        as new (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
+      join device_command command on command.org_id = new.org_id and command.id = new.id
+        and command.epoch = new.epoch and command.state = 'sent'
+      order by command.id for update of command
+    )
     update device_command command set state = ended.state, outcome = ended.outcome, finished_at = ${at}
-    from jsonb_to_recordset(${json(rows)}::jsonb)
-      as ended (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
-    where command.org_id = ended.org_id and command.id = ended.id
-      and command.epoch = ended.epoch and command.state = 'sent'
+    from ended where command.org_id = ended.org_id and command.id = ended.id
     returning command.job_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
@@ -135,10 +145,16 @@ export async function loseCommands(
 ): Promise<void> {
   const rows = sessions.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const ended = await sql<EndedCommand>`
+    with lost as (
+      select command.org_id, command.id
+      from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
+      join device_command command on command.device_id = session.device_id and command.epoch <= session.epoch
+        and command.state = 'sent'
+      order by command.id for update of command
+    )
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
-    from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
-    where command.device_id = session.device_id and command.epoch <= session.epoch and command.state = 'sent'
+    from lost where command.org_id = lost.org_id and command.id = lost.id
     returning command.job_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)

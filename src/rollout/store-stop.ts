@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { fenceDownloads } from '../firmware/store-downloads.ts'
+import { type Tx, anyOf } from '../platform/db.ts'
+
+export interface Stop {
+  readonly becomes: 'failed' | 'cancelled'
+  readonly reason: string
+  readonly at: Date
+  /** The same in service time. */
+  readonly nowMs: number
+}
+
+export interface Stopped {
+  /** How many site upgrades were going on. */
+  readonly siteUpgrades: number
+  /** MACs of the devices that have the image, or are flashing it: nobody can stop them. In ascending order. */
+  readonly inFlight: readonly string[]
+}
+
+/**
+ * Stops all site upgrades of the org upgrade. From the commit on no device is commanded and none gets its image: queued
+ * commands are taken back, and downloads that are not complete are cut off. The caller holds the org upgrade's lock.
+ */
+export async function stopJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
+  const { becomes, reason, nowMs } = stop
+  const stopped = await tx
+    .updateTable('siteUpgrade')
+    .set({ stopping: becomes, stopReason: reason, hold: null, dueMs: nowMs })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .returning('id')
+    .execute()
+  const ids = stopped.map(({ id }) => id)
+  return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
+}
+
+/**
+ * Part of a stop: takes back the queued commands of these site upgrades and cuts off their downloads. The caller holds
+ * their locks.
+ * @returns The MACs of the devices that go on nevertheless; see Stopped.
+ */
+export async function haltTargets(
+  tx: Tx,
+  scope: OrgScope,
+  siteUpgradeIds: readonly string[],
+  at: Date,
+): Promise<string[]> {
+  if (siteUpgradeIds.length === 0) return []
+  await sql`
+    with halted as (
+      select command.id from upgrade_target target
+      join device_command command on command.org_id = target.org_id and command.id = target.command_id
+      where target.org_id = ${scope.orgId} and target.upgrade_id = any(${siteUpgradeIds}) and command.state = 'queued'
+      order by command.id for update of command
+    )
+    update device_command command set state = 'cancelled', finished_at = ${at}
+    from halted where command.org_id = ${scope.orgId} and command.id = halted.id and command.state = 'queued'
+  `.execute(tx)
+  const commanded = await tx
+    .selectFrom('upgradeTarget as target')
+    .innerJoin('deviceCommand as command', (join) =>
+      join.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
+    )
+    .select(['command.id as commandId', 'target.imageId'])
+    .where('target.orgId', '=', scope.orgId)
+    .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
+    .where('target.state', 'in', ['dl_requested', 'downloading'])
+    .where('command.state', 'in', ['sent', 'unknown'])
+    .execute()
+  const fenced = await fenceDownloads(tx, scope, commanded)
+  const rest = await tx
+    .selectFrom('upgradeTarget')
+    .select('mac')
+    .where('orgId', '=', scope.orgId)
+    .where('upgradeId', '=', anyOf(siteUpgradeIds))
+    .where((where) =>
+      where.or([
+        where('state', 'in', ['rebooting', 'verifying']),
+        where('commandId', '=', anyOf(commanded.map(({ commandId }) => commandId).filter((id) => !fenced.has(id)))),
+      ]),
+    )
+    .orderBy('mac')
+    .execute()
+  return rest.map(({ mac }) => mac)
+}
