@@ -84,7 +84,8 @@ export const DEFERRED_POLL_MS = 5000
  */
 export function decideNext(job: JobNow, at: Now): JobDecision {
   const waitMs = commandInstant(job).getTime() - at.now.getTime()
-  if (job.stopping === null && waitMs > 0)
+  // One that has begun goes on, also when the clock is set back behind its start.
+  if (job.stopping === null && job.phaseOpenedMs === null && waitMs > 0)
     return { ...nothing, job: change(job, { status: 'queued', dueMs: at.nowMs + waitMs }) }
   const free = decideTargets(job, {
     ...at,

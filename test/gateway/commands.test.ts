@@ -46,7 +46,7 @@ describe('a restart', () => {
     const device = await connected(port)
     const id = await harness.queue(device.mac, restart)
     device.reply((await device.nextCall()).id, { error: 1, text: 'busy' })
-    expect(await harness.untilCommand(id, 'rejected')).toEqual({ code: '1', text: 'busy' })
+    expect(await harness.untilCommand(id, 'rejected')).toEqual({ code: '1', text: 'busy', final: false })
   })
 
   test('is unknown when the device does not answer within 30 s, and a late reply changes nothing', async () => {

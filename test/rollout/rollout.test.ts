@@ -233,6 +233,16 @@ describe('failures', () => {
     await expectConsistent(test.ctx)
   })
 
+  it('of the content are final: nothing is tried again', async () => {
+    await seed([2])
+    const { id } = await create()
+    await play(() => 'refuses_content')
+    expect(countOf(await read(id))).toEqual({ failed: 2 })
+    expect([...fleet.attempts.values()]).toEqual([1, 1])
+    const failures = (await read(id)).siteUpgrades.flatMap((site) => site.failures.map(({ reason }) => reason))
+    expect(failures).toEqual(['Invalid signature', 'Invalid signature'])
+  })
+
   it('beyond the limit stop all sites, and nothing is commanded after', async () => {
     await seed([10, 10])
     const { id } = await create({ reboot_strategy: 'serial', max_failure_percentage: 5 })

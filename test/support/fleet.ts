@@ -112,12 +112,15 @@ export type Reply =
   /** Comes back with the old version. */
   | 'keeps_old'
   | 'refuses'
+  | 'refuses_content'
   /** Downloads all and is never seen again. */
   | 'dies'
   /** The connection is lost before it has downloaded; it comes back untouched. */
   | 'loses_early'
   /** The connection is lost after it has downloaded; it comes back upgraded. */
   | 'loses_late'
+  /** Downloads all, loses its connection and comes back untouched. */
+  | 'loses_delivered'
   /** Downloads all, and has not answered yet. */
   | 'fetches'
   /** Says nothing, for now. */
@@ -125,8 +128,11 @@ export type Reply =
 
 /** Devices, and the gateway that they are connected to: what the engine sees of both are rows. */
 export interface Fleet {
-  connect(devices: readonly SeededDevice[], firmware?: string): Promise<void>
+  /** `reason`: what the client says; a boot unless told otherwise. */
+  connect(devices: readonly SeededDevice[], firmware?: string, reason?: string): Promise<void>
   disconnect(devices: readonly SeededDevice[]): Promise<void>
+  /** The gateway is killed and starts again; no device has come back yet. */
+  loseSessions(): Promise<void>
   /** The gateway is killed and starts again, and the devices come back to it as they were. */
   crash(devices: readonly SeededDevice[]): Promise<void>
   /** Sends what is queued and lets the devices answer, as `reply` says. @returns How many were sent. */
@@ -165,8 +171,10 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     )
   }
 
+  const loseSessions = () => recordNodeStarted(ctx, nodeId)
+
   async function crash(some: readonly SeededDevice[]): Promise<void> {
-    await recordNodeStarted(ctx, nodeId)
+    await loseSessions()
     await connect(some, OLD, 'socket')
   }
 
@@ -181,17 +189,20 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     const having = (...kinds: Reply[]) => replies.filter((one) => kinds.includes(one.reply))
     await download(
       ctx,
-      having('loses_late', 'fetches').map(({ command }) => command),
+      having('loses_late', 'loses_delivered', 'fetches').map(({ command }) => command),
     )
     await recordCommandOutcomes(ctx, [
       ...having('upgrades', 'keeps_old', 'dies').map(({ command }) => ended(command, { kind: 'done', text: null })),
       ...having('refuses').map(({ command }) =>
-        ended(command, { kind: 'rejected', code: '2', text: 'Download failed' }),
+        ended(command, { kind: 'rejected', code: '2', text: 'Download failed', final: false }),
+      ),
+      ...having('refuses_content').map(({ command }) =>
+        ended(command, { kind: 'rejected', code: '2', text: 'Invalid signature', final: true }),
       ),
     ])
     for (const { device } of having('upgrades', 'keeps_old', 'loses_late'))
       flashes.set(device.id, (flashes.get(device.id) ?? 0) + 1)
-    const gone = having('upgrades', 'keeps_old', 'dies', 'loses_early', 'loses_late')
+    const gone = having('upgrades', 'keeps_old', 'dies', 'loses_early', 'loses_late', 'loses_delivered')
     await disconnect(gone.map(({ device }) => device))
     await connect(
       having('upgrades', 'loses_late').map(({ device }) => device),
@@ -202,14 +213,14 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
       OLD,
     )
     await connect(
-      having('loses_early').map(({ device }) => device),
+      having('loses_early', 'loses_delivered').map(({ device }) => device),
       OLD,
       'socket',
     )
     return sent.length
   }
 
-  return { connect, disconnect, crash, answer, flashes, attempts }
+  return { connect, disconnect, loseSessions, crash, answer, flashes, attempts }
 }
 
 function ended({ orgId, id, epoch }: CommandToSend, outcome: CommandOutcome) {

@@ -39,6 +39,6 @@ export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly text: string | null }
   /** The device certainly did not do it. */
-  | { readonly kind: 'rejected'; readonly code: string; readonly text: string; readonly final?: boolean }
+  | { readonly kind: 'rejected'; readonly code: string; readonly text: string; readonly final: boolean }
   /** The device may have done it. */
   | { readonly kind: 'unknown'; readonly why: LossReason }

@@ -30,6 +30,8 @@ export interface Rejection {
   readonly kind: 'rejected'
   readonly code: string
   readonly text: string
+  /** It refused the content, not the moment: a further attempt would be refused as well. */
+  readonly final: boolean
 }
 
 export interface CallToSend {

@@ -45,9 +45,26 @@ describe('replies as real devices send them', () => {
     [ap, restart, { error: 0, text: 'rebooting' }, { kind: 'done', text: 'rebooting' }],
     [ap, restart, { error: 0 }, { kind: 'done', text: '' }],
     [ap, upgrade, { error: 0, text: 'Triggering FW upgrade' }, { kind: 'done', text: 'Triggering FW upgrade' }],
-    [ap, upgrade, { error: 2, text: 'Invalid signature' }, { kind: 'rejected', code: '2', text: 'Invalid signature' }],
+    [
+      ap,
+      upgrade,
+      { error: 2, text: 'Invalid signature' },
+      { kind: 'rejected', code: '2', text: 'Invalid signature', final: true },
+    ],
+    [
+      ap,
+      upgrade,
+      { error: 2, text: 'Firmware image validation failed' },
+      { kind: 'rejected', code: '2', text: 'Firmware image validation failed', final: true },
+    ],
+    [
+      ap,
+      upgrade,
+      { error: 2, text: 'Download failed, http_code 404' },
+      { kind: 'rejected', code: '2', text: 'Download failed, http_code 404', final: false },
+    ],
     [ols, upgrade, { error: 0, text: 'upgrade requested successfully' }, { kind: 'accepted' }],
-    [ols, upgrade, { error: 1, text: 'busy' }, { kind: 'rejected', code: '1', text: 'busy' }],
+    [ols, upgrade, { error: 1, text: 'busy' }, { kind: 'rejected', code: '1', text: 'busy', final: false }],
   ] as const)('%o %o %o', (device, command, status, outcome) => {
     expect(reply(device, command, status)).toEqual(outcome)
   })
@@ -55,7 +72,7 @@ describe('replies as real devices send them', () => {
   test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
     const answer = (code: number): Outcome | null =>
       ucentral.decodeReply(ap, restart, { result: undefined, error: { code, message: 'no' } })
-    expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no' })
+    expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no', final: true })
     expect(answer(-32603)).toBeNull()
   })
 })

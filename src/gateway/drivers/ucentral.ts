@@ -32,6 +32,9 @@ const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
 
 const MAX_TEXT = 500
 
+/** How clients word that the image or the request itself is wrong: the same again would be refused again. */
+const refusesContent = /invalid (signature|parameters)|validation failed|no space/i
+
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
 export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
 
@@ -41,7 +44,7 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
     case 'restart': {
       const { kind: _, ...part } = command
       const why = supportsRestart(device.capabilities, part)
-      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why }
+      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why, final: true }
       const call =
         Object.keys(part).length === 0
           ? { method: 'reboot', params: { serial, when: NOW } }
@@ -51,14 +54,14 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
     case 'upgrade': {
       const { uri } = command
       if (unsafeUri.test(uri))
-        return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell' }
+        return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell', final: true }
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: { serial, when: NOW, uri } }, timeoutMs }
     }
     case 'locate':
     case 'unlocate': {
       const why = supportsLocate(device.type)
-      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why }
+      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why, final: true }
       // `on` ends the blinking and lets the LEDs do what they do; `off` would leave them dark, for good.
       const params =
         command.kind === 'locate'
@@ -71,7 +74,7 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
 
 function decodeReply(device: DriverDevice, command: DriverCommand, { result, error }: Reply): Outcome | null {
   if (isRpcError(error)) {
-    return neverExecuted.has(error.code) ? rejected(error.code, error.message) : null
+    return neverExecuted.has(error.code) ? { ...rejected(error.code, error.message), final: true } : null
   }
   if (!isResult(result)) return null
   const { error: code, text = '' } = result.status
@@ -86,10 +89,10 @@ function decodeEvent(device: DriverDevice, command: DriverCommand, { type, paylo
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null
   if (payload.operation === 'success') return { kind: 'done', text: null }
   return payload.operation === 'fail'
-    ? { kind: 'rejected', code: 'install_failed', text: 'the device could not install it' }
+    ? { kind: 'rejected', code: 'install_failed', text: 'the device could not install it', final: false }
     : null
 }
 
 function rejected(code: number, text: string): Rejection {
-  return { kind: 'rejected', code: String(code), text: text.slice(0, MAX_TEXT) }
+  return { kind: 'rejected', code: String(code), text: text.slice(0, MAX_TEXT), final: refusesContent.test(text) }
 }
