@@ -92,6 +92,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     plan,
     currentPhase: 1,
     phaseOpenedMs: null,
+    graceUntilMs: null,
     counts: { ...noCounts, planned: fleet.length },
     hardFailures: {},
   }

@@ -29,6 +29,8 @@ export interface JobNow {
   readonly currentPhase: number
   /** Service time. */
   readonly phaseOpenedMs: number | null
+  /** Beside Now.graceUntilMs, for this site. */
+  readonly graceUntilMs: number | null
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   /**
@@ -120,7 +122,8 @@ interface Round extends Omit<JobDecision, 'job'> {
   readonly awaitsDevices: boolean
 }
 
-function decideTargets(job: JobNow, rules: TargetRules): Round {
+function decideTargets(job: JobNow, at: TargetRules): Round {
+  const rules = { ...at, graceUntilMs: Math.max(at.graceUntilMs, job.graceUntilMs ?? 0) }
   const decided = job.targets.map((target) => ({ target, decision: decideTarget(target, rules) }))
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   return {

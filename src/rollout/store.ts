@@ -105,6 +105,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
       'job.plan',
       'job.currentPhase',
       'job.phaseOpenedMs',
+      'job.graceUntilMs',
       'job.counts',
       'job.hardFailures',
     ])

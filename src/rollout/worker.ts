@@ -1,12 +1,15 @@
-import { systemScope } from '../access/scope.ts'
+import { type OrgScope, systemScope } from '../access/scope.ts'
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { type Tx, inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { applyRounds } from './apply.ts'
+import { findAbsentSinceMs, isDisturbed } from './decide-grace.ts'
 import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
-import { decideOrgUpgrade } from './decide-org-upgrade.ts'
+import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
 import type { RolloutOptions } from './rollout.ts'
-import { type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
+import { type AbsenceCheck, countBystanders, updateGrace } from './store-grace.ts'
+import { type Job, type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
 
 /**
  * A worker that died holds the claims of one round for so long, and a broken upgrade rests for as long.
@@ -111,10 +114,44 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
       scope,
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
-    const jobs = Map.groupBy(await lockJobs(tx, scope, { claims, ...limits }), ({ orgUpgradeId }) => orgUpgradeId)
-    const rounds = orgUpgrades.map((org) => decideOrgUpgrade(org, jobs.get(org.id) ?? [], at))
-    await applyRounds(tx, scope, rounds, at)
+    const locked = await lockJobs(tx, scope, { claims, ...limits })
+    const decide = (jobs: readonly Job[]): OrgRound<Job>[] => {
+      const byUpgrade = Map.groupBy(jobs, ({ orgUpgradeId }) => orgUpgradeId)
+      return orgUpgrades.map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
+    }
+    const rounds = decide(locked)
+    const disturbed = await graceDisturbed(tx, scope, rounds, at)
+    const graceUntilMs = at.nowMs + options.reconnectGraceMs
+    const patient = locked.map((job) => (disturbed.has(job.id) ? Object.assign({}, job, { graceUntilMs }) : job))
+    await applyRounds(tx, scope, disturbed.size === 0 ? rounds : decide(patient), at)
   })
+}
+
+/**
+ * Gives those sites time whose network seems to have failed: the round would give up devices for their absence, while
+ * many devices that it has nothing to do with lost their connections, too.
+ * @returns The ids of their site upgrades.
+ */
+async function graceDisturbed(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly OrgRound<Job>[],
+  { now, nowMs, options }: Now,
+): Promise<ReadonlySet<string>> {
+  const checks = rounds
+    .flatMap(({ decisions }) => decisions)
+    .flatMap(({ job, decision }): AbsenceCheck[] => {
+      const absentSinceMs = findAbsentSinceMs(decision)
+      if (absentSinceMs === null) return []
+      // What led to the last grace does not lead to another one.
+      const sinceMs = Math.max(absentSinceMs, (job.graceUntilMs ?? 0) - options.reconnectGraceMs)
+      return [{ siteUpgradeId: job.id, siteId: job.siteId, sinceMs, since: addMs(now, sinceMs - nowMs) }]
+    })
+  if (checks.length === 0) return new Set()
+  const bystanders = await countBystanders(tx, scope, checks)
+  const disturbed = [...bystanders].filter(([, counted]) => isDisturbed(counted)).map(([id]) => id)
+  if (disturbed.length > 0) await updateGrace(tx, scope, disturbed, nowMs + options.reconnectGraceMs)
+  return new Set(disturbed)
 }
 
 function nowOf({ clock, serviceClock }: Context, options: RolloutOptions): Now {

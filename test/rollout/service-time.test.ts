@@ -158,6 +158,41 @@ describe('an outage of the service', () => {
   })
 })
 
+describe('an outage of a site', () => {
+  it('gives nobody up while many of its other devices are away or have just come back', async () => {
+    const [target, ...bystanders] = devices
+    if (target === undefined) throw new Error('no devices')
+    await fleet.connect(bystanders, NEW)
+    const id = await create()
+    await play('dies')
+    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
+    await fleet.disconnect(bystanders)
+    times.pass(options.rebootTimeoutMs.ap)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
+    times.pass(options.reconnectGraceMs - 2000)
+    await advance()
+    await fleet.connect(bystanders, NEW, 'socket')
+    times.pass(2000)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
+    // Nothing has happened since to any of the others.
+    times.pass(options.reconnectGraceMs)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
+  })
+
+  it('is none where only the device itself is away', async () => {
+    const [, ...bystanders] = devices
+    await fleet.connect(bystanders, NEW)
+    const id = await create()
+    await play('dies')
+    times.pass(options.rebootTimeoutMs.ap)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
+  })
+})
+
 describe('a step of the wall clock', () => {
   it.each([-2, 2])('by %i hours stalls nothing and costs nothing', async (hours) => {
     const id = await create({ reboot_strategy: 'serial' })

@@ -99,6 +99,8 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
+  /** After many devices of the site went away at once. Service time. */
+  graceUntilMs: number | null
   /** Service time, as the lease. */
   dueMs: number | null
   leaseUntilMs: number | null
