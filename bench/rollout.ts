@@ -3,11 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import { createLog } from '../src/platform/log.ts'
+import type pg from 'pg'
+import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { type Logger, createLog } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Context } from '../src/platform/context.ts'
 import { openDb, openPool } from '../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
+import { type PostgresConnection, startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { createServiceClock } from '../src/platform/service-clock.ts'
@@ -17,29 +19,35 @@ import { startRollouts } from '../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../src/upgrades/create-org-upgrade.ts'
 import { getOrgUpgrade } from '../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
-import { createFleet, seedOrg } from '../test/support/fleet.ts'
+import { type Fleet, type SiteSeed, createFleet, seedOrg } from '../test/support/fleet.ts'
 
-const DEVICES = 10_000
+export const options = { devices: { type: 'string' }, sites: { type: 'string' } } as const
+
+const DEFAULT_DEVICES = 10_000
+const DEFAULT_SITES = 1
+
+/** The database under the benchmark: new, on its own disk files, and never analyzed by hand. */
+interface Database {
+  readonly ctx: Context
+  readonly pool: pg.Pool
+}
 
 /**
- * An upgrade of 10,000 devices in four canary phases. The devices answer at once; the engine, the
- * gateway's records and every transition are as in service, committed durably.
+ * An upgrade of devices in four canary phases, on a new database. The devices answer at once; the engine, the gateway's
+ * records and every transition are as in service, committed durably.
  */
-export async function run(): Promise<Record<string, unknown>> {
+export async function run(values: OptionValues): Promise<Figures> {
+  const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
+  const sites = parseCount(values, 'sites', DEFAULT_SITES)
+  if (sites > devices) throw new Error(`--sites is ${sites}, but must be at most the number of devices, ${devices}`)
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
   const log = createLog('warn')
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
     await migrate(postgres.connection)
-    const pool = openPool({ ...postgres.connection }, (error) => log.warn({ err: error }, 'connection lost'))
-    const db = openDb(pool)
-    const secrets = createSecrets(randomBytes(32))
-    const serviceClock = createServiceClock(0, () => performance.now())
-    serviceClock.listen()
-    const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
-    const ctx: Context = { db, hotDb: db, ...rest }
-    const figures = await upgradeAll(ctx)
-    await db.destroy()
+    const database = openDatabase(postgres.connection, log)
+    const figures = await upgradeAll(database, { devices, sites })
+    await database.ctx.db.destroy()
     return figures
   } finally {
     await postgres.stop()
@@ -47,15 +55,63 @@ export async function run(): Promise<Record<string, unknown>> {
   }
 }
 
-async function upgradeAll(ctx: Context): Promise<Record<string, unknown>> {
-  const org = await seedOrg(ctx, [{ devices: DEVICES }])
+function openDatabase(connection: PostgresConnection, log: Logger): Database {
+  const pool = openPool({ ...connection }, (error) => log.warn({ err: error }, 'connection lost'))
+  const db = openDb(pool)
+  const secrets = createSecrets(randomBytes(32))
+  const serviceClock = createServiceClock(0, () => performance.now())
+  serviceClock.listen()
+  const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
+  return { ctx: { db, hotDb: db, ...rest }, pool }
+}
+
+async function upgradeAll(
+  { ctx, pool }: Database,
+  { devices, sites }: { readonly devices: number; readonly sites: number },
+): Promise<Figures> {
+  const org = await seedOrg(ctx, sizesOf(devices, sites))
   const fleet = createFleet(ctx, [org])
   const connectStart = performance.now()
   await fleet.connect(org.sites.flatMap((site) => site.devices))
+  const before = await readWork(pool)
   const createStart = performance.now()
   const request = parseOrgUpgrade({ all_sites: true, reboot_strategy: 'canary', canary_phases: [1, 10, 50, 100] })
   const { id } = await createOrgUpgrade(ctx, org.scope, request)
   const runStart = performance.now()
+  const commands = await carryOut(ctx, fleet, id)
+  const end = performance.now()
+  const upgrade = await getOrgUpgrade(ctx.db, org.scope, id)
+  const after = await readWork(pool)
+  const upgraded = upgrade.siteUpgrades.flatMap(({ targets }) => targets.upgraded ?? []).length
+  const flashes = [...fleet.flashes.values()]
+  const flashedTwice = flashes.filter((count) => count > 1).length
+  if (upgraded !== devices || commands !== devices || flashedTwice > 0)
+    throw new Error(`${upgraded} of ${devices} devices upgraded by ${commands} commands, ${flashedTwice} flashed twice`)
+  return {
+    devices,
+    sites,
+    connect_s: seconds(createStart - connectStart),
+    create_s: seconds(runStart - createStart),
+    run_s: seconds(end - runStart),
+    create_ms_per_device: round((runStart - createStart) / devices),
+    run_ms_per_device: round((end - runStart) / devices),
+    devices_per_s: Math.round(devices / ((end - runStart) / 1000)),
+    wal_bytes_per_device: Math.round((after.walBytes - before.walBytes) / devices),
+    rows_written_per_device: round((after.rows - before.rows) / devices),
+    reboots_per_device: flashes.reduce((sum, count) => sum + count, 0) / devices,
+    flashed_twice: flashedTwice,
+  }
+}
+
+/** As equal as they can be. */
+function sizesOf(devices: number, sites: number): SiteSeed[] {
+  return Array.from({ length: sites }, (_, index) => ({
+    devices: Math.floor((devices * (index + 1)) / sites) - Math.floor((devices * index) / sites),
+  }))
+}
+
+/** @returns How many commands were sent. */
+async function carryOut(ctx: Context, fleet: Fleet, id: string): Promise<number> {
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0 })
   let commands = 0
   while (!(await isOver(ctx, id))) {
@@ -63,19 +119,26 @@ async function upgradeAll(ctx: Context): Promise<Record<string, unknown>> {
     commands += sent
     if (sent === 0) await yieldToOthers()
   }
-  const end = performance.now()
   await rollouts.stop()
-  const upgrade = await getOrgUpgrade(ctx.db, org.scope, id)
-  const upgraded = upgrade.siteUpgrades.flatMap(({ targets }) => targets.upgraded ?? []).length
-  if (upgraded !== DEVICES || commands !== DEVICES) throw new Error(`${upgraded} upgraded by ${commands} commands`)
-  return {
-    devices: DEVICES,
-    connect_s: seconds(createStart - connectStart),
-    create_s: seconds(runStart - createStart),
-    run_s: seconds(end - runStart),
-    devices_per_s: Math.round(DEVICES / ((end - runStart) / 1000)),
-    flashed_twice: [...fleet.flashes.values()].filter((count) => count > 1).length,
-  }
+  return commands
+}
+
+interface Work {
+  readonly walBytes: number
+  /** Row versions. */
+  readonly rows: number
+}
+
+/** What the database has written so far, by connections that are idle now. */
+async function readWork(pool: pg.Pool): Promise<Work> {
+  // A connection reports what it has written once a second at most.
+  const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  await Promise.all(idle.map((client) => client.query('select pg_stat_force_next_flush()')))
+  for (const client of idle) client.release()
+  const { rows } = await pool.query<{ wal: string; rows: string }>(`
+    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal,
+      (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables) as rows`)
+  return { walBytes: Number(rows[0]?.wal), rows: Number(rows[0]?.rows) }
 }
 
 async function isOver({ db }: Context, id: string): Promise<boolean> {
@@ -86,6 +149,10 @@ async function isOver({ db }: Context, id: string): Promise<boolean> {
     .where('finishedAt', 'is', null)
     .executeTakeFirst()
   return row === undefined
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000
 }
 
 function seconds(ms: number): number {

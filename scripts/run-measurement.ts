@@ -1,0 +1,74 @@
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+
+/** What a measurement found: figures by name, in snake_case with their unit; may be nested. */
+export type Figures = Readonly<Record<string, unknown>>
+
+export type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
+
+/** A file in `bench/` or `soak/`. */
+interface Measurement {
+  /** The options it takes besides `--json`; none if absent. */
+  readonly options?: ParseArgsOptionsConfig
+  readonly run: (values: OptionValues) => Promise<Figures>
+}
+
+/**
+ * Runs the measurement of `folder` that the command line names, prints its figures and ends the process. A measurement
+ * that throws ends it with code 1.
+ *
+ * @param folder Its name is that of the command; every file in it but `run.ts` is a measurement.
+ * @param kind The member of the printed JSON object that holds the measurement's name.
+ */
+export async function runMeasurement(folder: string, kind: string): Promise<never> {
+  // The runner died: what a measurement has started dies with this process's channels.
+  process.once('disconnect', () => process.exit(1))
+  try {
+    await main(folder, kind)
+    process.exit(0)
+  } catch (error) {
+    console.error(`${basename(folder)}: ${error instanceof Error ? error.message : String(error)}`)
+    process.exit(1)
+  }
+}
+
+async function main(folder: string, kind: string): Promise<void> {
+  const args = process.argv.slice(2)
+  const [name = '', ...rest] = args.filter((arg) => arg !== '--json')
+  const names = await listMeasurements(folder)
+  if (!names.includes(name))
+    throw new Error(
+      `usage: npm run ${basename(folder)} -- NAME [--json] [OPTIONS], with NAME one of ${names.join(', ')}`,
+    )
+  const { run, options = {} } = (await import(join(folder, `${name}.ts`))) as Measurement
+  const { values } = parseArgs({ args: rest, options: { ...options } })
+  const figures = await run(values)
+  for (const line of readable(figures)) console.log(line)
+  if (args.includes('--json')) console.log(JSON.stringify({ [kind]: name, ...figures }))
+}
+
+async function listMeasurements(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { withFileTypes: true })
+  return files
+    .filter((file) => file.isFile() && file.name.endsWith('.ts') && !file.name.endsWith('.test.ts'))
+    .map((file) => file.name.slice(0, -'.ts'.length))
+    .filter((name) => name !== 'run')
+    .sort()
+}
+
+/** @throws Error naming the option, unless its value is a whole number from 1. */
+export function parseCount(values: OptionValues, name: string, byDefault: number): number {
+  const text = values[name] ?? String(byDefault)
+  const count = Number(text)
+  if (typeof text === 'string' && /^[1-9]\d*$/.test(text) && Number.isSafeInteger(count)) return count
+  throw new Error(`--${name} is ${JSON.stringify(text)}, but must be a whole number from 1`)
+}
+
+function readable(figures: Figures, prefix = ''): string[] {
+  return Object.entries(figures).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? readable(Object.fromEntries(Object.entries(value)), `${prefix}${name}.`)
+      : [`${prefix}${name}: ${JSON.stringify(value)}`],
+  )
+}
