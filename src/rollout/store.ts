@@ -1,7 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { LossReason } from '../devices/commands/command.ts'
-import { type Db, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { planEachTime } from '../platform/prepared.ts'
 import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
@@ -88,7 +89,8 @@ export interface HeldClaims {
 
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
 export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: HeldClaims): Promise<Job[]> {
-  const held = json(claims.map(({ id, epoch }) => ({ id, epoch })))
+  const ids = claims.map(({ id }) => id)
+  const epochs = claims.map(({ epoch }) => epoch)
   const rows = await tx
     .selectFrom('siteUpgrade as job')
     .select([
@@ -115,9 +117,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
       ),
     )
     .where('job.orgId', '=', scope.orgId)
-    .where(sql<boolean>`exists (
-      select from jsonb_to_recordset(${held}::jsonb) as held (id uuid, epoch bigint)
-      where held.id = job.id and held.epoch = job.epoch)`)
+    .where(sql<boolean>`(job.id, job.epoch) in (select * from unnest(${ids}::uuid[], ${epochs}::bigint[]))`)
     .orderBy('job.id')
     .forUpdate('job')
     .execute()
@@ -163,28 +163,42 @@ interface TargetRow {
   readonly fenced: boolean
 }
 
-/**
- * See JobNow.targets; in the order of the plan. Absent deferred ones come once they may be given up.
- * Those that wait for the answer of a connected device are left out: they are most of a large
- * upgrade's, at each of its many rounds.
- */
+/** See JobNow.targets; in the order of the plan. */
 async function listTargets(
   tx: Tx,
   scope: OrgScope,
-  jobs: readonly Omit<JobNow & { readonly id: string }, 'targets'>[],
-  { unsentSinceMs, stalledSinceMs, absentSinceMs }: Omit<HeldClaims, 'claims'>,
+  jobs: readonly TargetedJob[],
+  limits: Omit<HeldClaims, 'claims'>,
 ): Promise<JobTarget[]> {
+  const { rows } = await targetQuery(scope, jobs, limits).execute(tx)
+  return rows.map(targetOf)
+}
+
+type TargetedJob = Omit<JobNow & { readonly id: string }, 'targets'>
+
+/**
+ * Absent deferred targets come once they may be given up. Those that wait for the answer of a connected device are left
+ * out: they are most of a large upgrade's, at each of its many rounds.
+ *
+ * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
+ * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be
+ * joined in no other way. The device is found by its id alone, because any index that starts with the organization looks
+ * as good as its key then.
+ */
+export function targetQuery(
+  scope: OrgScope,
+  jobs: readonly TargetedJob[],
+  { unsentSinceMs, stalledSinceMs, absentSinceMs }: Omit<HeldClaims, 'claims'>,
+): RawBuilder<TargetRow> {
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const asked = jobs.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, plan }) => ({
-    id,
-    stopping: stopping !== null,
-    held: hold !== null,
-    up_to: stopping === null ? currentPhase : plan.phases,
-    give_up: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
-  }))
-  const { rows } = await sql<TargetRow>`
+  const upTo = jobs.map(({ stopping, currentPhase, plan }) => (stopping === null ? currentPhase : plan.phases))
+  const giveUp = jobs.map(
+    ({ currentPhase, phaseOpenedMs, plan }) =>
+      currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
+  )
+  return sql<TargetRow>`${planEachTime}
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.retry_at_ms, t.fetched,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
@@ -193,21 +207,28 @@ async function listTargets(
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from jsonb_to_recordset(${json(asked)}::jsonb) as job (id uuid, stopping boolean, held boolean,
-      up_to integer, give_up boolean)
-    join upgrade_target t on t.org_id = ${scope.orgId} and t.upgrade_id = job.id and t.phase <= job.up_to
-    left join device d on d.org_id = t.org_id and d.id = t.device_id
-    left join device_status s on s.org_id = t.org_id and s.device_id = t.device_id
-    left join device_session session on session.device_id = d.id
-    left join device_command c on c.org_id = t.org_id and c.id = t.command_id
-    left join firmware_download f on f.org_id = t.org_id and f.command_id = c.id
-    where t.state <> ${allOf(terminalStates)}
-      and (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
+    from unnest(${jobs.map(({ id }) => id)}::uuid[], ${jobs.map(({ stopping }) => stopping !== null)}::boolean[],
+      ${jobs.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[])
+      as job (id, stopping, held, up_to, give_up)
+    cross join lateral (
+      select * from upgrade_target
+      where org_id = ${scope.orgId} and upgrade_id = job.id and phase <= job.up_to and state <> ${allOf(terminalStates)}
+      offset 0) t
+    left join lateral (
+      select * from device where id = t.device_id limit 1) d on d.org_id = t.org_id
+    left join lateral (
+      select * from device_status where org_id = t.org_id and device_id = t.device_id limit 1) s on true
+    left join lateral (
+      select * from device_session where device_id = d.id limit 1) session on true
+    left join lateral (
+      select * from device_command where org_id = t.org_id and id = t.command_id limit 1) c on true
+    left join lateral (
+      select * from firmware_download where org_id = t.org_id and command_id = t.command_id limit 1) f on true
+    where (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
       and (job.stopping or job.held or d.id is null or session.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
-  `.execute(tx)
-  return rows.map(targetOf)
+  `
 }
 
 /** Right-hand side of `<> all(...)`. */

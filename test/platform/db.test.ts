@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Tx, inTx } from '../../src/platform/db.ts'
+import { planEachTime } from '../../src/platform/prepared.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -40,4 +41,15 @@ it('survives a connection that breaks in the middle of a query', async () => {
     /terminat/i,
   )
   expect((await sql`select 1 as one`.execute(ctx.db)).rows).toEqual([{ one: 1 }])
+})
+
+it('prepares statements, but not one that is to be planned each time', async () => {
+  await inTx(test.ctx, async (tx) => {
+    await sql`select ${1}::integer as kept`.execute(tx)
+    await sql`${planEachTime} select ${1}::integer as planned`.execute(tx)
+    const { rows } = await sql<{
+      statement: string
+    }>`select statement from pg_prepared_statements where statement like ${'%::integer as%'}`.execute(tx)
+    expect(rows.map(({ statement }) => statement)).toEqual(['select $1::integer as kept'])
+  })
 })
