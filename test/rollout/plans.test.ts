@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { OrgScope } from '../../src/access/scope.ts'
+import { type Tx, inTx } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { saveTargets } from '../../src/rollout/store-apply.ts'
 import { targetQuery } from '../../src/rollout/store.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
@@ -9,7 +12,9 @@ import { createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { createTestClock } from '../webhooks/harness.ts'
 
-const DEVICES = 2000
+const DEVICES = 1000
+/** So many that the planner preferred an index by phase. */
+const TARGETS = 100_000
 const tables = [
   'device',
   'device_status',
@@ -40,33 +45,89 @@ function mostRows(node: PlanNode): number {
   return Math.max(Math.round(rows * node['Actual Loops']), ...(node.Plans ?? []).map(mostRows))
 }
 
-/** Upgrades new devices, lets the engine command all of them, and reads them as its next round would. */
-async function readTargetsOf({ ctx }: TestContext, devices: number): Promise<number> {
+interface Upgrade {
+  readonly scope: OrgScope
+  readonly jobs: Parameters<typeof targetQuery>[1]
+}
+
+/** Upgrades new devices and lets the engine command all of them. */
+async function commandAll({ ctx }: TestContext, devices: number): Promise<Upgrade> {
   const org = await seedOrg(ctx, [{ devices }])
   await createFleet(ctx, [org]).connect(org.sites.flatMap((site) => site.devices))
   const request = parseOrgUpgrade({ all_sites: true, strategy: 'big_bang' })
   const { siteUpgrades } = await createOrgUpgrade(ctx, org.scope, request)
   await advanceRollouts(ctx, defaultRolloutOptions, new AbortController().signal)
   const ids = siteUpgrades.map(({ id }) => id)
-  const jobs = await ctx.db.selectFrom('siteUpgrade').selectAll().where('id', 'in', ids).execute()
+  return {
+    scope: org.scope,
+    jobs: await ctx.db.selectFrom('siteUpgrade').selectAll().where('id', 'in', ids).execute(),
+  }
+}
+
+/** Reads the targets as the engine's next round would. */
+async function readTargets({ ctx }: TestContext, { scope, jobs }: Upgrade): Promise<number> {
   const limits = { unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0 }
   const { rows } = await sql<{
     'QUERY PLAN': readonly [{ readonly Plan: PlanNode }]
-  }>`explain (analyze, format json) ${targetQuery(org.scope, jobs, limits)}`.execute(ctx.db)
+  }>`explain (analyze, format json) ${targetQuery(scope, jobs, limits)}`.execute(ctx.db)
   const [explained] = rows
   if (explained === undefined) throw new Error('no plan')
   return mostRows(explained['QUERY PLAN'][0].Plan)
 }
 
-it('reads each row once, whatever PostgreSQL believes of the tables', { timeout: 60_000 }, async () => {
-  const test = await createTestContext(createTestClock())
-  onTestFinished(() => test.close())
-  for (const table of tables)
-    await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(test.ctx.db)
-  // Nothing; then that they are almost empty.
-  expect(await readTargetsOf(test, DEVICES)).toBe(DEVICES)
-  for (const table of tables) await sql`truncate ${sql.table(table)} cascade`.execute(test.ctx.db)
-  await readTargetsOf(test, 1)
-  await sql`analyze`.execute(test.ctx.db)
-  expect(await readTargetsOf(test, DEVICES)).toBe(DEVICES)
+/** Moves some targets on. @returns How many rows of targets that read. */
+async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number): Promise<number> {
+  const targets = await ctx.db.selectFrom('upgradeTarget').selectAll().orderBy('ordinal', 'desc').limit(count).execute()
+  const changes = targets.map((target) => Object.assign(target, { state: 'downloading' as const, newCommandId: null }))
+  return inTx(ctx, async (tx) => {
+    const before = await targetsRead(tx)
+    await saveTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })
+    return (await targetsRead(tx)) - before
+  })
+}
+
+/** More targets for the upgrade, of devices that are gone. */
+async function addTargets({ ctx }: TestContext, count: number): Promise<void> {
+  await sql`
+    insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, from_version,
+      target_version, force, state, entered_at)
+    select org_id, upgrade_id, gen_random_uuid(), mac, model, phase, ordinal + number, image_id, from_version,
+      target_version, force, state, entered_at
+    from upgrade_target, generate_series(1, ${count}::integer) number
+  `.execute(ctx.db)
+}
+
+async function targetsRead(tx: Tx): Promise<number> {
+  const { rows } = await sql<{ read: string }>`
+    select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = 'upgrade_target'
+  `.execute(tx)
+  return Number(rows[0]?.read)
+}
+
+describe('a large upgrade on a database that PostgreSQL has not analyzed, or when it was almost empty', () => {
+  let test: TestContext
+  beforeEach(async () => {
+    test = await createTestContext(createTestClock())
+    for (const table of tables)
+      await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(test.ctx.db)
+  })
+  afterEach(() => test.close())
+
+  async function analyzeAlmostEmpty(): Promise<void> {
+    for (const table of tables) await sql`truncate ${sql.table(table)} cascade`.execute(test.ctx.db)
+    await commandAll(test, 1)
+    await sql`analyze`.execute(test.ctx.db)
+  }
+
+  it('has each of its rows read once in a round', { timeout: 60_000 }, async () => {
+    expect(await readTargets(test, await commandAll(test, DEVICES))).toBe(DEVICES)
+    await analyzeAlmostEmpty()
+    expect(await readTargets(test, await commandAll(test, DEVICES))).toBe(DEVICES)
+  })
+
+  it('has each of its targets found by its key', { timeout: 60_000 }, async () => {
+    const { scope } = await commandAll(test, 1)
+    await addTargets(test, TARGETS)
+    expect(await moveTargets(test, scope, DEVICES)).toBe(DEVICES)
+  })
 })
