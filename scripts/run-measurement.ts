@@ -2,7 +2,10 @@ import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 
-/** What a measurement found: figures by name, in snake_case with their unit; may be nested. */
+/**
+ * What a measurement found: figures by name, in snake_case with their unit; may be nested. A list `failed` that is not
+ * empty makes the measurement a failure.
+ */
 export type Figures = Readonly<Record<string, unknown>>
 
 export type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
@@ -46,6 +49,8 @@ async function main(folder: string, kind: string): Promise<void> {
   const figures = await run(values)
   for (const line of readable(figures)) console.log(line)
   if (args.includes('--json')) console.log(JSON.stringify({ [kind]: name, ...figures }))
+  const { failed = [] } = figures
+  if (Array.isArray(failed) && failed.length > 0) throw new Error(`${name} failed: ${failed.length} defects`)
 }
 
 async function listMeasurements(folder: string): Promise<string[]> {

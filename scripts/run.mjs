@@ -23,6 +23,7 @@ const PROGRAMS = {
   simulate: 'src/bin/simulator.ts',
   migrate: 'src/bin/migrate.ts',
   bench: 'bench/run.ts',
+  soak: 'soak/run.ts',
   contract: 'scripts/contract/contract.ts',
 }
 

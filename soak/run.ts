@@ -1,0 +1,3 @@
+import { runMeasurement } from '../scripts/run-measurement.ts'
+
+await runMeasurement(import.meta.dirname, 'soak')

@@ -1,0 +1,74 @@
+import type { Service } from './service.ts'
+
+/** The lowest and the highest session epoch of all devices: how often they have connected. */
+export async function findEpochSpread(service: Service): Promise<{ lowest: number; highest: number }> {
+  const [row] = await service.query<{ lowest: string; highest: string }>(
+    'select min(epoch) as lowest, max(epoch) as highest from device_session',
+  )
+  return { lowest: Number(row?.lowest), highest: Number(row?.highest) }
+}
+
+interface TargetRow {
+  readonly mac: string
+  readonly state: string
+  readonly reason: string | null
+  readonly attempt: number
+  readonly history: string
+}
+
+/** Targets of an organization upgrade that the service does not call upgraded, each with the history of its commands. */
+export async function findUnfinishedTargets(
+  service: Service,
+  orgUpgradeId: string,
+): Promise<{ total: number; commands: number; failed: string[] }> {
+  const rows = await service.query<TargetRow>(
+    `select target.mac, target.state, target.reason, target.attempt,
+       (select coalesce(string_agg(concat(command.attempt, ':', command.state, command.outcome), ' ' order by attempt), 'none')
+        from device_command command
+        where command.org_id = target.org_id and command.job_id = target.upgrade_id
+          and command.device_id = target.device_id) as history
+     from site_upgrade site
+     join upgrade_target target on target.org_id = site.org_id and target.upgrade_id = site.id
+     where site.org_upgrade_id = $1 order by target.mac`,
+    [orgUpgradeId],
+  )
+  const sites = await service.query<{ status: string; stop_reason: string | null }>(
+    `select status, stop_reason from site_upgrade where org_upgrade_id = $1 and status <> 'completed'`,
+    [orgUpgradeId],
+  )
+  return {
+    total: rows.length,
+    commands: rows.reduce((sum, { attempt }) => sum + attempt, 0),
+    failed: [
+      ...sites.map(({ status, stop_reason: reason }) => `a site upgrade is ${status} (${reason ?? 'no reason'})`),
+      ...rows
+        .filter(({ state }) => state !== 'upgraded')
+        .map(
+          ({ mac, state, reason, history }) =>
+            `target ${mac} is ${state} (${reason ?? 'no reason'}), commands ${history}`,
+        ),
+    ],
+  }
+}
+
+/** What contradicts itself in the records of all upgrades. */
+export async function findInconsistencies(service: Service): Promise<string[]> {
+  const counts = await service.query<{ id: string; state: string; said: number; found: number }>(
+    `select site.id, said.key as state, said.value::integer as said,
+       (select count(*)::integer from upgrade_target target
+        where target.org_id = site.org_id and target.upgrade_id = site.id and target.state = said.key) as found
+     from site_upgrade site, jsonb_each_text(site.counts) said`,
+  )
+  const active = await service.query<{ mac: string }>(
+    `select target.mac from upgrade_target target
+     full join active_upgrade_target active
+       on active.org_id = target.org_id and active.device_id = target.device_id and active.upgrade_id = target.upgrade_id
+     where (target.state not in ('upgraded', 'failed', 'skipped', 'cancelled')) is distinct from (active.device_id is not null)`,
+  )
+  return [
+    ...counts
+      .filter(({ said, found }) => said !== found)
+      .map(({ id, state, said, found }) => `site upgrade ${id} counts ${said} targets ${state}, but has ${found}`),
+    ...active.map(({ mac }) => `${mac} is in an active upgrade although its target has ended, or the other way round`),
+  ]
+}

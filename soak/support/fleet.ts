@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { DeviceState } from '../../src/simulator/device.ts'
+import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
+import { readJournal } from '../../src/simulator/journal.ts'
+import type { Service } from './service.ts'
+
+const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
+
+/** Every tenth device is a switch, every fifth of those a Virtual Chassis of three members. */
+const SWITCH_EVERY = 10
+const CHASSIS_EVERY = 50
+
+export const fleetModels = ['EAP102', 'ECS4125-10P', 'EX4100-48P'] as const
+
+export function planFleet(count: number, firmware: string): PlannedDevice[] {
+  return Array.from({ length: count }, (_, index): PlannedDevice => {
+    const identity = identityOf(index, 0)
+    if (index % SWITCH_EVERY > 0) return { ...identity, model: fleetModels[0], type: 'ap', firmware }
+    if (index % CHASSIS_EVERY > 0) return { ...identity, model: fleetModels[1], type: 'switch', firmware }
+    const model = fleetModels[2]
+    const members = [0, 1, 2].map((member) => Object.assign(identityOf(index, member), { member, model }))
+    return { ...identity, model, type: 'switch', firmware, members }
+  })
+}
+
+/** The MAC is locally administered, so no real device has it. */
+function identityOf(index: number, member: number) {
+  const number = index * 16 + member
+  return { mac: `02${number.toString(16).padStart(10, '0')}`, serial: `SOAK${String(number).padStart(8, '0')}` }
+}
+
+/** How fast the simulated world is: see `npm run simulate -- --help`. */
+export interface FleetPace {
+  readonly timeScale: number
+  readonly downloadBytesPerS: number
+}
+
+/** Simulated devices in a process of their own, over mutual TLS. They live on when their process is started again. */
+export interface FleetProcess {
+  /** Starts the process with these devices and waits until each has connected once. */
+  start(devices: readonly PlannedDevice[]): Promise<void>
+  stop(): Promise<void>
+  /** What the devices themselves recorded, by MAC; a device to which nothing has happened yet is missing. */
+  journal(): ReadonlyMap<string, DeviceState>
+  readonly journalFile: string
+}
+
+export function createFleetProcess(folder: string, service: Service, pace: FleetPace): FleetProcess {
+  const stateDir = join(folder, 'fleet')
+  const journalFile = join(stateDir, 'devices.jsonl')
+  let child: ChildProcess | null = null
+  return {
+    journalFile,
+    async start(devices) {
+      const file = join(folder, 'fleet.json')
+      await writeFile(file, JSON.stringify(devices))
+      const options = {
+        fleet: file,
+        gateway: `127.0.0.1:${service.ucentralPort}`,
+        ca: join(service.dataDir, 'device-ca'),
+        'state-dir': stateDir,
+        'time-scale': pace.timeScale,
+        'download-bytes-per-s': pace.downloadBytesPerS,
+      }
+      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
+      child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+      await untilReady(child)
+    },
+    async stop() {
+      if (child === null || child.exitCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGINT')
+      await exited
+      child = null
+    },
+    journal: () => readJournal(journalFile),
+  }
+}
+
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout === null) throw new Error('unreachable: its output is a pipe')
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('simulator ready')) resolve()
+    })
+    child.once('exit', (code, signal) => reject(new Error(`the simulator ended (${signal ?? code})`)))
+  })
+}
