@@ -23,6 +23,11 @@ export function anyOf<T>(values: readonly T[]): RawBuilder<T> {
   return sql<T>`any(${values})`
 }
 
+/** Right-hand side of `<> all(...)`; an empty list excludes nothing. */
+export function noneOf(values: readonly string[]): RawBuilder<unknown> {
+  return sql`all(${values})`
+}
+
 /** Right-hand side of `ilike` for texts that contain `part`, whatever is special in it. */
 export function containing(part: string): string {
   return `%${part.replace(/[\\%_]/g, (special) => `\\${special}`)}%`

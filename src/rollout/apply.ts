@@ -20,7 +20,8 @@ import {
   saveTargets,
 } from './store-apply.ts'
 import { haltTargets, stopJobs } from './store-stop.ts'
-import type { Job, JobTarget } from './store.ts'
+import type { Job } from './store.ts'
+import type { JobTarget } from './store-targets.ts'
 
 interface JobStep extends Omit<Step, 'target' | 'commanded'> {
   readonly job: Job
