@@ -18,7 +18,7 @@ export async function filterKnownImages(db: Db, names: readonly string[]): Promi
 const ORPHANED_FOR_MS = 3600e3
 
 /** The chores of pictures, for startJobs(): those of a site that was deleted, say, have no row any more. */
-export function imageTasks(ctx: Context, files: ImageFiles): Task[] {
+export function imageTasks(ctx: Context, files: Pick<ImageFiles, 'dir'>): Task[] {
   return [
     {
       name: 'image_sweep',

@@ -11,6 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { type Db, endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
+import { DEFAULT_DECODE_LIMITS } from '../platform/images/decoder-limits.ts'
 import { DEFAULT_MAX_IMAGE_BYTES, sweepImages } from '../platform/images/image-files.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
@@ -88,7 +89,11 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     },
   }
   const firmwareFiles = { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes }
-  const imageFiles = { dir: join(dataDir.path, 'images'), maxBytes: DEFAULT_MAX_IMAGE_BYTES }
+  const imageFiles = {
+    dir: join(dataDir.path, 'images'),
+    maxBytes: DEFAULT_MAX_IMAGE_BYTES,
+    decode: DEFAULT_DECODE_LIMITS,
+  }
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),

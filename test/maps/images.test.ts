@@ -5,6 +5,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { filterKnownImages, imageTasks } from '../../src/app/images.ts'
 import { makeThumbnails } from '../../src/maps/make-thumbnails.ts'
+import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { type ImageFiles, sweepImages } from '../../src/platform/images/image-files.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
 import type { AnyJson } from '../support/any-json.ts'
@@ -22,7 +23,7 @@ beforeAll(async () => {
   server = await startTestServer(clock)
   siteId = await addSite(server)
   maps = `/sites/${siteId}/maps`
-  files = { dir: join(server.dataDir, 'images'), maxBytes: 1024 * 1024 }
+  files = { dir: join(server.dataDir, 'images'), maxBytes: 1024 * 1024, decode: DEFAULT_DECODE_LIMITS }
   plan = await picture(640, 480)
 })
 afterAll(() => server.close())

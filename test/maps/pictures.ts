@@ -1,50 +1,64 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
+import { stripImage } from '../../src/platform/images/strip-image.ts'
 import { type FormPart, encodeForm } from '../support/forms.ts'
 import type { Answer, TestOrg, TestServer } from '../support/server.ts'
 
-/** A picture of one colour. */
+/** A picture of one colour; a PNG or JPEG without anything that would be stripped on arrival. */
 export async function picture(
   width: number,
   height: number,
   { format = 'png', grey = 200 }: { readonly format?: 'png' | 'jpeg' | 'gif' | 'webp'; readonly grey?: number } = {},
 ): Promise<Buffer> {
   const background = { r: grey, g: grey, b: grey }
-  return sharp({ create: { width, height, channels: 3, background } })
+  const bytes = await sharp({ create: { width, height, channels: 3, background } })
     .toFormat(format)
     .toBuffer()
+  return format === 'png' || format === 'jpeg' ? buffer(stripImage(Readable.from([bytes]))) : bytes
 }
 
 /** A PNG file that says it is of this size and has next to nothing in it. */
 export function hollowPng(width: number, height: number): Buffer {
   // Eight bits a sample, red green blue.
-  return pngOf(width, height, [8, 2, 0, 0, 0])
+  return pngOf([header(width, height, [8, 2, 0, 0, 0]), hollow])
 }
 
 /** As hollowPng, of sixteen bits a sample with transparency, in passes. */
 export function interlacedPng(width: number, height: number): Buffer {
-  return pngOf(width, height, [16, 6, 0, 0, 1])
+  return pngOf([header(width, height, [16, 6, 0, 0, 1]), hollow])
 }
 
+/** A PNG of eight by eight pixels with 20 compressed texts of 50 MB each: less than a megabyte as a file. */
+export function pngWithTexts(): Buffer {
+  const text = deflateSync(Buffer.alloc(50_000_000, 'A'), { level: 9 })
+  const chunk = pngChunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), text]))
+  return pngOf([header(8, 8, [8, 2, 0, 0, 0]), ...Array.from({ length: 20 }, () => chunk), hollow])
+}
+
+export function pngChunk(type: string, data: Uint8Array): Buffer {
+  const body = Buffer.concat([Buffer.from(type), data])
+  const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(data.length)
+  crc.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, crc])
+}
+
+const hollow = pngChunk('IDAT', deflateSync(Buffer.alloc(1000)))
+
 /** @param format Bits a sample, colours, compression, filter, interlacing. */
-function pngOf(width: number, height: number, format: readonly number[]): Buffer {
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const body = Buffer.concat([Buffer.from(type), data])
-    const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
-    length.writeUInt32BE(data.length)
-    crc.writeUInt32BE(crc32(body))
-    return Buffer.concat([length, body, crc])
-  }
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(height, 4)
-  header.set(format, 8)
-  return Buffer.concat([
-    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.alloc(1000))),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
+function header(width: number, height: number, format: readonly number[]): Buffer {
+  const data = Buffer.alloc(13)
+  data.writeUInt32BE(width, 0)
+  data.writeUInt32BE(height, 4)
+  data.set(format, 8)
+  return pngChunk('IHDR', data)
+}
+
+function pngOf(chunks: readonly Buffer[]): Buffer {
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+  return Buffer.concat([signature, ...chunks, pngChunk('IEND', Buffer.alloc(0))])
 }
 
 /** A text, or a file. */

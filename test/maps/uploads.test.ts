@@ -30,7 +30,8 @@ it('an upload that breaks off leaves nothing', async () => {
     'content-length: 500000',
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${part}`)
-  socket.write(Buffer.alloc(200_000))
+  // A PNG with a long chunk of pixels.
+  socket.write(Buffer.concat([Buffer.from('89504e470d0a1a0a00061a8049444154', 'hex'), Buffer.alloc(200_000)]))
   await vi.waitFor(async () => expect(await incoming()).toHaveLength(1))
   socket.destroy()
   await once(socket, 'close')

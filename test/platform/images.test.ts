@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { interlacedPng } from '../maps/pictures.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import {
   type ImageFiles,
   discardImage,
@@ -22,7 +23,7 @@ const nothing = async () => new Set<string>()
 
 let files: ImageFiles
 beforeEach(async () => {
-  files = { dir: join(await temporaryDir(), 'images'), maxBytes: 2 * 1024 * 1024 }
+  files = { dir: join(await temporaryDir(), 'images'), maxBytes: 2 * 1024 * 1024, decode: DEFAULT_DECODE_LIMITS }
   await sweepImages(log, files, nothing)
 })
 
@@ -39,15 +40,17 @@ async function kept(): Promise<string[]> {
 }
 
 describe('receiveImage', () => {
-  it.each(['png', 'jpeg'] as const)('tells what a %s is and keeps its bytes as they came', async (format) => {
+  it.each(['png', 'jpeg'] as const)('tells what a %s is and keeps its pixels as they came', async (format) => {
     const bytes = await blank(40, 30).toFormat(format).toBuffer()
     const received = await receive(bytes, `image/${format}; charset=binary`)
-    expect(received).toMatchObject({ contentType: `image/${format}`, width: 40, height: 30, sizeBytes: bytes.length })
+    expect(received).toMatchObject({ contentType: `image/${format}`, width: 40, height: 30 })
     await keepImage(files, received)
     expect(await kept()).toEqual([received.name])
     const file = await openImage(files, received.name)
-    expect((await file?.readFile())?.equals(bytes)).toBe(true)
+    const content = (await file?.readFile()) ?? Buffer.alloc(0)
     await file?.close()
+    expect(received.sizeBytes).toBe(content.length)
+    expect(await sharp(content).raw().toBuffer()).toEqual(await sharp(bytes).raw().toBuffer())
     await removeImage(files, received.name)
     expect(await openImage(files, received.name)).toBeNull()
   })
@@ -92,7 +95,31 @@ describe('receiveImage', () => {
   ])('refuses %s and keeps nothing', async (_what, make, type, why) => {
     await expect(receive(await make(), type)).rejects.toMatchObject({
       code: 'invalid',
-      message: expect.stringContaining(why),
+      message: 'invalid field: file',
+      fields: { reason: expect.stringContaining(why) },
+    })
+    expect(await kept()).toEqual([])
+  })
+
+  it('refuses what takes too much memory to decode, and takes a small one under the same limit', async () => {
+    const decode = { ...DEFAULT_DECODE_LIMITS, memoryBytes: 120 * 1024 * 1024 }
+    const receiveBy = async (bytes: Buffer) => receiveImage({ ...files, decode }, Readable.from([bytes]), null)
+    await expect(receiveBy(await passes(6000, '4:2:0'))).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'invalid field: file',
+      fields: { reason: 'takes more than 120 MiB of memory to decode' },
+    })
+    expect(await kept()).toEqual([])
+    expect(await receiveBy(await passes(60, '4:2:0'))).toMatchObject({ width: 60 })
+  })
+
+  it('refuses what takes too long to decode', async () => {
+    // No process starts and decodes within a millisecond.
+    const decode = { ...DEFAULT_DECODE_LIMITS, withinMs: 1 }
+    const bytes = await blank(40, 30).png().toBuffer()
+    await expect(receiveImage({ ...files, decode }, Readable.from([bytes]), null)).rejects.toMatchObject({
+      code: 'invalid',
+      fields: { reason: 'takes longer than 0.001 s to decode' },
     })
     expect(await kept()).toEqual([])
   })

@@ -14,6 +14,7 @@ import { buildHttp } from '../../src/app/http.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
+import { type DecodeLimits, DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { sweepImages } from '../../src/platform/images/image-files.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
@@ -126,10 +127,16 @@ const accountSettings: AccountSettings = {
   requestsPerHour: 5000,
 }
 
+/** Bounds of uploads that a test wants tighter. */
+export interface UploadBounds {
+  readonly decode: DecodeLimits
+}
+
 export async function startTestServer(
   clock: Clock = systemClock,
   settings: Partial<AccountSettings> = {},
   smtpUrl: string | null = null,
+  bounds: Partial<UploadBounds> = {},
 ): Promise<TestServer> {
   const context = await createTestContext(clock)
   const { ctx } = context
@@ -145,7 +152,12 @@ export async function startTestServer(
   const accounts = { ...accountSettings, ...settings }
   const tokenUses = createTokenUses(ctx)
   const requestLimits = createRequestLimits(accounts.requestsPerHour)
-  const imageFiles = { dir: join(context.dataDir, 'images'), maxBytes: 1024 * 1024 }
+  const imageFiles = {
+    dir: join(context.dataDir, 'images'),
+    maxBytes: 1024 * 1024,
+    decode: DEFAULT_DECODE_LIMITS,
+    ...bounds,
+  }
   await sweepImages(ctx.log, imageFiles, async () => new Set())
   const http = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },

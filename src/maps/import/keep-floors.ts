@@ -40,9 +40,9 @@ async function keepPicture(files: ImageFiles, bundle: Bundle, { picture }: Floor
   if (picture === null) return null
   const body = await bundle.open(picture, files.maxBytes)
   const received = await receiveImage(files, body, null).catch((error: unknown) => {
-    // The field names the bundle; say which of its pictures it is.
-    if (error instanceof AppError && error.code === 'invalid' && error.fields['reason'] === undefined)
-      throw invalidField('file', `${picture}: ${error.message}`)
+    // The field names the bundle; say which of its pictures it is. What is wrong with the bundle itself names it already.
+    const reason = error instanceof AppError && error.code === 'invalid' ? error.fields['reason'] : undefined
+    if (typeof reason === 'string' && !reason.startsWith(picture)) throw invalidField('file', `${picture} ${reason}`)
     throw error
   })
   try {

@@ -1,107 +1,55 @@
-import { open } from 'node:fs/promises'
-import type { Metadata, Sharp } from 'sharp'
-import { AppError } from '../errors.ts'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { type AppError, invalidField } from '../errors.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
+import type { Decoded, DecoderAnswer, DecoderJob, Shrink } from './decoder-job.ts'
+import { type DecodeLimits, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
+import { brokenImage } from './refusals.ts'
 
-export type ImageType = 'image/png' | 'image/jpeg'
+const PROGRAM = fileURLToPath(new URL('decoder-process.ts', import.meta.url))
+const FLAGS = ['--disable-warning=ExperimentalWarning']
 
-export interface DecodedImage {
-  readonly contentType: ImageType
-  /** As it is shown: a photo that its camera has marked as turned is turned. */
-  readonly width: number
-  readonly height: number
-}
-
-/** A plan of A0 at 150 dpi has 35 million. */
-const MAX_PIXELS = 50_000_000
-/** What comes in passes has to be held whole: four bytes for each of the pixels. */
-const MAX_HELD_BYTES = 200_000_000
-const DECODE_WITHIN_S = 30
-/** A decoder's memory is bounded by what it holds, so theirs together by their number. */
-const decoding = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
+/** What all take together is bounded by their number. */
+const inTurn = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
 
 /**
- * What the picture in a file is, by its bytes alone. Every line of it is decoded: one that is cut or
- * broken further down is found here and not by whoever wants to see it.
- * @throws AppError invalid.
+ * Decodes a picture to its last line, in a process of its own that ends with it: a picture that makes the decoder
+ * slow, large or crash costs that process and nothing else. See docs/decisions/0014-decoding-in-a-process.md.
+ * @throws AppError invalid for a picture that can't be decoded within the limits; rate_limited.
  */
-export async function decodeImage(path: string, declaredType: string | null): Promise<DecodedImage> {
-  const contentType = await sniff(path)
-  const declared = declaredType?.split(';', 1)[0]?.trim().toLowerCase().replace('image/jpg', 'image/jpeg') ?? ''
-  if (declared.startsWith('image/') && declared !== contentType)
-    throw new AppError('invalid', `The image is ${contentType}, not ${declared} as the upload says.`)
-  return decoding(async () => {
-    const picture = await pictureAt(path)
-    try {
-      const metadata = await picture.metadata()
-      if (heldBytes(metadata) > MAX_HELD_BYTES) throw tooManyPasses()
-      const { autoOrient } = metadata
-      await picture.timeout({ seconds: DECODE_WITHIN_S }).resize(16, 16, { fit: 'inside' }).raw().toBuffer()
-      return { contentType, width: autoOrient.width, height: autoOrient.height }
-    } catch (error) {
-      throw refusal(error)
-    }
+export async function decodeImage(path: string, limits: DecodeLimits): Promise<Decoded> {
+  return inTurn(() => runDecoder({ path, shrink: null }, limits))
+}
+
+/** As decodeImage, and writes a smaller copy; what there is of it when this throws is the caller's to remove. */
+export async function shrinkImageFile(path: string, shrink: Shrink, limits: DecodeLimits): Promise<Decoded> {
+  return inTurn(() => runDecoder({ path, shrink }, limits))
+}
+
+async function runDecoder(
+  job: Omit<DecoderJob, 'memoryBytes'>,
+  { memoryBytes, withinMs }: DecodeLimits,
+): Promise<Decoded> {
+  const argument = JSON.stringify({ ...job, memoryBytes } satisfies DecoderJob)
+  const options = { timeout: withinMs, killSignal: 'SIGKILL', windowsHide: true } as const
+  const answer = await new Promise<DecoderAnswer>((resolve, reject) => {
+    execFile(process.execPath, [...FLAGS, PROGRAM, argument], options, (error, stdout) => {
+      if (error === null) resolve(JSON.parse(stdout) as DecoderAnswer) // written by decoder-process.ts
+      else reject(refusalOf(error, { memoryBytes, withinMs }) ?? error)
+    })
   })
+  if (answer.kind === 'refused') throw invalidField('file', answer.why)
+  return answer
 }
 
-/** Writes a copy with sides of at most `side`, without what a camera knows of place and time. */
-export async function shrink(
-  source: string,
-  { path, contentType, side }: { readonly path: string; readonly contentType: ImageType; readonly side: number },
-): Promise<{ readonly width: number; readonly height: number; readonly sizeBytes: number }> {
-  return decoding(async () => {
-    const picture = await pictureAt(source)
-    const small = picture
-      .timeout({ seconds: DECODE_WITHIN_S })
-      .autoOrient()
-      .resize(side, side, { fit: 'inside', withoutEnlargement: true })
-    const { width, height, size } = await small.toFormat(contentType === 'image/png' ? 'png' : 'jpeg').toFile(path)
-    return { width, height, sizeBytes: size }
-  })
-}
-
-/** Samples of an interlaced PNG as they are; of a progressive JPEG two bytes each, fewer of colours than of light. */
-function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
-  if (!isProgressive) return 0
-  const samples = width * height * (format === 'jpeg' && chromaSubsampling === '4:2:0' ? channels / 2 : channels)
-  return format === 'jpeg' || depth === 'ushort' ? samples * 2 : samples
-}
-
-function tooManyPasses(): AppError {
-  return new AppError('invalid', 'The image is too large to be interlaced or progressive: save it without.')
-}
-
-/** The decoder is loaded for the first picture: it takes ten megabytes that most starts can do without. */
-async function pictureAt(path: string): Promise<Sharp> {
-  const { default: sharp } = await import('sharp')
-  // Files are decoded once, and under names of their own: nothing would ever be found in a cache.
-  sharp.cache(false)
-  return sharp(path, { limitInputPixels: MAX_PIXELS, sequentialRead: true, failOn: 'error' })
-}
-
-const signatures: readonly { readonly type: ImageType; readonly bytes: readonly number[] }[] = [
-  { type: 'image/png', bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
-  { type: 'image/jpeg', bytes: [0xff, 0xd8, 0xff] },
-]
-
-/** Before the decoder sees it: it knows more formats than we want to be attacked by. */
-async function sniff(path: string): Promise<ImageType> {
-  const file = await open(path, 'r')
-  try {
-    const { buffer } = await file.read(Buffer.alloc(8), 0, 8, 0)
-    const found = signatures.find(({ bytes }) => bytes.every((byte, index) => buffer[index] === byte))
-    if (found === undefined) throw new AppError('invalid', 'The image is neither PNG nor JPEG.')
-    return found.type
-  } finally {
-    await file.close()
-  }
-}
-
-/** The file could be read, so what the decoder says is about the picture in it. */
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError) return error
-  const why = error instanceof Error ? error.message : String(error)
-  return /pixel limit/.test(why)
-    ? new AppError('invalid', `The image has more than ${MAX_PIXELS} pixels.`)
-    : new AppError('invalid', 'The image is broken or incomplete.')
+/** @returns Undefined where it was not the picture: then it is a defect, or the machine can't start a process. */
+function refusalOf(
+  { killed, code, signal }: { readonly killed?: boolean; readonly code?: unknown; readonly signal?: unknown },
+  { memoryBytes, withinMs }: DecodeLimits,
+): AppError | undefined {
+  if (killed === true) return invalidField('file', `takes longer than ${withinMs / 1000} s to decode`)
+  // The system kills the largest process when memory is short.
+  if (code === TOO_LARGE_EXIT_CODE || signal === 'SIGKILL')
+    return invalidField('file', `takes more than ${memoryBytes / 1024 / 1024} MiB of memory to decode`)
+  return typeof signal === 'string' ? brokenImage() : undefined
 }

@@ -4,9 +4,12 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { AppError, notFound } from '../errors.ts'
+import { AppError, invalidField, notFound } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { type DecodedImage, type ImageType, decodeImage, shrink } from './decode-image.ts'
+import { decodeImage, shrinkImageFile } from './decode-image.ts'
+import type { Decoded, ImageType } from './decoder-job.ts'
+import type { DecodeLimits } from './decoder-limits.ts'
+import { stripImage } from './strip-image.ts'
 
 /**
  * Pictures that people upload: of maps, and of devices where they hang.
@@ -20,13 +23,14 @@ export interface ImageFiles {
   readonly dir: string
   /** Of one upload. */
   readonly maxBytes: number
+  readonly decode: DecodeLimits
 }
 
 /** A plan of a floor in print quality has a tenth of it. */
 export const DEFAULT_MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** A picture that lies complete and decoded in the folder of incoming files. */
-export interface ReceivedImage extends DecodedImage {
+export interface ReceivedImage extends Pick<Decoded, 'contentType' | 'width' | 'height'> {
   /** What `keepImage` will call it: `UUID.png` or `UUID.jpg`. */
   readonly name: string
   readonly path: string
@@ -52,7 +56,11 @@ export function typeOfImage(name: string): ImageType {
 export type FilterKnown = (names: readonly string[]) => Promise<ReadonlySet<string>>
 
 /** Makes the folders and removes what a crash left behind; before the first upload can come. */
-export async function sweepImages(log: Logger, { dir }: ImageFiles, filterKnown: FilterKnown): Promise<void> {
+export async function sweepImages(
+  log: Logger,
+  { dir }: Pick<ImageFiles, 'dir'>,
+  filterKnown: FilterKnown,
+): Promise<void> {
   const incoming = join(dir, INCOMING)
   await rm(incoming, { recursive: true, force: true })
   await mkdir(incoming, { recursive: true, mode: 0o700 })
@@ -81,24 +89,32 @@ export async function removeOrphanImages(
 }
 
 /**
- * Streams an upload to disk, then decodes it to its last line. The file is gone when this throws.
+ * Streams a picture to disk, without what it does not need to be shown (stripImage), then decodes it to its last
+ * line. The file is gone when this throws.
  * @param declaredType What the client says it is; an image type that is not the picture's own is refused.
- * @throws AppError too_large, unavailable (disk full), invalid for what is neither PNG nor JPEG, is cut or
- *   broken, has too many pixels, or lies about its type.
+ * @throws AppError too_large, unavailable (disk full), rate_limited, invalid for what is neither PNG nor JPEG, is cut
+ *   or broken, has too many pixels, takes too much to decode, or lies about its type.
  */
 export async function receiveImage(
   files: ImageFiles,
   body: Readable,
   declaredType: string | null,
 ): Promise<ReceivedImage> {
-  const { path, sizeBytes } = await receiveFile(files, body)
+  const { path, sizeBytes } = await receiveStream(files, body, stripImage)
   try {
-    const image = await decodeImage(path, declaredType)
-    return { ...image, name: `${randomUUID()}.${extensions[image.contentType]}`, path, sizeBytes }
+    const { contentType, width, height } = await decodeImage(path, files.decode)
+    assertDeclared(declaredType, contentType)
+    return { contentType, width, height, name: `${randomUUID()}.${extensions[contentType]}`, path, sizeBytes }
   } catch (error) {
     await discardImage({ path })
     throw error
   }
+}
+
+function assertDeclared(declaredType: string | null, contentType: ImageType): void {
+  const declared = declaredType?.split(';', 1)[0]?.trim().toLowerCase().replace('image/jpg', 'image/jpeg') ?? ''
+  if (declared.startsWith('image/') && declared !== contentType)
+    throw invalidField('file', `is ${contentType}, not ${declared} as the upload says`)
 }
 
 /**
@@ -107,25 +123,35 @@ export async function receiveImage(
  * @throws AppError as receiveImage, but for what is in the file.
  */
 export async function receiveFile(
-  { dir, maxBytes }: ImageFiles,
+  files: Pick<ImageFiles, 'dir' | 'maxBytes'>,
   body: Readable,
 ): Promise<Pick<ReceivedImage, 'path' | 'sizeBytes'>> {
+  return receiveStream(files, body, (chunks) => chunks)
+}
+
+/** @returns The size of what `filter` leaves; the limit is of what comes. */
+async function receiveStream(
+  { dir, maxBytes }: Pick<ImageFiles, 'dir' | 'maxBytes'>,
+  body: Readable,
+  filter: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
+): Promise<Pick<ReceivedImage, 'path' | 'sizeBytes'>> {
   const path = join(dir, INCOMING, `${randomUUID()}.part`)
-  let sizeBytes = 0
+  let receivedBytes = 0
   async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
-      sizeBytes += chunk.length
-      if (sizeBytes > maxBytes) throw fileTooLarge(maxBytes)
+      receivedBytes += chunk.length
+      if (receivedBytes > maxBytes) throw fileTooLarge(maxBytes)
       yield chunk
     }
   }
   try {
-    await pipeline(body, measured, createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY }))
+    const file = createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY })
+    await pipeline(body, measured, filter, file)
+    return { path, sizeBytes: file.bytesWritten }
   } catch (error) {
     await discardImage({ path })
     throw writeError(error)
   }
-  return { path, sizeBytes }
 }
 
 function fileTooLarge(maxBytes: number): AppError {
@@ -147,7 +173,7 @@ function writeError(error: unknown): unknown {
  * @param side Pixels of the longer side, at most.
  * @throws AppError not_found where the picture is gone by now.
  */
-export async function shrinkImage({ dir }: ImageFiles, name: string, side: number): Promise<ReceivedImage> {
+export async function shrinkImage({ dir, decode }: ImageFiles, name: string, side: number): Promise<ReceivedImage> {
   const id = randomUUID()
   const path = join(dir, INCOMING, `${id}.part`)
   const contentType = typeOfImage(name)
@@ -155,8 +181,8 @@ export async function shrinkImage({ dir }: ImageFiles, name: string, side: numbe
   if (source === null) throw notFound(name)
   await source.close()
   try {
-    const made = await shrink(join(dir, name), { path, contentType, side })
-    return { ...made, contentType, name: `${id}.${extensions[contentType]}`, path }
+    const { width, height, copyBytes } = await shrinkImageFile(join(dir, name), { path, side }, decode)
+    return { contentType, width, height, name: `${id}.${extensions[contentType]}`, path, sizeBytes: copyBytes }
   } catch (error) {
     await discardImage({ path })
     throw error
@@ -164,7 +190,10 @@ export async function shrinkImage({ dir }: ImageFiles, name: string, side: numbe
 }
 
 /** Puts a received picture under its name: after this a power cut leaves it whole. */
-export async function keepImage({ dir }: ImageFiles, received: Pick<ReceivedImage, 'name' | 'path'>): Promise<void> {
+export async function keepImage(
+  { dir }: Pick<ImageFiles, 'dir'>,
+  received: Pick<ReceivedImage, 'name' | 'path'>,
+): Promise<void> {
   await sync(received.path)
   await rename(received.path, join(dir, received.name))
   // A rename is durable once its folder is.
@@ -210,7 +239,7 @@ export async function discardImage(received: Pick<ReceivedImage, 'path'>): Promi
 }
 
 /** Who has it open reads on to its end. */
-export async function removeImage({ dir }: ImageFiles, name: string): Promise<void> {
+export async function removeImage({ dir }: Pick<ImageFiles, 'dir'>, name: string): Promise<void> {
   await rm(join(dir, name), { force: true })
 }
 

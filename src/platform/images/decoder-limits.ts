@@ -1,0 +1,15 @@
+/** What decoding one picture may take; more is refused. */
+export interface DecodeLimits {
+  /** Resident memory of the process that decodes it, of which Node and the decoder take 70 MiB. */
+  readonly memoryBytes: number
+  /** From the start of that process to its end. */
+  readonly withinMs: number
+}
+
+export const DEFAULT_DECODE_LIMITS: DecodeLimits = { memoryBytes: 512 * 1024 * 1024, withinMs: 30_000 }
+
+/** A plan of A0 at 150 dpi has 35 million. */
+export const MAX_PIXELS = 50_000_000
+
+/** How the process ends that has found itself larger than it may be. */
+export const TOO_LARGE_EXIT_CODE = 75

@@ -1,0 +1,68 @@
+import { setPriority } from 'node:os'
+import sharp, { type Metadata, type Sharp } from 'sharp'
+import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './decoder-job.ts'
+import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
+
+/**
+ * The program that decodes one picture and ends. The decoder works in threads of its own, so this one is free
+ * to see how much memory they take; nothing in Node limits what is allocated outside its heap.
+ */
+const WATCH_EVERY_MS = 10
+/** Answering calls comes first. */
+const NICENESS = 10
+/** What comes in passes is held whole: four bytes for each of the pixels. */
+const MAX_HELD_BYTES = 200_000_000
+
+async function main(job: DecoderJob): Promise<void> {
+  setPriority(NICENESS)
+  // The pipe closes with the server, however that ends.
+  process.stdin.resume().once('close', () => process.exit(1))
+  setInterval(() => {
+    if (process.memoryUsage.rss() > job.memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
+  }, WATCH_EVERY_MS)
+  const answer = await decode(job)
+  process.stdout.write(JSON.stringify(answer), () => process.exit(0))
+}
+
+async function decode({ path, shrink }: DecoderJob): Promise<DecoderAnswer> {
+  sharp.concurrency(1)
+  const picture = sharp(path, { limitInputPixels: MAX_PIXELS, sequentialRead: true, failOn: 'error' })
+  try {
+    const metadata = await picture.metadata()
+    if (heldBytes(metadata) > MAX_HELD_BYTES)
+      return { kind: 'refused', why: 'is too large to be interlaced or progressive: save it without' }
+    const contentType: ImageType = metadata.format === 'png' ? 'image/png' : 'image/jpeg'
+    if (shrink !== null) return { kind: 'decoded', contentType, ...(await writeCopy(picture, contentType, shrink)) }
+    // Every line of it is decoded: one that is cut or broken further down is found here.
+    await picture.resize(16, 16, { fit: 'inside' }).raw().toBuffer()
+    const { width, height } = metadata.autoOrient
+    return { kind: 'decoded', contentType, width, height, copyBytes: 0 }
+  } catch (error) {
+    return { kind: 'refused', why: whyNot(error) }
+  }
+}
+
+async function writeCopy(
+  picture: Sharp,
+  contentType: ImageType,
+  { path, side }: Shrink,
+): Promise<Omit<Decoded, 'contentType'>> {
+  const small = picture.autoOrient().resize(side, side, { fit: 'inside', withoutEnlargement: true })
+  const { width, height, size } = await small.toFormat(contentType === 'image/png' ? 'png' : 'jpeg').toFile(path)
+  return { width, height, copyBytes: size }
+}
+
+/** Samples of an interlaced PNG as they are; of a progressive JPEG two bytes each, fewer of colours than of light. */
+function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
+  if (!isProgressive) return 0
+  const samples = width * height * (format === 'jpeg' && chromaSubsampling === '4:2:0' ? channels / 2 : channels)
+  return format === 'jpeg' || depth === 'ushort' ? samples * 2 : samples
+}
+
+/** The file can be read, so what the decoder says is about the picture in it. */
+function whyNot(error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error)
+  return /pixel limit/.test(why) ? `has more than ${MAX_PIXELS} pixels` : 'is broken or incomplete'
+}
+
+await main(JSON.parse(process.argv[2] ?? '') as DecoderJob) // written by decode-image.ts

@@ -1,0 +1,22 @@
+import { invalidField } from '../errors.ts'
+import { readBytes } from './byte-reader.ts'
+import { stripJpeg } from './strip-jpeg.ts'
+import { PNG_SIGNATURE, stripPng } from './strip-png.ts'
+
+/**
+ * Passes on what a picture needs to be shown: its pixels, its colours, and which side is up. Texts,
+ * thumbnails, data of cameras and programs, and whatever follows the picture's end are left out before
+ * anything is written or decoded: a decoder would hold them, and unpack the compressed ones, all at once.
+ *
+ * Holds at most one chunk of the stream and 64 KiB. Reads the stream to its end.
+ * @throws AppError invalid for what is neither PNG nor JPEG, and for what ends before the picture does.
+ */
+export async function* stripImage(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const reader = readBytes(chunks)
+  const start = await reader.take(PNG_SIGNATURE.length)
+  reader.unread(start)
+  if (start.equals(PNG_SIGNATURE)) yield* stripPng(reader)
+  else if (start.subarray(0, 3).toString('hex') === 'ffd8ff') yield* stripJpeg(reader)
+  else throw invalidField('file', 'is neither PNG nor JPEG')
+  while ((await reader.next()) !== null);
+}
