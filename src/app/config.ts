@@ -9,6 +9,7 @@ import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
+import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -37,7 +38,7 @@ const Environment = Type.Object({
   SIGNALBOX_LOG_LEVEL: Type.Optional(
     Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { description: 'default info' }),
   ),
-  SIGNALBOX_FIRMWARE_MAX_MB: integer(1, 1_000_000, 'largest firmware image, in MiB; default 2048'),
+  ...storageEnvironment,
   SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
@@ -57,7 +58,7 @@ export interface Config {
   /** The operator's own device PKI, PEM texts; null = the built-in CA. */
   readonly ucentralTls: { readonly ca: string; readonly cert: string; readonly key: string } | null
   readonly logLevel: LogLevel
-  readonly firmwareMaxBytes: number
+  readonly storage: StorageSettings
   readonly rolloutSoakMs: number
   readonly webhookAllowCidrs: readonly string[]
   /** Ranges of reverse proxies whose X-Forwarded-For is believed. */
@@ -86,7 +87,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     tls: parseTls(env),
     ucentralTls: parseUcentralTls(env),
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
-    firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * 1024 * 1024,
+    storage: parseStorageSettings(env),
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),

@@ -1,7 +1,6 @@
 import type { AccountParts } from '../accounts/parts.ts'
-import type { FirmwareFiles } from '../firmware/firmware.ts'
-import type { ImageFiles } from '../platform/images/image-files.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { Storage } from './storage.ts'
 
 /** What the routes need besides the context. */
 export interface HttpParts {
@@ -13,7 +12,6 @@ export interface HttpParts {
   readonly trustedProxies: readonly string[]
   /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
   readonly deviceCaDir: string | null
-  readonly firmwareFiles: FirmwareFiles
-  readonly imageFiles: ImageFiles
+  readonly storage: Storage
   readonly outbound: OutboundHttp
 }

@@ -85,8 +85,8 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   await http.register(registrationPageRoutes)
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
-  await http.register(firmwareDownloadRoutes(ctx, parts.firmwareFiles))
-  await http.register(imageRoutes(ctx, parts.imageFiles))
+  await http.register(firmwareDownloadRoutes(ctx, parts.storage.firmwareFiles))
+  await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   return http
@@ -95,7 +95,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 /** Every noun's routes under /api/v1. */
 function apiRoutes(
   ctx: Context,
-  { accounts, firmwareFiles, imageFiles, outbound }: HttpParts,
+  { accounts, storage: { firmwareFiles, imageFiles }, outbound }: HttpParts,
   guard: LoginGuard,
 ): FastifyPluginAsync[] {
   return [

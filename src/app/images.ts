@@ -1,17 +1,43 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { filterKnownDeviceImages } from '../devices/images/store.ts'
 import { filterKnownMapImages } from '../maps/store.ts'
 import { filterKnownMxedgeImages } from '../mxedges/images/store.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import type { Db } from '../platform/db.ts'
+import { type Db, inTx } from '../platform/db.ts'
 import { type ImageFiles, removeOrphanImages } from '../platform/images/image-files.ts'
 import type { Task } from '../platform/jobs.ts'
+import { listUnmeasuredImages, updateImageSizes } from './store-storage.ts'
 
 /** Of the files in the folder of images, those that a row of some noun refers to. See sweepImages(). */
 export async function filterKnownImages(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {
   const filters = [filterKnownDeviceImages, filterKnownMapImages, filterKnownMxedgeImages]
   const known = await Promise.all(filters.map((filter) => filter(db, names)))
   return new Set(known.flat())
+}
+
+const MEASURED_AT_ONCE = 1000
+
+/**
+ * Records the sizes of pictures that were kept before sizes were, so that they count. A file that is missing stays
+ * unmeasured.
+ */
+export async function measureImages(ctx: Context, { dir }: Pick<ImageFiles, 'dir'>): Promise<void> {
+  const names = await listUnmeasuredImages(ctx.db)
+  for (let start = 0; start < names.length; start += MEASURED_AT_ONCE) {
+    const batch = names.slice(start, start + MEASURED_AT_ONCE)
+    const sizes = await Promise.all(batch.map(async (name) => ({ name, bytes: await sizeOf(join(dir, name)) })))
+    await inTx(ctx, (tx) => updateImageSizes(tx, sizes))
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const file = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  return file?.size ?? 0
 }
 
 /** Longer than any upload takes from its file to its row. */

@@ -11,6 +11,7 @@ import { AppError, invalidField } from '../platform/errors.ts'
 import { equalText } from '../platform/secrets.ts'
 import type { HttpParts } from './http-parts.ts'
 import { manifestRoutes } from './routes-manifest.ts'
+import { storageRoutes } from './routes-storage.ts'
 
 const BootstrapBody = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@]+@[^\\s@]+$' }),
@@ -38,6 +39,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     })
 
     await http.register(manifestRoutes(ctx))
+    await http.register(storageRoutes(ctx, parts.storage))
 
     http.get(
       '/unclaimed',

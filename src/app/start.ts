@@ -11,8 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { type Db, endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
-import { DEFAULT_DECODE_LIMITS } from '../platform/images/decoder-limits.ts'
-import { DEFAULT_MAX_IMAGE_BYTES, sweepImages } from '../platform/images/image-files.ts'
+import { sweepImages } from '../platform/images/image-files.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
@@ -26,8 +25,9 @@ import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
 import { type Database, explainDatabaseError, openDatabase } from './database.ts'
 import { buildHttp } from './http.ts'
-import { filterKnownImages } from './images.ts'
+import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
+import { openStorage } from './storage.ts'
 import { openTls } from './tls.ts'
 import { startWorkers } from './workers.ts'
 
@@ -88,12 +88,8 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
       return address.baseUrl
     },
   }
-  const firmwareFiles = { dir: join(dataDir.path, 'firmware'), maxBytes: config.firmwareMaxBytes }
-  const imageFiles = {
-    dir: join(dataDir.path, 'images'),
-    maxBytes: DEFAULT_MAX_IMAGE_BYTES,
-    decode: DEFAULT_DECODE_LIMITS,
-  }
+  const storage = openStorage(ctx, dataDir.path, config.storage)
+  const { firmwareFiles, imageFiles } = storage
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
@@ -122,14 +118,14 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     tls: tls.http,
     trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
-    firmwareFiles,
-    imageFiles,
+    storage,
     outbound,
   })
   closing.add('http', () => http.close())
   // Before the first upload can come.
   await sweepFirmwareFiles(ctx, firmwareFiles)
   await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
+  await measureImages(ctx, imageFiles)
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
   address.baseUrl ??= url

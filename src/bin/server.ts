@@ -52,7 +52,7 @@ async function serve(config: Config, demo: boolean): Promise<void> {
 }
 
 function printHelp(): void {
-  const lines = describeSettings().map(({ name, description }) => `  ${name.padEnd(30)}${description}`)
+  const lines = describeSettings().map(({ name, description }) => `  ${name.padEnd(33)}${description}`)
   print(`Usage: npm start [-- --demo]
 
   --demo      an organization with three sites and sixty simulated devices

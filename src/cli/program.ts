@@ -50,6 +50,14 @@ export async function runCli(args: readonly string[]): Promise<void> {
     })
 
   program
+    .command('storage')
+    .description('show what firmware images and pictures take on the disk, and what they may take')
+    .option('--json', 'print one JSON object')
+    .action(async ({ json }: { json?: true }) => {
+      print(await (await operator()).call('GET', '/operator/v1/storage'), json === true)
+    })
+
+  program
     .command('device-certificate <mac>')
     .description('issue a client certificate for a device, signed by the built-in CA')
     .requiredOption('--out <dir>', 'folder for cert.pem, key.pem and cas.pem')

@@ -1,8 +1,11 @@
+import type { UploadQuota } from '../platform/storage/upload-quota.ts'
+
 /** Where images are kept, and how large one may be. Built once in app/. */
 export interface FirmwareFiles {
   /** Absolute path; one file an image, named by the image's id. */
   readonly dir: string
   readonly maxBytes: number
+  readonly quota: UploadQuota
 }
 
 /** 2 GiB: larger than any image of the device families we drive. */

@@ -143,12 +143,14 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
       async ({ caller, params, query, headers, body, raw }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         const offer = parseOffer(query)
-        if (Number(headers['content-length'] ?? 0) > files.maxBytes) throw tooLarge(files.maxBytes)
+        const length = headers['content-length']
+        const declaredBytes = length === undefined ? undefined : Number(length)
+        if (declaredBytes !== undefined && declaredBytes > files.maxBytes) throw tooLarge(files.maxBytes)
         const image = imageIn(body, headers['content-type'])
         receiving.add(image)
         image.once('close', () => receiving.delete(image))
         raw.setTimeout(IDLE_MS)
-        return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body: image, offer }))
+        return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body: image, declaredBytes, offer }))
       },
     )
   }

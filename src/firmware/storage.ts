@@ -8,6 +8,7 @@ import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Task } from '../platform/jobs.ts'
+import type { Reservation } from '../platform/storage/upload-quota.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { filterKnownImageIds } from './store-files.ts'
 
@@ -23,7 +24,10 @@ export interface ReceivedFile {
 }
 
 /** Makes the folders and removes what a crash left behind: half uploads, and files that no image owns. */
-export async function sweepFirmwareFiles(ctx: Pick<Context, 'db' | 'log'>, { dir }: FirmwareFiles): Promise<void> {
+export async function sweepFirmwareFiles(
+  ctx: Pick<Context, 'db' | 'log'>,
+  { dir }: Pick<FirmwareFiles, 'dir'>,
+): Promise<void> {
   const incoming = join(dir, INCOMING)
   await rm(incoming, { recursive: true, force: true })
   await mkdir(incoming, { recursive: true, mode: 0o700 })
@@ -34,7 +38,7 @@ export async function sweepFirmwareFiles(ctx: Pick<Context, 'db' | 'log'>, { dir
 const SETTLED_MS = 3600e3
 
 /** The chore that removes the files of images that went with their organizations. */
-export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir }: FirmwareFiles): Task[] {
+export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir }: Pick<FirmwareFiles, 'dir'>): Task[] {
   const run = () => removeOwnerlessFiles(ctx, { dir, writtenBefore: addMs(ctx.clock.now(), -SETTLED_MS) })
   return [{ name: 'firmware_files', cron: '40 * * * *', run }]
 }
@@ -60,9 +64,13 @@ function isImageId(name: string): boolean {
 /**
  * Streams an upload to disk and hashes it on the way; a chunk at a time is in memory. The file is
  * synced when this returns, and gone when it throws.
- * @throws AppError too_large, invalid (empty, or the client went away), unavailable (disk full).
+ * @throws AppError too_large, invalid (empty, or the client went away), unavailable (disk full), as Reservation.add().
  */
-export async function receiveFile({ dir, maxBytes }: FirmwareFiles, body: Readable): Promise<ReceivedFile> {
+export async function receiveFile(
+  { dir, maxBytes }: FirmwareFiles,
+  body: Readable,
+  reservation: Reservation,
+): Promise<ReceivedFile> {
   const path = join(dir, INCOMING, `${randomUUID()}.part`)
   const hash = createHash('sha256')
   let sizeBytes = 0
@@ -70,6 +78,7 @@ export async function receiveFile({ dir, maxBytes }: FirmwareFiles, body: Readab
     for await (const chunk of chunks) {
       sizeBytes += chunk.length
       if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
+      await reservation.add(chunk.length)
       hash.update(chunk)
       yield chunk
     }
@@ -99,7 +108,11 @@ function receiveError(error: unknown): unknown {
 }
 
 /** Makes a received file the file of an image: after this a power cut leaves it whole, under its name. */
-export async function keepFile({ dir }: FirmwareFiles, received: ReceivedFile, imageId: string): Promise<void> {
+export async function keepFile(
+  { dir }: Pick<FirmwareFiles, 'dir'>,
+  received: ReceivedFile,
+  imageId: string,
+): Promise<void> {
   await rename(received.path, join(dir, imageId))
   // A rename is durable once its folder is.
   const folder = await open(dir, 'r')
@@ -115,11 +128,11 @@ export async function discardFile(received: Pick<ReceivedFile, 'path'>): Promise
 }
 
 /** Downloads that have the file open go on to their end. */
-export async function removeImageFile({ dir }: FirmwareFiles, imageId: string): Promise<void> {
+export async function removeImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<void> {
   await rm(join(dir, imageId), { force: true })
 }
 
 /** The caller closes it. @throws Error ENOENT where the file is missing. */
-export function openImageFile({ dir }: FirmwareFiles, imageId: string): Promise<FileHandle> {
+export function openImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<FileHandle> {
   return open(join(dir, imageId), 'r')
 }

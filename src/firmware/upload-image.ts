@@ -5,6 +5,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
+import type { Reservation } from '../platform/storage/upload-quota.ts'
 import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
 import { type ReceivedFile, discardFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
 import { findImage, insertImage, insertVersions } from './store.ts'
@@ -22,6 +23,8 @@ export interface Offer {
 export interface Upload {
   readonly files: FirmwareFiles
   readonly body: Readable
+  /** As the client says; undefined where it does not. */
+  readonly declaredBytes: number | undefined
   readonly offer: Offer
 }
 
@@ -29,14 +32,24 @@ export interface Upload {
  * Takes an image into the catalog. The file is on disk, synced, before the row that names it is
  * committed; a failure leaves neither.
  * @throws AppError invalid for another hash than announced, conflict where the model has that version
- *   from another image, too_large, unavailable.
+ *   from another image, too_large, unavailable; as UploadQuota.reserve().
  */
-export async function uploadImage(
+export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<CatalogImage> {
+  const { files, declaredBytes } = upload
+  const reservation = await files.quota.reserve({ orgId: scope.orgId, declaredBytes })
+  try {
+    return await receiveImage(ctx, scope, { ...upload, reservation })
+  } finally {
+    reservation.release()
+  }
+}
+
+async function receiveImage(
   ctx: Context,
   scope: OrgScope,
-  { files, body, offer }: Upload,
+  { files, body, offer, reservation }: Upload & { readonly reservation: Reservation },
 ): Promise<CatalogImage> {
-  const received = await receiveFile(files, body)
+  const received = await receiveFile(files, body, reservation)
   if (offer.sha256 !== null && offer.sha256 !== received.sha256) {
     await discardFile(received)
     throw invalidField('sha256', `the image's SHA-256 is ${received.sha256}`)

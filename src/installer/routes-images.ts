@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { deleteDeviceImage, setDeviceImage } from '../devices/images/set-device-image.ts'
+import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { DeviceImageForm } from '../devices/images/wire.ts'
 import { readForm, takeForms } from '../http/forms.ts'
 import { Empty } from '../http/schemas.ts'
@@ -65,15 +66,18 @@ function uploadRoute(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox
         // Before megabytes are read for nothing.
         const device = await findInstallerDevice(ctx.db, installer, mac)
         if (device === undefined) throw notFound(mac)
+        const number = imageNumberOf(params.image_name)
+        const { scope } = installer
+        const replacedBytes = await getDeviceImageBytes(ctx.db, scope, { deviceId: device.id, number })
         const { file: received } = await readForm(request, {
           file: 'file',
           maxBytes: files.maxBytes,
-          take: ({ body, type }) => receiveImage(files, body, type),
+          take: ({ body, type: declaredType }) =>
+            receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
           discard: discardImage,
         })
         const lock = (tx: Tx) => lockInstallerDevice(tx, installer, mac)
-        const number = imageNumberOf(params.image_name)
-        await setDeviceImage(ctx, installer.scope, { files, deviceId: device.id, lock, number, received })
+        await setDeviceImage(ctx, scope, { files, deviceId: device.id, lock, number, received })
         return {}
       },
     })

@@ -5,7 +5,7 @@ import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
-import { assertRoom } from './limits.ts'
+import { assertMapLimit } from './limits.ts'
 import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
 import { type NewMap, insertMap } from './store.ts'
 import { lockUsage } from './store-usage.ts'
@@ -18,7 +18,7 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
     await lockUsage(tx, scope)
     const map = await addMap(tx, scope, content)
     if (map === null) throw new Error(`map ${content.id} was made twice`)
-    await assertRoom(tx, scope)
+    await assertMapLimit(tx, scope)
     return map
   })
 }
@@ -38,7 +38,7 @@ export function defineMap(
     await lockUsage(tx, scope)
     const made = await addMap(tx, scope, { id: mapId, doc: mergeMap({}, body), image: null, at })
     if (made !== null) {
-      await assertRoom(tx, scope)
+      await assertMapLimit(tx, scope)
       return made
     }
     const changed = await changeMap(tx, scope, { mapId, change: body, at })

@@ -4,12 +4,14 @@ import { AppError } from '../platform/errors.ts'
 import { type ImageFiles, keepImage, removeImage, shrinkImage } from '../platform/images/image-files.ts'
 import { type BarePicture, listBarePictures, setThumbnail } from './store-thumbnails.ts'
 
+type ThumbnailFiles = Pick<ImageFiles, 'dir' | 'decode'>
+
 /** Pixels of the longer side. */
 const SIDE = 256
 const BATCH = 20
 
 /** Makes the thumbnail of every map's picture that has none, until none is left or `signal` aborts. */
-export async function makeThumbnails(ctx: Context, files: ImageFiles, signal?: AbortSignal): Promise<void> {
+export async function makeThumbnails(ctx: Context, files: ThumbnailFiles, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const pictures = await listBarePictures(ctx.db, BATCH)
     if (pictures.length === 0) return
@@ -20,7 +22,7 @@ export async function makeThumbnails(ctx: Context, files: ImageFiles, signal?: A
   }
 }
 
-async function makeThumbnail(ctx: Context, files: ImageFiles, picture: BarePicture): Promise<void> {
+async function makeThumbnail(ctx: Context, files: ThumbnailFiles, picture: BarePicture): Promise<void> {
   const made = await shrinkImage(files, picture.image, SIDE).catch((error: unknown) => {
     // Too many at once: another run finds it again.
     if (error instanceof AppError && error.code === 'rate_limited') throw error
@@ -33,5 +35,5 @@ async function makeThumbnail(ctx: Context, files: ImageFiles, picture: BarePictu
     return
   }
   await keepImage(files, made)
-  if (!(await inTx(ctx, (tx) => setThumbnail(tx, picture, made.name)))) await removeImage(files, made.name)
+  if (!(await inTx(ctx, (tx) => setThumbnail(tx, picture, made)))) await removeImage(files, made.name)
 }

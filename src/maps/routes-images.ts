@@ -7,6 +7,7 @@ import { Empty } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
+import type { NewUpload } from '../platform/storage/upload-quota.ts'
 import { deleteImage, setImage } from './set-image.ts'
 import { findMap } from './store.ts'
 import { MapParams } from './wire.ts'
@@ -48,8 +49,8 @@ function uploadRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebo
       handler: async (request) => {
         const { caller, params } = request
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        await assertMap(ctx, scope, params.map_id)
-        const { received, said: change } = await receive(request, files, parseImageChange)
+        const room = await roomOf(ctx, scope, params.map_id)
+        const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
         await setImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
         return {}
       },
@@ -68,8 +69,8 @@ function uploadRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebo
       handler: async (request) => {
         const { caller, params } = request
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        await assertMap(ctx, scope, params.map_id)
-        const { received, said: transform } = await receive(request, files, parseTransform)
+        const room = await roomOf(ctx, scope, params.map_id)
+        const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
         await setImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
         return {}
       },
@@ -77,21 +78,28 @@ function uploadRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebo
   }
 }
 
-/** Before megabytes are read for nothing. */
-async function assertMap(ctx: Context, scope: SiteScope, mapId: string): Promise<void> {
-  if ((await findMap(ctx.db, scope, mapId)) === undefined) throw notFound(mapId)
+/** What the quota has to know of a picture for the map. Asked before megabytes are read for nothing. */
+async function roomOf(ctx: Context, scope: SiteScope, mapId: string): Promise<NewUpload> {
+  const map = await findMap(ctx.db, scope, mapId)
+  if (map === undefined) throw notFound(mapId)
+  return { orgId: scope.orgId, replacedBytes: map.imageBytes + map.thumbnailBytes }
+}
+
+interface Reception<T> {
+  readonly files: ImageFiles
+  readonly room: NewUpload
+  readonly parse: (fields: FormFields) => T
 }
 
 /** @throws AppError, and then nothing is left of the picture. */
 async function receive<T>(
   request: FastifyRequest,
-  files: ImageFiles,
-  parse: (fields: FormFields) => T,
+  { files, room, parse }: Reception<T>,
 ): Promise<{ readonly received: ReceivedImage; readonly said: T }> {
   const { file: received, fields } = await readForm(request, {
     file: 'file',
     maxBytes: files.maxBytes,
-    take: ({ body, type }) => receiveImage(files, body, type),
+    take: ({ body, type: declaredType }) => receiveImage(files, { ...room, body, declaredType }),
     discard: discardImage,
   })
   try {

@@ -38,7 +38,8 @@ export function mapImportRoutes(ctx: Context, files: ImageFiles): FastifyPluginA
       file: 'file',
       texts: ['csv', 'json'],
       maxBytes: MAX_BUNDLE_BYTES,
-      take: ({ body }) => receiveFile({ ...files, maxBytes: MAX_BUNDLE_BYTES }, body),
+      // It goes when the import ends; its pictures count.
+      take: ({ body }) => receiveFile({ ...files, maxBytes: MAX_BUNDLE_BYTES }, { orgId: null, body }),
       discard: discardImage,
     })
     request.raw.setTimeout(WORK_WITHIN_MS)

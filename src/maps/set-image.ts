@@ -7,12 +7,10 @@ import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor } from '../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { removePictures } from './delete-map.ts'
-import { assertRoom } from './limits.ts'
 import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
 import { type Transform, transformMap, transformPlace } from './plan-transform.ts'
 import { lockMap, updateMap } from './store.ts'
 import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
-import { lockUsage } from './store-usage.ts'
 
 export interface NewPicture {
   readonly files: ImageFiles
@@ -27,7 +25,7 @@ export interface NewPicture {
 
 /**
  * Gives a map its picture, in the place of the one it had.
- * @throws AppError not_found, invalid where the organization has enough of them.
+ * @throws AppError not_found.
  */
 export async function setImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
   const { files, received } = picture
@@ -39,7 +37,6 @@ export async function setImage(ctx: Context, scope: SiteScope, picture: NewPictu
 
 async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Date): Promise<SiteMap> {
   const { mapId, received, change, transform } = picture
-  await lockUsage(tx, scope)
   const before = await lockMap(tx, scope, mapId)
   if (before === undefined) throw notFound(mapId)
   if (transform !== null) {
@@ -51,7 +48,6 @@ async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Dat
   const { width, height } = received
   const doc = mergeMap(mergeMap(drawn, change), { width, height })
   const after = await updateMap(tx, scope, { id: mapId, doc, image: received, at })
-  if (received.sizeBytes > before.imageBytes) await assertRoom(tx, scope)
   await appendAudit(tx, scope, {
     message: `${before.image === null ? 'Add' : 'Replace'} image of Map ${titleOf(after)}`,
     siteId: scope.siteId,

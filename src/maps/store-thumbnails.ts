@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '../platform/db.ts'
+import type { MapImage } from './store.ts'
 
 /** A picture that has no smaller copy yet. */
 export interface BarePicture {
@@ -23,17 +24,21 @@ function selectBare(reader: Reader) {
 }
 
 /**
- * @param thumbnail Null: it can't be made.
+ * @param thumbnail A kept picture; null: it can't be made.
  * @returns False where the map has another picture by now, or a thumbnail, or is gone.
  */
 export async function setThumbnail(
   tx: Tx,
   { orgId, mapId, image }: BarePicture,
-  thumbnail: string | null,
+  thumbnail: MapImage | null,
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('siteMap')
-    .set({ thumbnail, thumbnailFailed: thumbnail === null })
+    .set({
+      thumbnail: thumbnail?.name ?? null,
+      thumbnailBytes: thumbnail?.sizeBytes ?? 0,
+      thumbnailFailed: thumbnail === null,
+    })
     .where('orgId', '=', orgId)
     .where('id', '=', mapId)
     .where('image', '=', image)

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 
@@ -7,21 +6,12 @@ export async function lockUsage(tx: Tx, { orgId }: OrgScope): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
-export interface MapUsage {
-  /** Of the site. */
-  readonly maps: number
-  /** Of the organization. */
-  readonly imageBytes: number
-}
-
-export function readUsage(tx: Tx, { orgId, siteId }: SiteScope): Promise<MapUsage> {
-  return tx
+export async function countMapsOfSite(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
+  const { count } = await tx
     .selectFrom('siteMap')
-    .select([
-      sql<number>`count(*) filter (where site_id = ${siteId}::uuid)::integer`.as('maps'),
-      // Exact as a number: far below what a double counts.
-      sql<number>`coalesce(sum(image_bytes), 0)::double precision`.as('imageBytes'),
-    ])
+    .select((eb) => eb.fn.countAll<string>().as('count'))
     .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
     .executeTakeFirstOrThrow()
+  return Number(count)
 }

@@ -67,7 +67,7 @@ export function updateMap(tx: Tx, scope: SiteScope, { id, doc, image, at }: MapC
     .updateTable('siteMap')
     .set({ doc: json(doc), modifiedAt: at })
     .$if(image !== undefined, (query) =>
-      query.set({ ...imageColumns(image ?? null), thumbnail: null, thumbnailFailed: false }),
+      query.set({ ...imageColumns(image ?? null), thumbnail: null, thumbnailBytes: 0, thumbnailFailed: false }),
     )
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)

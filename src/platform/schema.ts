@@ -7,6 +7,7 @@ import type * as mxedges from './schema/mxedges.ts'
 import type * as orgs from './schema/orgs.ts'
 import type * as rollout from './schema/rollout.ts'
 import type * as service from './schema/service.ts'
+import type * as storage from './schema/storage.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
 /** Every table, by its name in camel case; a file of schema/ mirrors a file of migrations/. */
@@ -58,6 +59,7 @@ export interface Schema {
   firmwareDownload: firmware.FirmwareDownloadTable
   siteMap: maps.SiteMapTable
   mapStack: maps.MapStackTable
+  storageUsage: storage.StorageUsageView
   orgUpgrade: rollout.OrgUpgradeTable
   siteUpgrade: rollout.SiteUpgradeTable
   upgradeTarget: rollout.UpgradeTargetTable

@@ -13,6 +13,8 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
+const GIB = 1024 ** 3
+
 describe('settings', () => {
   it('have the documented defaults', () => {
     expect(parseConfig({})).toMatchObject({
@@ -25,7 +27,12 @@ describe('settings', () => {
       tls: 'off',
       ucentralTls: null,
       logLevel: 'info',
-      firmwareMaxBytes: 2048 * 1024 * 1024,
+      storage: {
+        firmwareMaxBytes: 2 * GIB,
+        firmware: { orgMaxBytes: 100 * GIB, totalMaxBytes: 500 * GIB },
+        pictures: { orgMaxBytes: 50 * GIB, totalMaxBytes: 200 * GIB },
+        diskReserveBytes: 2 * GIB,
+      },
       rolloutSoakMs: 120_000,
       webhookAllowCidrs: [],
     })

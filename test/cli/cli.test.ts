@@ -41,6 +41,9 @@ it('bootstraps, imports a large manifest, lists what is unclaimed and issues cer
   })
   expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
 
+  const storage = JSON.parse(await cli(dataDir, 'storage', '--json')) as Record<string, unknown>
+  expect(storage).toMatchObject({ firmware: { used_bytes: 0, org_max_bytes: 100 * 1024 ** 3 }, orgs: [] })
+
   const out = join(dataDir, 'certificate')
   await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
   const certificate = new X509Certificate(await readFile(join(out, 'cert.pem')))

@@ -32,7 +32,7 @@ let commandId: string
 beforeAll(async () => {
   server = await startTestServer({ now: () => now })
   dir = join(server.dataDir, 'firmware')
-  await sweepFirmwareFiles(server.ctx, { dir, maxBytes: LARGE })
+  await sweepFirmwareFiles(server.ctx, { dir })
   imageId = await upload('1.0', image)
   largeId = await upload('2.0', Buffer.alloc(LARGE, 7))
 })

@@ -23,7 +23,7 @@ beforeAll(async () => {
   dir = join(server.dataDir, 'firmware')
 })
 afterAll(() => server.close())
-beforeEach(() => sweepFirmwareFiles(server.ctx, { dir, maxBytes: MAX_BYTES }))
+beforeEach(() => sweepFirmwareFiles(server.ctx, { dir }))
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -201,7 +201,7 @@ describe('a start', () => {
     await writeFile(join(dir, 'incoming', 'half.part'), 'x')
     await writeFile(join(dir, uuidv7()), 'x')
     const { images } = await files()
-    await sweepFirmwareFiles(server.ctx, { dir, maxBytes: MAX_BYTES })
+    await sweepFirmwareFiles(server.ctx, { dir })
     const after = await files()
     expect(after.incoming).toEqual([])
     expect(after.images).toContain(kept.body.id)

@@ -13,7 +13,7 @@ let path: string
 
 beforeAll(async () => {
   server = await startTestServer()
-  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware'), maxBytes: 1024 })
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
 })
 afterAll(() => server.close())
 beforeEach(async () => {

@@ -17,13 +17,13 @@ const clock = createTestClock()
 let server: TestServer
 let siteId: string
 let maps: string
-let files: ImageFiles
+let files: Pick<ImageFiles, 'dir' | 'decode'>
 let plan: Buffer
 beforeAll(async () => {
   server = await startTestServer(clock)
   siteId = await addSite(server)
   maps = `/sites/${siteId}/maps`
-  files = { dir: join(server.dataDir, 'images'), maxBytes: 1024 * 1024, decode: DEFAULT_DECODE_LIMITS }
+  files = { dir: join(server.dataDir, 'images'), decode: DEFAULT_DECODE_LIMITS }
   plan = await picture(640, 480)
 })
 afterAll(() => server.close())

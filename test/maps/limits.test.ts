@@ -23,8 +23,8 @@ beforeEach(async () => {
   maps = `/sites/${siteId}/maps`
 })
 
-async function fill(count: number, imageBytes = 0): Promise<void> {
-  const row = { orgId: server.org.orgId, siteId, doc: '{}', image: null, thumbnail: null, imageBytes }
+async function fill(count: number): Promise<void> {
+  const row = { orgId: server.org.orgId, siteId, doc: '{}', image: null, thumbnail: null }
   const times = { createdAt: new Date(), modifiedAt: new Date() }
   const rows = Array.from({ length: count }, () => ({ ...row, ...times, id: randomUUID() }))
   await server.ctx.db.insertInto('siteMap').values(rows).execute()
@@ -33,7 +33,6 @@ async function fill(count: number, imageBytes = 0): Promise<void> {
 const count = async () => Number((await server.call('GET', `${maps}?limit=1`)).headers.get('x-page-total'))
 const kept = async () => (await readdir(join(server.dataDir, 'images'))).filter((file) => file !== 'incoming')
 const full = { status: 400, body: { detail: `A site may have at most ${MAX_MAPS_OF_SITE} maps.` } }
-const file = async () => ({ bytes: await picture(64, 48), type: 'image/png' })
 
 it('a site has so many maps and no more, whoever makes them', async () => {
   await fill(MAX_MAPS_OF_SITE - 1)
@@ -52,25 +51,6 @@ it('a site has so many maps and no more, whoever makes them', async () => {
   expect((await server.call('POST', `${installer}/${id}`, { body: { ppm: 1 } })).status).toBe(200)
   await server.call('DELETE', `${maps}/${id}`)
   expect((await server.call('POST', maps, { body: {} })).status).toBe(200)
-})
-
-it('an organization has so many bytes of pictures, and another one its own', async () => {
-  const { body } = await server.call('POST', maps, { body: {} })
-  const image = `${maps}/${body.id}/image`
-  expect((await postForm(server, image, { file: await file() })).status).toBe(200)
-  const before = await kept()
-  await fill(27, 2_000_000_000)
-  const smaller = { bytes: await picture(8, 8), type: 'image/png' }
-  expect((await postForm(server, image, { file: smaller })).status).toBe(200)
-  const refused = await postForm(server, image, { file: await file() })
-  expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/50 GiB of pictures/) } })
-  expect(await kept()).toHaveLength(before.length)
-  expect((await server.call('GET', `${maps}/${body.id}`)).body).toMatchObject({ width: 8, height: 8 })
-  const other = await server.addOrg('Other')
-  const site = await addSite(server, 'Theirs', other)
-  const theirs = await server.call('POST', `/sites/${site}/maps`, { as: other, body: {} })
-  const path = `/sites/${site}/maps/${theirs.body.id}/image`
-  expect((await postForm(server, path, { file: await file() }, other)).status).toBe(200)
 })
 
 it('a site has so many map stacks', async () => {

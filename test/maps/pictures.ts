@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32, deflateSync } from 'node:zlib'
@@ -17,6 +18,14 @@ export async function picture(
     .toFormat(format)
     .toBuffer()
   return format === 'png' || format === 'jpeg' ? buffer(stripImage(Readable.from([bytes]))) : bytes
+}
+
+/** A PNG of random pixels, three bytes each, which nothing makes smaller. */
+export function noise(side: number): Promise<Buffer> {
+  const raw = { width: side, height: side, channels: 3 } as const
+  return sharp(randomBytes(side * side * 3), { raw })
+    .png()
+    .toBuffer()
 }
 
 /** A PNG file that says it is of this size and has next to nothing in it. */

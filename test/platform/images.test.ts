@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -17,20 +18,37 @@ import {
   shrinkImage,
   sweepImages,
 } from '../../src/platform/images/image-files.ts'
+import { createDiskSpace } from '../../src/platform/storage/disk-space.ts'
+import { createUploadQuota } from '../../src/platform/storage/upload-quota.ts'
 
 const log = pino({ level: 'silent' })
 const nothing = async () => new Set<string>()
 
 let files: ImageFiles
 beforeEach(async () => {
-  files = { dir: join(await temporaryDir(), 'images'), maxBytes: 2 * 1024 * 1024, decode: DEFAULT_DECODE_LIMITS }
+  const dir = join(await temporaryDir(), 'images')
+  const quota = createUploadQuota({
+    field: 'file',
+    what: 'pictures',
+    orgMaxBytes: 1024 ** 3,
+    totalMaxBytes: 1024 ** 3,
+    getUsage: async () => ({ orgBytes: 0, totalBytes: 0 }),
+    disk: createDiskSpace(dir, 0),
+  })
+  files = { dir, maxBytes: 2 * 1024 * 1024, decode: DEFAULT_DECODE_LIMITS, quota }
   await sweepImages(log, files, nothing)
 })
 
 const blank = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#446688' } })
 
-const receive = (bytes: Buffer, type: string | null = null) => receiveImage(files, Readable.from([bytes]), type)
+const orgId = randomUUID()
+const uploadOf = (bytes: Buffer, declaredType: string | null = null) => ({
+  orgId,
+  body: Readable.from([bytes]),
+  declaredType,
+})
+const receive = (bytes: Buffer, type: string | null = null) => receiveImage(files, uploadOf(bytes, type))
 
 /** Everything under the folder, the one of incoming files left out. */
 async function kept(): Promise<string[]> {
@@ -103,7 +121,7 @@ describe('receiveImage', () => {
 
   it('refuses what takes too much memory to decode, and takes a small one under the same limit', async () => {
     const decode = { ...DEFAULT_DECODE_LIMITS, memoryBytes: 120 * 1024 * 1024 }
-    const receiveBy = async (bytes: Buffer) => receiveImage({ ...files, decode }, Readable.from([bytes]), null)
+    const receiveBy = async (bytes: Buffer) => receiveImage({ ...files, decode }, uploadOf(bytes))
     await expect(receiveBy(await passes(6000, '4:2:0'))).rejects.toMatchObject({
       code: 'invalid',
       message: 'invalid field: file',
@@ -117,7 +135,7 @@ describe('receiveImage', () => {
     // No process starts and decodes within a millisecond.
     const decode = { ...DEFAULT_DECODE_LIMITS, withinMs: 1 }
     const bytes = await blank(40, 30).png().toBuffer()
-    await expect(receiveImage({ ...files, decode }, Readable.from([bytes]), null)).rejects.toMatchObject({
+    await expect(receiveImage({ ...files, decode }, uploadOf(bytes))).rejects.toMatchObject({
       code: 'invalid',
       fields: { reason: 'takes longer than 0.001 s to decode' },
     })
@@ -132,7 +150,7 @@ describe('receiveImage', () => {
         this.destroy(broken)
       },
     })
-    await expect(receiveImage(files, body, null)).rejects.toMatchObject({ code: 'invalid' })
+    await expect(receiveImage(files, { orgId, body, declaredType: null })).rejects.toMatchObject({ code: 'invalid' })
     expect(await kept()).toEqual([])
   })
 })

@@ -42,7 +42,7 @@ beforeAll(async () => {
   server = await startTestServer()
   closers.push(() => server.close())
   // As at each start: it makes the folders that uploads go to.
-  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 })
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   siteId = await addSite(server)
   const ca = await makeCa()
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])

@@ -10,7 +10,9 @@ import { createRequestLimits } from '../../src/access/request-limits.ts'
 import { type TokenUses, createTokenUses } from '../../src/access/token-uses.ts'
 import { bootstrap } from '../../src/accounts/bootstrap.ts'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
+import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
+import { openStorage } from '../../src/app/storage.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
@@ -128,8 +130,17 @@ const accountSettings: AccountSettings = {
 }
 
 /** Bounds of uploads that a test wants tighter. */
-export interface UploadBounds {
+export interface UploadBounds extends StorageSettings {
   readonly decode: DecodeLimits
+}
+
+const roomy = { orgMaxBytes: 1024 ** 3, totalMaxBytes: 1024 ** 3 }
+const uploadBounds: UploadBounds = {
+  firmwareMaxBytes: 16 * 1024 * 1024,
+  firmware: roomy,
+  pictures: roomy,
+  diskReserveBytes: 0,
+  decode: DEFAULT_DECODE_LIMITS,
 }
 
 export async function startTestServer(
@@ -152,12 +163,9 @@ export async function startTestServer(
   const accounts = { ...accountSettings, ...settings }
   const tokenUses = createTokenUses(ctx)
   const requestLimits = createRequestLimits(accounts.requestsPerHour)
-  const imageFiles = {
-    dir: join(context.dataDir, 'images'),
-    maxBytes: 1024 * 1024,
-    decode: DEFAULT_DECODE_LIMITS,
-    ...bounds,
-  }
+  const { decode, ...storageSettings } = { ...uploadBounds, ...bounds }
+  const opened = openStorage(ctx, context.dataDir, storageSettings)
+  const imageFiles = { ...opened.imageFiles, maxBytes: 1024 * 1024, decode }
   await sweepImages(ctx.log, imageFiles, async () => new Set())
   const http = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
@@ -166,8 +174,7 @@ export async function startTestServer(
     // As a server behind a proxy on another address of this machine.
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
-    firmwareFiles: { dir: join(context.dataDir, 'firmware'), maxBytes: 16 * 1024 * 1024 },
-    imageFiles,
+    storage: { ...opened, imageFiles },
     outbound,
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

@@ -8,6 +8,7 @@ import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
 import { findDevice, lockDevice } from '../store.ts'
 import { deleteDeviceImage, setDeviceImage } from './set-device-image.ts'
+import { getDeviceImageBytes } from './store.ts'
 import { DeviceImageForm, DeviceImageParams } from './wire.ts'
 
 const tags = ['Sites Devices']
@@ -64,10 +65,12 @@ function uploadRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebo
           const scope = await authorizeSite(ctx, request.caller, { siteId, needs: 'write' })
           // Before megabytes are read for nothing.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
+          const replacedBytes = await getDeviceImageBytes(ctx.db, scope, { deviceId, number })
           const { file: received } = await readForm(request, {
             file: 'file',
             maxBytes: files.maxBytes,
-            take: ({ body, type }) => receiveImage(files, body, type),
+            take: ({ body, type: declaredType }) =>
+              receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
             discard: discardImage,
           })
           const lock = (tx: Tx) => lockDevice(tx, scope, deviceId)

@@ -32,8 +32,8 @@ export async function setDeviceImage(
       const device = await lock(tx)
       if (device === undefined) throw notFound(deviceId)
       const at = ctx.clock.now()
-      const { name, width, height } = received
-      const before = await saveDeviceImage(tx, scope, { deviceId, number, name, width, height, at })
+      const { name, sizeBytes: bytes, width, height } = received
+      const before = await saveDeviceImage(tx, scope, { deviceId, number, name, bytes, width, height, at })
       await appendAudit(tx, scope, {
         message: `${before === null ? 'Add' : 'Replace'} image ${number} of device ${device.name ?? device.mac}`,
         siteId: device.siteId,

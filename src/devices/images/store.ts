@@ -11,9 +11,26 @@ export interface NewDeviceImage {
   readonly deviceId: string
   readonly number: number
   readonly name: string
+  readonly bytes: number
   readonly width: number
   readonly height: number
   readonly at: Date
+}
+
+/** Of the file of the picture of that number; 0 where there is none, or where it has not been measured. */
+export async function getDeviceImageBytes(
+  reader: Reader,
+  scope: OrgScope,
+  { deviceId, number }: { readonly deviceId: string; readonly number: number },
+): Promise<number> {
+  const row = await reader
+    .selectFrom('deviceImage')
+    .select('bytes')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.bytes ?? 0
 }
 
 /** In the place of the picture of that number. @returns The name of that one's file; null where there was none. */

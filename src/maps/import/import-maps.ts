@@ -4,15 +4,15 @@ import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { type ImageFiles, removeImage } from '../../platform/images/image-files.ts'
+import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { addMap } from '../create-map.ts'
-import { assertRoom } from '../limits.ts'
+import { assertMapLimit } from '../limits.ts'
 import { placeOf } from '../set-map.ts'
 import { type MapDevice, lockCandidates, placeDevices } from '../store-devices.ts'
 import { lockUsage } from '../store-usage.ts'
 import { type Bundle, openBundle } from './bundle.ts'
-import { type KeptFloor, keepFloors } from './keep-floors.ts'
+import { type KeptFloor, keepFloors, releaseFloors, removeFloors } from './keep-floors.ts'
 import { type ApReport, namesOf, planPlacements } from './plan-placements.ts'
 import type { Floor, ImportWish, Project } from './project.ts'
 import { readEkahau } from './read-ekahau.ts'
@@ -60,15 +60,16 @@ export async function importMaps(ctx: Context, scope: SiteScope, request: Import
     const inhabited = new Set(project.accessPoints.map(({ floorId }) => floorId))
     const isWanted = ({ id }: Floor): boolean => wish.allFloors || vendor === 'images' || inhabited.has(id)
     const floors = project.floors.filter(isWanted)
-    const kept = await keepFloors(files, bundle, floors)
+    const kept = await keepFloors(files, scope, { bundle, floors })
     const skipped = project.floors.filter((floor) => !isWanted(floor))
     try {
       return { ...(await inTx(ctx, (tx) => write(tx, scope, { ...request, project, kept }, ctx.clock.now()))), skipped }
     } catch (error) {
       // Of another error we can't tell whether it committed: then a sweep decides by the rows.
-      if (error instanceof AppError)
-        for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
+      if (error instanceof AppError) await removeFloors(files, kept)
       throw error
+    } finally {
+      releaseFloors(kept)
     }
   } finally {
     bundle.close()
@@ -91,7 +92,7 @@ async function write(
   const siteName = await holdSiteName(tx, scope, siteId)
   if (siteName === undefined) throw notFound(siteId)
   for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
-  if (kept.length > 0) await assertRoom(tx, scope)
+  if (kept.length > 0) await assertMapLimit(tx, scope)
   const devices = await lockCandidates(tx, scope, { ...namesOf(project.accessPoints, wish), claimedSince })
   const { accessPoints } = project
   const plan = planPlacements({ accessPoints, floors: kept, devices, siteId, mayAssign, wish })

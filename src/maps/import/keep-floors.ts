@@ -1,4 +1,5 @@
 import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../access/scope.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import {
   type ImageFiles,
@@ -15,31 +16,48 @@ import type { Floor } from './project.ts'
 
 /** A floor whose picture is on disk, under the name that a row is to have. */
 export interface KeptFloor extends ImportedFloor {
-  readonly image: MapImage | null
+  readonly image: (MapImage & Pick<ReceivedImage, 'reservation'>) | null
   /** Of the map, in wire shape. */
   readonly doc: Record<string, unknown>
 }
 
-/** One picture after the other: together they would be too much to decode. None is left when this throws. */
+/**
+ * One picture after the other: together they would be too much to decode. None is left when this throws;
+ * otherwise the caller releases their reservations.
+ */
 export async function keepFloors(
   files: ImageFiles,
-  bundle: Bundle,
-  floors: readonly Floor[],
+  scope: OrgScope,
+  { bundle, floors }: { readonly bundle: Bundle; readonly floors: readonly Floor[] },
 ): Promise<readonly KeptFloor[]> {
   const kept: KeptFloor[] = []
   try {
-    for (const floor of floors) kept.push(keptFloor(floor, await keepPicture(files, bundle, floor)))
+    for (const floor of floors) kept.push(keptFloor(floor, await keepPicture(files, scope, { bundle, floor })))
     return kept
   } catch (error) {
-    for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
+    await removeFloors(files, kept)
+    releaseFloors(kept)
     throw error
   }
 }
 
-async function keepPicture(files: ImageFiles, bundle: Bundle, { picture }: Floor): Promise<ReceivedImage | null> {
+/** The pictures of floors that no row names. */
+export async function removeFloors(files: ImageFiles, kept: readonly KeptFloor[]): Promise<void> {
+  for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
+}
+
+export function releaseFloors(kept: readonly KeptFloor[]): void {
+  for (const { image } of kept) image?.reservation.release()
+}
+
+async function keepPicture(
+  files: ImageFiles,
+  { orgId }: OrgScope,
+  { bundle, floor: { picture } }: { readonly bundle: Bundle; readonly floor: Floor },
+): Promise<ReceivedImage | null> {
   if (picture === null) return null
   const body = await bundle.open(picture, files.maxBytes)
-  const received = await receiveImage(files, body, null).catch((error: unknown) => {
+  const received = await receiveImage(files, { orgId, body, declaredType: null }).catch((error: unknown) => {
     // The field names the bundle; say which of its pictures it is. What is wrong with the bundle itself names it already.
     const reason = error instanceof AppError && error.code === 'invalid' ? error.fields['reason'] : undefined
     if (typeof reason === 'string' && !reason.startsWith(picture)) throw invalidField('file', `${picture} ${reason}`)

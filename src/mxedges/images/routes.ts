@@ -7,6 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'
 import { deleteImage, setImage } from './set-image.ts'
+import { getImageBytes } from './store.ts'
 
 const tags = ['Orgs MxEdges']
 const url = '/orgs/:org_id/mxedges/:mxedge_id/image/:image_number'
@@ -64,13 +65,16 @@ function uploadRoute(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         // Before megabytes are read for nothing.
         const { id } = await getMxedge(ctx.db, scope, params.mxedge_id)
+        const number = params.image_number
+        const replacedBytes = await getImageBytes(ctx.db, scope, { mxedgeId: id, number })
         const { file: received } = await readForm(request, {
           file: 'file',
           maxBytes: files.maxBytes,
-          take: ({ body, type }) => receiveImage(files, body, type),
+          take: ({ body, type: declaredType }) =>
+            receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
           discard: discardImage,
         })
-        await setImage(ctx, scope, { files, mxedgeId: id, number: params.image_number, received })
+        await setImage(ctx, scope, { files, mxedgeId: id, number, received })
         return {}
       },
     })

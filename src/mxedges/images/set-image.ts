@@ -31,8 +31,8 @@ function writeImage(ctx: Context, scope: OrgScope, { mxedgeId, number, received 
     await holdOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, mxedgeId)
     const replaced = await deleteImageRow(tx, scope, { mxedgeId, number })
-    const { name, width, height } = received
-    await insertImageRow(tx, scope, { mxedgeId, number, name, width, height, at })
+    const { name, sizeBytes: bytes, width, height } = received
+    await insertImageRow(tx, scope, { mxedgeId, number, name, bytes, width, height, at })
     const message = `Set image ${number} of ${titleOf(mxedge)}`
     await recordChange(tx, scope, {
       mxedge,

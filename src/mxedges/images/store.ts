@@ -29,6 +29,18 @@ export interface ImageSlot {
   readonly number: number
 }
 
+/** Of the file of the picture in a slot; 0 where there is none, or where it has not been measured. */
+export async function getImageBytes(reader: Reader, scope: OrgScope, { mxedgeId, number }: ImageSlot): Promise<number> {
+  const row = await reader
+    .selectFrom('mxedgeImage')
+    .select('bytes')
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', mxedgeId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.bytes ?? 0
+}
+
 /** Needs lockMxedge in the same transaction. @returns The name of the file that was there; null where none was. */
 export async function deleteImageRow(tx: Tx, scope: OrgScope, { mxedgeId, number }: ImageSlot): Promise<string | null> {
   const row = await tx
@@ -43,6 +55,7 @@ export async function deleteImageRow(tx: Tx, scope: OrgScope, { mxedgeId, number
 
 export interface NewImage extends ImageSlot {
   readonly name: string
+  readonly bytes: number
   readonly width: number
   readonly height: number
   readonly at: Date

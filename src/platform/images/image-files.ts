@@ -8,6 +8,7 @@ import { AppError, invalidField, notFound } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { decodeImage, shrinkImageFile } from './decode-image.ts'
 import type { Decoded, ImageType } from './decoder-job.ts'
+import type { NewUpload, Reservation, UploadQuota } from '../storage/upload-quota.ts'
 import type { DecodeLimits } from './decoder-limits.ts'
 import { stripImage } from './strip-image.ts'
 
@@ -24,6 +25,14 @@ export interface ImageFiles {
   /** Of one upload. */
   readonly maxBytes: number
   readonly decode: DecodeLimits
+  readonly quota: UploadQuota
+}
+
+/** A picture while it arrives. */
+export interface ImageUpload extends NewUpload {
+  readonly body: Readable
+  /** What the client says it is; null where it says nothing. */
+  readonly declaredType: string | null
 }
 
 /** A plan of a floor in print quality has a tenth of it. */
@@ -35,7 +44,12 @@ export interface ReceivedImage extends Pick<Decoded, 'contentType' | 'width' | '
   readonly name: string
   readonly path: string
   readonly sizeBytes: number
+  /** Of its room; `keepImageFor` and `discardImage` release it. */
+  readonly reservation: Reservation
 }
+
+/** A file in the folder of incoming files, to be discarded by whoever received it. */
+export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservation'>
 
 /** Pictures that are not kept yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
@@ -91,22 +105,17 @@ export async function removeOrphanImages(
 /**
  * Streams a picture to disk, without what it does not need to be shown (stripImage), then decodes it to its last
  * line. The file is gone when this throws.
- * @param declaredType What the client says it is; an image type that is not the picture's own is refused.
  * @throws AppError too_large, unavailable (disk full), rate_limited, invalid for what is neither PNG nor JPEG, is cut
- *   or broken, has too many pixels, takes too much to decode, or lies about its type.
+ *   or broken, has too many pixels, takes too much to decode, lies about its type, or finds no room in the quota.
  */
-export async function receiveImage(
-  files: ImageFiles,
-  body: Readable,
-  declaredType: string | null,
-): Promise<ReceivedImage> {
-  const { path, sizeBytes } = await receiveStream(files, body, stripImage)
+export async function receiveImage(files: ImageFiles, upload: ImageUpload): Promise<ReceivedImage> {
+  const received = await receiveStream(files, upload, stripImage)
   try {
-    const { contentType, width, height } = await decodeImage(path, files.decode)
-    assertDeclared(declaredType, contentType)
-    return { contentType, width, height, name: `${randomUUID()}.${extensions[contentType]}`, path, sizeBytes }
+    const { contentType, width, height } = await decodeImage(received.path, files.decode)
+    assertDeclared(upload.declaredType, contentType)
+    return { ...received, contentType, width, height, name: `${randomUUID()}.${extensions[contentType]}` }
   } catch (error) {
-    await discardImage({ path })
+    await discardImage(received)
     throw error
   }
 }
@@ -123,33 +132,35 @@ function assertDeclared(declaredType: string | null, contentType: ImageType): vo
  * @throws AppError as receiveImage, but for what is in the file.
  */
 export async function receiveFile(
-  files: Pick<ImageFiles, 'dir' | 'maxBytes'>,
-  body: Readable,
-): Promise<Pick<ReceivedImage, 'path' | 'sizeBytes'>> {
-  return receiveStream(files, body, (chunks) => chunks)
+  files: Pick<ImageFiles, 'dir' | 'maxBytes' | 'quota'>,
+  upload: Omit<ImageUpload, 'declaredType'>,
+): Promise<ReceivedFile> {
+  return receiveStream(files, upload, (chunks) => chunks)
 }
 
-/** @returns The size of what `filter` leaves; the limit is of what comes. */
+/** @returns The size of what `filter` leaves; limit and quota are of what comes. */
 async function receiveStream(
-  { dir, maxBytes }: Pick<ImageFiles, 'dir' | 'maxBytes'>,
-  body: Readable,
+  { dir, maxBytes, quota }: Pick<ImageFiles, 'dir' | 'maxBytes' | 'quota'>,
+  { body, ...upload }: Omit<ImageUpload, 'declaredType'>,
   filter: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
-): Promise<Pick<ReceivedImage, 'path' | 'sizeBytes'>> {
+): Promise<ReceivedFile> {
+  const reservation = await quota.reserve(upload)
   const path = join(dir, INCOMING, `${randomUUID()}.part`)
   let receivedBytes = 0
   async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       receivedBytes += chunk.length
       if (receivedBytes > maxBytes) throw fileTooLarge(maxBytes)
+      await reservation.add(chunk.length)
       yield chunk
     }
   }
   try {
     const file = createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY })
     await pipeline(body, measured, filter, file)
-    return { path, sizeBytes: file.bytesWritten }
+    return { path, sizeBytes: file.bytesWritten, reservation }
   } catch (error) {
-    await discardImage({ path })
+    await discardImage({ path, reservation })
     throw writeError(error)
   }
 }
@@ -173,7 +184,11 @@ function writeError(error: unknown): unknown {
  * @param side Pixels of the longer side, at most.
  * @throws AppError not_found where the picture is gone by now.
  */
-export async function shrinkImage({ dir, decode }: ImageFiles, name: string, side: number): Promise<ReceivedImage> {
+export async function shrinkImage(
+  { dir, decode }: Pick<ImageFiles, 'dir' | 'decode'>,
+  name: string,
+  side: number,
+): Promise<Omit<ReceivedImage, 'reservation'>> {
   const id = randomUUID()
   const path = join(dir, INCOMING, `${id}.part`)
   const contentType = typeOfImage(name)
@@ -206,8 +221,8 @@ export async function keepImage(
  * @returns What `write` does.
  */
 export async function keepImageFor<T>(
-  files: ImageFiles,
-  received: Pick<ReceivedImage, 'name' | 'path'>,
+  files: Pick<ImageFiles, 'dir'>,
+  received: Pick<ReceivedImage, 'name' | 'path' | 'reservation'>,
   write: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -222,6 +237,8 @@ export async function keepImageFor<T>(
     // Of another error we can't tell whether it committed: then a sweep decides by the rows.
     if (error instanceof AppError) await removeImage(files, received.name)
     throw error
+  } finally {
+    received.reservation.release()
   }
 }
 
@@ -234,8 +251,12 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-export async function discardImage(received: Pick<ReceivedImage, 'path'>): Promise<void> {
-  await rm(received.path, { force: true })
+export async function discardImage({
+  path,
+  reservation,
+}: Pick<ReceivedImage, 'path'> & Partial<Pick<ReceivedImage, 'reservation'>>): Promise<void> {
+  await rm(path, { force: true })
+  reservation?.release()
 }
 
 /** Who has it open reads on to its end. */

@@ -152,6 +152,8 @@ export interface DeviceImageTable {
   number: number
   /** Of its file. */
   name: string
+  /** 0: not measured yet. */
+  bytes: Generated<number>
   width: number
   height: number
   createdAt: Date

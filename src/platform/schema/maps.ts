@@ -9,6 +9,7 @@ export interface SiteMapTable {
   image: string | null
   imageBytes: Generated<number>
   thumbnail: string | null
+  thumbnailBytes: Generated<number>
   thumbnailFailed: Generated<boolean>
   createdAt: Date
   modifiedAt: Date

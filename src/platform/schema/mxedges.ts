@@ -54,6 +54,8 @@ export interface MxedgeImageTable {
   number: number
   /** Of its file. */
   name: string
+  /** 0: not measured yet. */
+  bytes: Generated<number>
   width: number
   height: number
   createdAt: Date

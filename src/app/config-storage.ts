@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+
+const MIB = 1024 * 1024
+const MAX_MIB = 1_000_000_000
+
+const mebibytes = (minimum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum: MAX_MIB, description: `${description}, in MiB` }))
+
+/** Settings of what uploads may take on the disk; part of the environment of config.ts. */
+export const storageEnvironment = {
+  SIGNALBOX_FIRMWARE_MAX_MB: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'largest firmware image, in MiB; default 2048' }),
+  ),
+  SIGNALBOX_FIRMWARE_ORG_MAX_MB: mebibytes(0, 'firmware images of an organization; default 102400'),
+  SIGNALBOX_FIRMWARE_TOTAL_MAX_MB: mebibytes(0, 'firmware images of all organizations; default 512000'),
+  SIGNALBOX_PICTURES_ORG_MAX_MB: mebibytes(0, 'pictures of maps and devices of an organization; default 51200'),
+  SIGNALBOX_PICTURES_TOTAL_MAX_MB: mebibytes(0, 'pictures of maps and devices of all organizations; default 204800'),
+  SIGNALBOX_DISK_RESERVE_MB: mebibytes(0, 'free disk space below which uploads are refused; default 2048'),
+}
+
+const Storage = Type.Object(storageEnvironment)
+
+/** How much files of one kind may take in all. */
+export interface StorageLimits {
+  /** Of one organization. */
+  readonly orgMaxBytes: number
+  /** Of all organizations together. */
+  readonly totalMaxBytes: number
+}
+
+export interface StorageSettings {
+  /** Of one image. */
+  readonly firmwareMaxBytes: number
+  readonly firmware: StorageLimits
+  readonly pictures: StorageLimits
+  /** Of the disk that the data folder is on. */
+  readonly diskReserveBytes: number
+}
+
+export function parseStorageSettings(env: Type.Static<typeof Storage>): StorageSettings {
+  return {
+    firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * MIB,
+    firmware: {
+      orgMaxBytes: (env.SIGNALBOX_FIRMWARE_ORG_MAX_MB ?? 102_400) * MIB,
+      totalMaxBytes: (env.SIGNALBOX_FIRMWARE_TOTAL_MAX_MB ?? 512_000) * MIB,
+    },
+    pictures: {
+      orgMaxBytes: (env.SIGNALBOX_PICTURES_ORG_MAX_MB ?? 51_200) * MIB,
+      totalMaxBytes: (env.SIGNALBOX_PICTURES_TOTAL_MAX_MB ?? 204_800) * MIB,
+    },
+    diskReserveBytes: (env.SIGNALBOX_DISK_RESERVE_MB ?? 2048) * MIB,
+  }
+}

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import type { Context } from '../platform/context.ts'
+import type { StorageLimits } from './config-storage.ts'
+import type { Storage } from './storage.ts'
+import { getTotalStorage, listOrgStorage } from './store-storage.ts'
+
+/** What uploads take on the disk, and what they may take; the organizations with the most first, page by page. */
+export function storageRoutes(ctx: Context, { disk, settings }: Storage): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    http.get('/storage', { schema: { hide: true, querystring: Type.Object(pageQuery) } }, async ({ query }, reply) => {
+      const page = parsePage(query)
+      const { rows, total } = await listOrgStorage(ctx.db, page)
+      setPageHeaders(reply, page, total)
+      const { firmwareBytes, pictureBytes } = await getTotalStorage(ctx.db)
+      const { freeBytes, reserveBytes } = await disk.getState()
+      return {
+        disk: { free_bytes: freeBytes, reserve_bytes: reserveBytes },
+        firmware: presentUsage(firmwareBytes, settings.firmware),
+        pictures: presentUsage(pictureBytes, settings.pictures),
+        orgs: rows.map((org) => ({
+          id: org.id,
+          name: org.name,
+          firmware_bytes: org.firmwareBytes,
+          picture_bytes: org.pictureBytes,
+        })),
+      }
+    })
+  }
+}
+
+function presentUsage(usedBytes: number, { orgMaxBytes, totalMaxBytes }: StorageLimits): Record<string, number> {
+  return { used_bytes: usedBytes, max_bytes: totalMaxBytes, org_max_bytes: orgMaxBytes }
+}

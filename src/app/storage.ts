@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import type { FirmwareFiles } from '../firmware/firmware.ts'
+import type { Context } from '../platform/context.ts'
+import { DEFAULT_DECODE_LIMITS } from '../platform/images/decoder-limits.ts'
+import { DEFAULT_MAX_IMAGE_BYTES, type ImageFiles } from '../platform/images/image-files.ts'
+import { type DiskSpace, createDiskSpace } from '../platform/storage/disk-space.ts'
+import { getStorageUsage } from '../platform/storage/store-usage.ts'
+import { createUploadQuota } from '../platform/storage/upload-quota.ts'
+import type { StorageSettings } from './config-storage.ts'
+
+/** Where uploads are kept, and how much of them. */
+export interface Storage {
+  readonly firmwareFiles: FirmwareFiles
+  readonly imageFiles: ImageFiles
+  readonly disk: DiskSpace
+  readonly settings: StorageSettings
+}
+
+/** @param dataDir Absolute. */
+export function openStorage(ctx: Pick<Context, 'db'>, dataDir: string, settings: StorageSettings): Storage {
+  const disk = createDiskSpace(dataDir, settings.diskReserveBytes)
+  const firmwareFiles = {
+    dir: join(dataDir, 'firmware'),
+    maxBytes: settings.firmwareMaxBytes,
+    quota: createUploadQuota({
+      ...settings.firmware,
+      field: 'body',
+      what: 'firmware images',
+      getUsage: (orgId) => getStorageUsage(ctx.db, 'firmware', orgId),
+      disk,
+    }),
+  }
+  const imageFiles = {
+    dir: join(dataDir, 'images'),
+    maxBytes: DEFAULT_MAX_IMAGE_BYTES,
+    decode: DEFAULT_DECODE_LIMITS,
+    quota: createUploadQuota({
+      ...settings.pictures,
+      field: 'file',
+      what: 'pictures',
+      getUsage: (orgId) => getStorageUsage(ctx.db, 'pictures', orgId),
+      disk,
+    }),
+  }
+  return { firmwareFiles, imageFiles, disk, settings }
+}

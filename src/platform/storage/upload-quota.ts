@@ -1,0 +1,170 @@
+import { AppError, invalidField } from '../errors.ts'
+import { limitConcurrency } from '../limit-concurrency.ts'
+import type { DiskSpace } from './disk-space.ts'
+import type { StorageUsage } from './store-usage.ts'
+
+/** How much of one kind of files may be kept; see createUploadQuota(). */
+export interface UploadQuota {
+  /**
+   * Reserves room for an upload before it is received.
+   * @throws AppError invalid where the organization has no room for it, unavailable where the server has none,
+   *   rate_limited.
+   */
+  reserve(upload: NewUpload): Promise<Reservation>
+}
+
+export interface NewUpload {
+  /** Null for a file that is not kept: it needs room on the disk, and counts for nobody. */
+  readonly orgId: string | null
+  /** As the client says; left out where it does not: room is reserved while the upload is received. */
+  readonly declaredBytes?: number | undefined
+  /** Of the file that goes when this one is kept; default 0. A smaller one is always taken. */
+  readonly replacedBytes?: number | undefined
+}
+
+/** Room of one upload, until it has been kept (committed) or given up. */
+export interface Reservation {
+  /** Counts bytes before they are written. @throws AppError as reserve(). */
+  add(bytes: number): Promise<void>
+  /** May be called again. */
+  release(): void
+}
+
+export interface QuotaOptions {
+  /** Of the request: what a refusal names. */
+  readonly field: string
+  /** What is kept, for people: "pictures". */
+  readonly what: string
+  readonly orgMaxBytes: number
+  /** Of all organizations together. */
+  readonly totalMaxBytes: number
+  /** What is kept now. */
+  readonly getUsage: (orgId: string) => Promise<StorageUsage>
+  readonly disk: DiskSpace
+}
+
+/** Of an upload without a length: while there is plenty of room, not every chunk asks the database. */
+const STEP_BYTES = 4 * 1024 * 1024
+const PLENTY_BYTES = 64 * 1024 * 1024
+/** How many bytes are written between two looks at the disk, which others fill too. */
+const DISK_CHECK_BYTES = 16 * 1024 * 1024
+
+interface OpenUpload {
+  readonly orgId: string
+  readonly replacedBytes: number
+  reservedBytes: number
+}
+
+/**
+ * Reservations are in memory, because one server has the data folder to itself. They are made one after the other
+ * and end after the commit, so two uploads can't exceed a quota together: at worst one that ends at this moment
+ * is counted twice.
+ */
+export function createUploadQuota(options: QuotaOptions): UploadQuota {
+  const open = new Set<OpenUpload>()
+  const inTurn = limitConcurrency({ running: 1, waiting: 1000, refusal: 'Too many uploads at once, try again soon.' })
+  return {
+    async reserve({ orgId, declaredBytes = 0, replacedBytes = 0 }) {
+      if (orgId === null)
+        return reserveOnDisk(options.disk, declaredBytes, async (neededBytes) => neededBytes + STEP_BYTES)
+      const upload = { orgId, replacedBytes, reservedBytes: 0 }
+      open.add(upload)
+      const close = (): void => void open.delete(upload)
+      const extend = (neededBytes: number): Promise<number> =>
+        inTurn(async () => (upload.reservedBytes = await decideReserved(options, { upload, open, neededBytes })))
+      try {
+        const onDisk = await reserveOnDisk(options.disk, declaredBytes, extend)
+        return {
+          add: (bytes) => onDisk.add(bytes),
+          release() {
+            close()
+            onDisk.release()
+          },
+        }
+      } catch (error) {
+        close()
+        throw error
+      }
+    },
+  }
+}
+
+interface Extension {
+  readonly upload: OpenUpload
+  /** Those under way, `upload` among them. */
+  readonly open: ReadonlySet<OpenUpload>
+  /** By `upload` in all. */
+  readonly neededBytes: number
+}
+
+/** @returns How much is reserved for the upload in all, which is what it needs or a step more. */
+async function decideReserved(options: QuotaOptions, { upload, open, neededBytes }: Extension): Promise<number> {
+  const { orgId, replacedBytes } = upload
+  const others = [...open].filter((other) => other !== upload)
+  // Before the database is asked: an upload that ends in between counts twice rather than not at all.
+  const underWay = { org: sumOf(others.filter((other) => other.orgId === orgId)), total: sumOf(others) }
+  const { orgBytes, totalBytes } = await options.getUsage(orgId)
+  const used = { org: orgBytes + underWay.org, total: totalBytes + underWay.total }
+  const orgRoom = Math.max(options.orgMaxBytes - used.org, 0) + replacedBytes
+  const totalRoom = Math.max(options.totalMaxBytes - used.total, 0) + replacedBytes
+  if (neededBytes > orgRoom) throw orgIsFull(options, used.org, neededBytes)
+  if (neededBytes > totalRoom) throw serverIsFull(options, used.total, neededBytes)
+  return Math.min(orgRoom, totalRoom) - neededBytes > PLENTY_BYTES ? neededBytes + STEP_BYTES : neededBytes
+}
+
+function sumOf(uploads: readonly OpenUpload[]): number {
+  return uploads.reduce((sum, { reservedBytes }) => sum + reservedBytes, 0)
+}
+
+/**
+ * Keeps the disk from being filled by the upload, beside what `extend` keeps.
+ * @param extend Reserves at least so much, and returns how much.
+ */
+async function reserveOnDisk(
+  disk: DiskSpace,
+  declaredBytes: number,
+  extend: (neededBytes: number) => Promise<number>,
+): Promise<Reservation> {
+  let [reservedBytes, receivedBytes, checkAtBytes] = [0, 0, DISK_CHECK_BYTES]
+
+  async function grow(neededBytes: number): Promise<void> {
+    const before = reservedBytes
+    reservedBytes = await extend(neededBytes)
+    disk.expect(reservedBytes - before)
+    await disk.assertRoom()
+  }
+
+  function release(): void {
+    disk.expect(receivedBytes - reservedBytes)
+    reservedBytes = receivedBytes
+  }
+
+  async function add(bytes: number): Promise<void> {
+    const neededBytes = receivedBytes + bytes
+    if (neededBytes > reservedBytes) await grow(neededBytes)
+    else if (neededBytes > checkAtBytes) {
+      checkAtBytes = neededBytes + DISK_CHECK_BYTES
+      await disk.assertRoom()
+    }
+    receivedBytes = neededBytes
+    disk.expect(-bytes)
+  }
+
+  try {
+    await grow(declaredBytes)
+  } catch (error) {
+    release()
+    throw error
+  }
+  return { add, release }
+}
+
+function orgIsFull({ field, what, orgMaxBytes }: QuotaOptions, usedBytes: number, neededBytes: number): AppError {
+  const why = `has at least ${neededBytes} bytes, and of the ${orgMaxBytes} bytes of ${what} that the organization may store, ${usedBytes} are in use`
+  return invalidField(field, why)
+}
+
+function serverIsFull({ field, what, totalMaxBytes }: QuotaOptions, usedBytes: number, neededBytes: number): AppError {
+  const why = `has at least ${neededBytes} bytes, and of the ${totalMaxBytes} bytes of ${what} that the server may store, ${usedBytes} are in use`
+  return new AppError('unavailable', `invalid field: ${field}`, { reason: why })
+}
