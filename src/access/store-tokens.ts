@@ -6,12 +6,18 @@ export interface TokenUse {
   readonly at: Date
 }
 
-/** Other processes write theirs: the latest use stays. Tokens that are gone are passed over. */
+/**
+ * Other processes write theirs: the latest use stays. Tokens that are gone are passed over. Locked in one order, as by
+ * everybody who locks several, so that nobody waits in a circle.
+ */
 export async function recordTokenUses(tx: Tx, uses: readonly TokenUse[]): Promise<void> {
   const ids = uses.map(({ id }) => id)
   const times = uses.map(({ at }) => at)
   await sql`
+    with locked as materialized (
+      select id from api_token where id = any(${ids}::uuid[]) order by id for no key update
+    )
     update api_token set last_used_at = greatest(api_token.last_used_at, u.at)
-    from unnest(${ids}::uuid[], ${times}::timestamptz[]) as u (id, at)
+    from unnest(${ids}::uuid[], ${times}::timestamptz[]) as u (id, at) join locked using (id)
     where api_token.id = u.id`.execute(tx)
 }

@@ -3,7 +3,8 @@ import { html } from './html.ts'
 
 /**
  * What a mail says. Nothing in it may come from the one who caused it (names, titles): anybody can
- * make the service write to anybody, and must not choose what it says.
+ * make the service write to anybody, and must not choose what it says. Names of tokens, by which their owner knows
+ * them again, are stripped to letters and digits (password-changed-mail.ts).
  */
 export interface Letter {
   readonly to: string

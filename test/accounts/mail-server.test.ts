@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, type Server, createServer } from 'node:net'
-import PostalMime, { type Email } from 'postal-mime'
-import { SMTPServer } from 'smtp-server'
 import { afterEach, expect, it } from 'vitest'
 import { tokenIn } from '../support/mails.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { type Smtp, startSmtp } from '../support/smtp.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -29,45 +28,14 @@ function register(server: TestServer, email: string): Promise<Answer> {
   return server.call('POST', '/register', { as: null, body: { ...person, email } })
 }
 
-interface Smtp {
-  readonly url: string
-  readonly mails: Email[]
-  /** Recipients that it refused. */
-  readonly refused: string[]
-}
-
-/** Takes mails for anybody but those at nowhere.test. */
-async function startSmtp(): Promise<Smtp> {
-  const mails: Email[] = []
-  const refused: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onRcptTo({ address }, _session, done) {
-      const known = !address.endsWith('@nowhere.test')
-      if (!known) refused.push(address)
-      done(known ? null : Object.assign(new Error('no such mailbox'), { responseCode: 550 }))
-    },
-    onData(stream, _session, done) {
-      void readAll(stream)
-        .then(async (message) => mails.push(await PostalMime.parse(message)))
-        .finally(done)
-    },
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => new Promise((resolve) => server.close(() => resolve())))
-  const { port } = server.server.address() as AddressInfo
-  return { url: `smtp://127.0.0.1:${port}`, mails, refused }
-}
-
-async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of stream) parts.push(part)
-  return Buffer.concat(parts)
+async function startMails(): Promise<Smtp> {
+  const smtp = await startSmtp()
+  closing.push(() => smtp.close())
+  return smtp
 }
 
 it('brings the link to its reader', async () => {
-  const smtp = await startSmtp()
+  const smtp = await startMails()
   const server = await startServer(smtp.url)
   const email = `${randomUUID()}@example.test`
   expect(await register(server, email)).toMatchObject({ status: 200, body: {} })
@@ -78,7 +46,7 @@ it('brings the link to its reader', async () => {
 })
 
 it('answers the same whether the mail server takes a recipient or not', async () => {
-  const smtp = await startSmtp()
+  const smtp = await startMails()
   const server = await startServer(smtp.url)
   expect(await register(server, 'ada@nowhere.test')).toMatchObject({ status: 200, body: {} })
   await waitUntil('the recipient is refused', () => smtp.refused.length > 0)

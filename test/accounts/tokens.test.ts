@@ -28,8 +28,9 @@ const readAll = [{ scope: 'org', role: 'read' }]
 /** The holder of a key, for `as`. */
 const holder = (key: string): TestOrg => ({ ...server.org, token: key })
 
-async function create(path: string, body: unknown, as = server.org): Promise<Answer['body']> {
-  const answer = await server.call('POST', path, { body, as })
+/** With the password, which a token alone does not stand for. */
+async function create(path: string, body: object, as = server.org): Promise<Answer['body']> {
+  const answer = await server.call('POST', path, { body: { password: as.password, ...body }, as })
   expect(answer).toMatchObject({ status: 200 })
   return answer.body
 }
@@ -115,7 +116,9 @@ describe('tokens of an admin', () => {
   it('ends at a number, because each has a limit of calls of its own', async () => {
     const person = await server.addOrg('Many')
     for (let count = 1; count < 100; count += 1) await create('/self/apitokens', {}, person)
-    expect(await server.call('POST', '/self/apitokens', { as: person, body: {} })).toMatchObject({ status: 400 })
+    expect(
+      await server.call('POST', '/self/apitokens', { as: person, body: { password: person.password } }),
+    ).toMatchObject({ status: 400 })
   })
 })
 
@@ -124,7 +127,7 @@ describe('whose account changes hands meanwhile', () => {
     const org = await server.addOrg()
     const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
       await tx.selectFrom('admin').select('id').where('id', '=', org.adminId).forUpdate().execute()
-      const asked = server.call('POST', '/self/apitokens', { as: org, body: {} })
+      const asked = server.call('POST', '/self/apitokens', { as: org, body: { password: org.password } })
       await untilWaiting(server, 1)
       await tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
       return { answer: asked }
@@ -132,15 +135,17 @@ describe('whose account changes hands meanwhile', () => {
     expect((await answer).status).toBe(401)
   })
 
-  it('gets no token once its owner has recovered it', async () => {
+  it.each(['self', 'org'])('gets no token of %s once its owner has recovered it', async (whose) => {
     const org = await server.addOrg()
+    const path = whose === 'self' ? '/self/apitokens' : `/orgs/${org.orgId}/apitokens`
+    const body = { name: 'late', privileges: readAll, password: org.password }
     const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
       await tx
         .updateTable('admin')
         .set({ passwordModifiedAt: new Date(1) })
         .where('id', '=', org.adminId)
         .execute()
-      const asked = server.call('POST', '/self/apitokens', { as: org, body: {} })
+      const asked = server.call('POST', path, { as: org, body })
       await untilWaiting(server, 1)
       return { answer: asked }
     })

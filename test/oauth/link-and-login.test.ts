@@ -107,10 +107,11 @@ describe('linking', () => {
     const { body } = await callByScript(server, 'GET', SELF, { headers })
     const page = await agree(openBrowser(), body.authorization_url, 'by-script')
     const elsewhere = { authorization: `Token ${server.org.token}` }
-    const code = JSON.parse(page.text)
+    const code = { ...JSON.parse(page.text), password: org.password }
     expect((await callByScript(server, 'POST', SELF, { headers, body: code })).status).toBe(200)
     const next = await callByScript(server, 'GET', SELF, { headers })
-    const second = JSON.parse((await agree(openBrowser(), next.body.authorization_url, 'by-script')).text)
+    const page2 = JSON.parse((await agree(openBrowser(), next.body.authorization_url, 'by-script')).text)
+    const second = { ...page2, password: server.org.password }
     expect((await callByScript(server, 'POST', SELF, { headers: elsewhere, body: second })).status).toBe(400)
   })
 
@@ -269,7 +270,11 @@ describe('unknown providers', () => {
     ['DELETE', '/login/oauth/other'],
     ['GET', '/login/oauth/__proto__'],
   ])('are not found: %s %s', async (method, path) => {
-    const answer = await server.call(method, path, method === 'POST' ? { body: { code: 'any' } } : {})
+    const answer = await server.call(
+      method,
+      path,
+      method === 'POST' ? { body: { code: 'any', password: server.org.password } } : {},
+    )
     expect(answer).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
   })
 })

@@ -151,7 +151,7 @@ describe('codes of the provider itself', () => {
     // Asked for by somebody else's program: without our nonce.
     provider.fault = { claims: { nonce: undefined } }
     const headers = { authorization: `Token ${server.org.token}` }
-    const link = { body: { code: 'made-elsewhere' } }
+    const link = { body: { code: 'made-elsewhere', password: server.org.password } }
     expect((await server.call('POST', '/self/oauth/raw', link)).body.error).toBe('invalid_grant')
     expect((await callByScript(server, 'POST', '/self/oauth/raw', { ...link, headers })).status).toBe(200)
     expect((await server.call('POST', '/login/oauth/raw', { ...link, as: null })).body.error).toBe('invalid_grant')

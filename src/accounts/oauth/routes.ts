@@ -8,6 +8,7 @@ import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { requirePerson } from '../self/person.ts'
+import { proveRecently } from '../self/prove-recently.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { bindingOfCaller, bindingOfCookie } from './binding.ts'
@@ -22,6 +23,7 @@ import { unlinkIdentity } from './unlink-identity.ts'
 import {
   CodeBody,
   ForwardQuery,
+  LinkBody,
   LinkUrlReply,
   LinkedReply,
   LoginUrlReply,
@@ -36,7 +38,7 @@ const LOGIN_PATH = '/login/oauth/:provider'
 /** Linking, unlinking and signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
 export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
-    await http.register(linkRoutes(ctx, oauth))
+    await http.register(linkRoutes(ctx, oauth, guard))
     // Each login that is begun is kept for a while, and nobody is known yet.
     const begun = createLoginThrottle(ctx.clock)
     await http.register(loginUrlRoutes(ctx, oauth, begun))
@@ -63,7 +65,7 @@ export function oauthRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): Fast
   }
 }
 
-function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
+function linkRoutes(ctx: Context, oauth: Oauth, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       LINK_PATH,
@@ -94,13 +96,15 @@ function linkRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
           operationId: 'linkOauth2Account',
           tags,
           params: ProviderParams,
-          body: CodeBody,
+          body: LinkBody,
           response: { 200: LinkedReply, 400: OauthErrorReply },
         },
       },
       async (request, reply) => {
         const { caller, params, body } = request
         const linker = linkerOf(caller)
+        // Before the code is used up: it can be sent again with the password.
+        await proveRecently(ctx, guard, { caller: requirePerson(caller), password: body.password })
         const bound = bindingOfCaller(caller.principal)
         const redemption = { ...params, code: body.code, purpose: 'link', bound, script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, redemption)

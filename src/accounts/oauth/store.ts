@@ -124,6 +124,12 @@ export async function insertIdentity(
   return inserted !== undefined
 }
 
+/** All that the admin has linked. @returns Names of their providers, in alphabetical order. */
+export async function deleteIdentities(tx: Tx, adminId: string): Promise<string[]> {
+  const rows = await tx.deleteFrom('oauthIdentity').where('adminId', '=', adminId).returning('provider').execute()
+  return rows.map(({ provider }) => provider).sort()
+}
+
 export async function deleteIdentity(tx: Tx, adminId: string, provider: string): Promise<Identity | undefined> {
   return tx
     .deleteFrom('oauthIdentity')

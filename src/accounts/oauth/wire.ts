@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { PasswordProof } from '../wire-proof.ts'
 
 export const ProviderParams = Type.Object({ provider: Type.String({ maxLength: 64 }) })
 
@@ -8,6 +9,11 @@ export const ForwardQuery = Type.Object({
 
 export const CodeBody = Type.Object(
   { code: Type.String({ minLength: 1, maxLength: 4096 }) },
+  { additionalProperties: true },
+)
+
+export const LinkBody = Type.Object(
+  { ...CodeBody.properties, password: Type.Optional(PasswordProof) },
   { additionalProperties: true },
 )
 

@@ -58,7 +58,8 @@ function recoveryMail(to: string, url: string): Mail {
     subject: 'Choose a new password',
     paragraphs: [
       'Somebody, hopefully you, asked for a new password of your Signalbox account.',
-      'Open the page within 30 minutes to choose one. You are signed out everywhere else then.',
+      'Open the page within 30 minutes to choose one. Then you are signed out everywhere else, and',
+      'your API tokens and linked OAuth providers end.',
       'If it was not you, do nothing: your password stays as it is.',
     ],
     action: { label: 'Choose a new password', url },

@@ -9,13 +9,14 @@ import type { Mailer } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import { mailedTokenKey, requireValid } from '../mailed-token.ts'
+import { type EndedAccess, auditDocumentOfEnded, endAccess } from '../self/end-access.ts'
 import { passwordChangedMail } from '../self/password-changed-mail.ts'
 import { getAdmin, lockAdmin, updatePassword } from '../self/store.ts'
 import { postMail } from '../post-mail.ts'
 import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
-import { deleteSessionsOfAdmin, getActorName } from '../sessions/store.ts'
-import { deleteMailedTokens, findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { getActorName } from '../sessions/store.ts'
+import { findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
 
 export interface ResetParts {
   readonly passwords: Passwords
@@ -31,9 +32,9 @@ export interface ResetRequest {
 }
 
 /**
- * Sets a new password by a mailed link and opens a session; the second factor is still asked for. All
- * other sessions of the account end. The link is used up by success only: a password that is not good
- * enough can be chosen again.
+ * Sets a new password by a mailed link and opens a session; the second factor is still asked for. Everything else
+ * that lets somebody into the account ends; see endAccess(). The link is used up by success only: a password that is
+ * not good enough can be chosen again.
  *
  * @throws AppError not_found, invalid (`expired`, or the password).
  */
@@ -48,21 +49,19 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
   if (unfit !== null) throw invalidField('password', unfit)
   const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
 
-  const loggedIn = await inTx(ctx, async (tx): Promise<LoggedIn> => {
+  const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: EndedAccess }> => {
     const admin = await lockAdmin(tx, adminId)
     requireValid(await takeMailedToken(tx, key), now)
     await updatePassword(tx, adminId, { passwordHash, at: now })
-    await deleteMailedTokens(tx, adminId, 'recover')
-    // Whoever got in with the old password may have asked for another address.
-    await deleteMailedTokens(tx, adminId, 'change_email')
-    await deleteSessionsOfAdmin(tx, adminId, null)
+    const ended = await endAccess(tx, adminId, null)
     const by = { adminId, name: await getActorName(tx, adminId), ...actor }
-    await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', at: now })
+    const before = auditDocumentOfEnded(ended)
+    await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', before, at: now })
     const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: passwordHash !== null })
-    return { opened, email: admin.email, secondFactor }
+    return { loggedIn: { opened, email: admin.email, secondFactor }, ended }
   })
   parts.throttle.succeed(email)
-  postMail(ctx, parts.mailer, passwordChangedMail(email))
+  postMail(ctx, parts.mailer, passwordChangedMail(email, ended))
   return loggedIn
 }

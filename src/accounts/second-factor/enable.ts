@@ -48,7 +48,7 @@ export async function enableSecondFactor(ctx: Context, guard: LoginGuard, reques
     await replaceRecoveryCodes(tx, adminId, recoveryCodes.map(recoveryCodeHash))
     await deleteSessionsOfAdmin(tx, adminId, sessionHash)
     const end = await sessionEnd(tx, adminId, now)
-    if (sessionHash !== null) await completeSession(tx, sessionHash, end)
+    if (sessionHash !== null) await completeSession(tx, sessionHash, { expiresAt: end, provedAt: now })
     const message = 'Enable two factor authentication'
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: now })
     return end

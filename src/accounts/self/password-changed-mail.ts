@@ -1,13 +1,55 @@
 import type { Mail } from '../../platform/mail.ts'
 import { composeMail } from '../compose-mail.ts'
+import type { NamedToken } from '../tokens/store-access.ts'
+import type { EndedAccess } from './end-access.ts'
 
-export function passwordChangedMail(to: string): Mail {
+/** Says what has ended with the old password, and what goes on. */
+export function passwordChangedMail(to: string, { sessions, tokens, providers, orgTokens }: EndedAccess): Mail {
   return composeMail({
     to,
     subject: 'Your password was changed',
     paragraphs: [
-      'The password of your Signalbox account was changed, and all other sessions were ended.',
+      'The password of your Signalbox account was changed.',
+      `All other sessions were ended (${sessions}).`,
+      tokens.length === 0
+        ? 'You had no API tokens.'
+        : `These API tokens of yours were deleted: ${list(tokens.map(nameOf))}.`,
+      providers.length === 0
+        ? 'You had linked no OAuth provider.'
+        : `These OAuth providers were unlinked: ${list(providers)}. Link them again to sign in by them.`,
+      ...orgTokensParagraph(orgTokens),
       'If it was not you, ask for a new password at once: somebody else can sign in as you.',
     ],
   })
+}
+
+function orgTokensParagraph(orgTokens: EndedAccess['orgTokens']): string[] {
+  if (orgTokens.length === 0) return []
+  const names = orgTokens.map((token) => `${nameOf(token)} of ${plain(token.orgName)}`)
+  return [
+    `These API tokens of organizations, which you made, still work: ${list(names)}. Delete those you do not know.`,
+  ]
+}
+
+const MAX_LISTED = 50
+const MAX_NAME = 60
+
+function list(texts: readonly string[]): string {
+  const more = texts.length - MAX_LISTED
+  return `${texts.slice(0, MAX_LISTED).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+}
+
+function nameOf({ name, keyHint }: NamedToken): string {
+  return `"${plain(name)}" (${keyHint})`
+}
+
+/**
+ * Without what makes links or sentences: whoever was in the account has chosen the name, and must not choose what
+ * we write to its owner.
+ */
+function plain(name: string): string {
+  return name
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '_')
+    .slice(0, MAX_NAME)
+    .toWellFormed()
 }

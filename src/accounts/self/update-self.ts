@@ -10,8 +10,7 @@ import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import type { LoginGuard } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
-import { deleteSessionsOfAdmin } from '../sessions/store.ts'
-import { deleteMailedTokens } from '../store-mailed-token.ts'
+import { auditDocumentOfEnded, endAccess } from './end-access.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
 import type { Person } from './person.ts'
 import { lockProved, provePassword } from './prove-password.ts'
@@ -30,8 +29,8 @@ export interface SelfChange {
 }
 
 /**
- * Changes the fields that are given, and the password where one is given. A new password ends all
- * other sessions of the account.
+ * Changes the fields that are given, and the password where one is given. A new password ends everything else
+ * that lets somebody into the account; see endAccess().
  *
  * @throws AppError invalid for a poor password; as provePassword().
  */
@@ -43,21 +42,21 @@ export async function updateSelf(
   const { adminId, email, sessionHash } = caller.principal
   const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
   const at = ctx.clock.now()
-  const updated = await inTx(ctx, async (tx) => {
+  const { admin, ended } = await inTx(ctx, async (tx) => {
     if (passwordHash !== null) await lockProved(tx, caller)
     await changeProfile(tx, { caller, fields: change.fields, at })
     if (passwordHash !== null) {
       await updatePassword(tx, adminId, { passwordHash, at })
-      await deleteSessionsOfAdmin(tx, adminId, sessionHash)
-      await deleteMailedTokens(tx, adminId, 'recover')
-      // Whoever knew the old password may have asked for another address.
-      await deleteMailedTokens(tx, adminId, 'change_email')
-      await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', at })
     }
-    return getAdmin(tx, adminId)
+    const ended = passwordHash === null ? null : await endAccess(tx, adminId, sessionHash)
+    if (ended !== null) {
+      const before = auditDocumentOfEnded(ended)
+      await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', before, at })
+    }
+    return { admin: await getAdmin(tx, adminId), ended }
   })
-  if (passwordHash !== null) postMail(ctx, parts.mailer, passwordChangedMail(email))
-  return updated
+  if (ended !== null) postMail(ctx, parts.mailer, passwordChangedMail(email, ended))
+  return admin
 }
 
 async function hashNew(

@@ -54,6 +54,7 @@ export async function openSession(ctx: Context, tx: Tx, request: SessionRequest)
     ssoSession: sso?.ssoSession ?? null,
     lastSeenAt: now,
     passwordAt: byPassword ? now : null,
+    provedAt: now,
     srcIp: actor.srcIp,
     userAgent: actor.userAgent,
   })

@@ -40,7 +40,7 @@ export async function passSecondFactor(
       return null
     }
     const end = await sessionEnd(tx, adminId, now)
-    await completeSession(tx, sessionHash, end)
+    await completeSession(tx, sessionHash, { expiresAt: end, provedAt: now })
     const actor = { srcIp: caller.srcIp, userAgent: caller.userAgent }
     await recordLogin(tx, { adminId, actor, secondFactor: 'passed' }, now)
     return end

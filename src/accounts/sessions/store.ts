@@ -56,13 +56,18 @@ export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
   await tx.deleteFrom('session').where('idHash', 'in', expired).execute()
 }
 
-/** Ends what was opened with an older password, or without the second factor. @param but Null: all of them. */
-export async function deleteSessionsOfAdmin(tx: Tx, adminId: string, but: Buffer | null): Promise<void> {
-  await tx
+/**
+ * Ends what was opened with an older password, or without the second factor.
+ * @param but Null: all of them.
+ * @returns How many there were.
+ */
+export async function deleteSessionsOfAdmin(tx: Tx, adminId: string, but: Buffer | null): Promise<number> {
+  const { numDeletedRows } = await tx
     .deleteFrom('session')
     .where('adminId', '=', adminId)
     .$if(but !== null, (query) => query.where('idHash', '!=', but))
-    .execute()
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
 /** Counts a try of the second factor, and locks the session. Undefined where it has ended. */
@@ -77,10 +82,14 @@ export async function countSecondFactorTry(tx: Tx, idHash: Buffer): Promise<numb
 }
 
 /** From now on the session counts in full. */
-export async function completeSession(tx: Tx, idHash: Buffer, expiresAt: Date): Promise<void> {
+export async function completeSession(
+  tx: Tx,
+  idHash: Buffer,
+  times: { readonly expiresAt: Date; readonly provedAt: Date },
+): Promise<void> {
   await tx
     .updateTable('session')
-    .set({ secondFactorMissing: false, secondFactorPassed: true, secondFactorTries: 0, expiresAt })
+    .set({ secondFactorMissing: false, secondFactorPassed: true, secondFactorTries: 0, ...times })
     .where('idHash', '=', idHash)
     .execute()
 }
@@ -89,6 +98,12 @@ export async function completeSession(tx: Tx, idHash: Buffer, expiresAt: Date): 
 export async function findPasswordAt(reader: Reader, idHash: Buffer): Promise<Date | null> {
   const row = await reader.selectFrom('session').select('passwordAt').where('idHash', '=', idHash).executeTakeFirst()
   return row?.passwordAt ?? null
+}
+
+/** When somebody last signed in, or gave the second factor, in the session; null where it has ended. */
+export async function findProvedAt(reader: Reader, idHash: Buffer): Promise<Date | null> {
+  const row = await reader.selectFrom('session').select('provedAt').where('idHash', '=', idHash).executeTakeFirst()
+  return row?.provedAt ?? null
 }
 
 export async function insertLoginFailure(

@@ -7,6 +7,7 @@ import { inTx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
+import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
 
@@ -17,7 +18,10 @@ export interface OrgTokenRequest {
   readonly srcIps: readonly string[]
 }
 
-/** A token that is nobody's, with privileges of its own, none beyond its creator's. */
+/**
+ * A token that is nobody's, with privileges of its own, none beyond its creator's. The caller of a session has
+ * proved themselves (proveRecently).
+ */
 export async function createOrgToken(
   ctx: Context,
   scope: OrgScope,
@@ -28,6 +32,10 @@ export async function createOrgToken(
   const { key, ...hashed } = newTokenKey()
   const token = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges })
+    const { adminId, passwordModifiedAt } = caller.principal
+    // Its owner may have recovered the account meanwhile, from whoever asks.
+    if (adminId !== null && (await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined)
+      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
     if ((await countTokens(tx, scope)) >= MAX_TOKENS)
       throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
     const id = uuidv7()

@@ -4,6 +4,9 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
+import type { LoginGuard } from '../parts.ts'
+import { requirePerson } from '../self/person.ts'
+import { proveRecently } from '../self/prove-recently.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
@@ -16,12 +19,17 @@ export function ownerOf({ principal }: Caller): { readonly adminId: string } {
 
 /**
  * A token with whatever privileges its owner has at each moment.
- * @throws AppError forbidden for an admin of an identity provider. Source: spec, "Authentication", 2 and 4.
+ * @throws AppError forbidden for an admin of an identity provider; as proveRecently(). Source: spec, "Authentication", 2 and 4.
  */
-export async function createOwnToken(ctx: Context, caller: Caller, name: string): Promise<CreatedToken> {
+export async function createOwnToken(
+  ctx: Context,
+  guard: LoginGuard,
+  { caller, name, password }: { readonly caller: Caller; readonly name: string; readonly password: string | undefined },
+): Promise<CreatedToken> {
   const owner = ownerOf(caller)
   if (caller.principal.ssoId !== null)
     throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
+  await proveRecently(ctx, guard, { caller: requirePerson(caller), password })
   const at = ctx.clock.now()
   const { key, ...hashed } = newTokenKey()
   const token = await inTx(ctx, async (tx) => {

@@ -4,6 +4,9 @@ import { authorize } from '../../access/authorize.ts'
 import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
 import { Empty, OrgParams } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
+import type { LoginGuard } from '../parts.ts'
+import { requirePerson } from '../self/person.ts'
+import { proveRecently } from '../self/prove-recently.ts'
 import { createOrgToken, deleteOrgToken, updateOrgToken } from './org-tokens.ts'
 import { getToken, listTokens } from './store.ts'
 import {
@@ -19,14 +22,14 @@ import {
 const tags = ['Orgs API Tokens']
 
 /** API tokens of an organization. Source: spec, "Authentication", 4; contract, Orgs API Tokens. */
-export function orgTokenRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+export function orgTokenRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
-    await http.register(tokenCollectionRoutes(ctx), { prefix: '/orgs/:org_id/apitokens' })
+    await http.register(tokenCollectionRoutes(ctx, guard), { prefix: '/orgs/:org_id/apitokens' })
     await http.register(singleTokenRoutes(ctx), { prefix: '/orgs/:org_id/apitokens/:apitoken_id' })
   }
 }
 
-function tokenCollectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+function tokenCollectionRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '',
@@ -63,6 +66,9 @@ function tokenCollectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         // Who administers single sites may make tokens for these.
         const scope = authorize(caller, { orgId: params.org_id, needs: 'admin', sites: 'some' })
         const request = parseOrgToken(scope.orgId, body)
+        // Published clients make them by an API token alone; see decision 15.
+        if (caller.principal.via === 'session')
+          await proveRecently(ctx, guard, { caller: requirePerson(caller), password: body.password })
         const { token, key } = await createOrgToken(ctx, scope, { caller, request })
         return reply.header('cache-control', 'no-store').send(presentOrgToken(scope.orgId, token, key))
       },

@@ -3,14 +3,22 @@ import { Type } from 'typebox'
 import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
+import type { LoginGuard } from '../parts.ts'
 import { createOwnToken, deleteOwnToken, ownerOf, renameOwnToken } from './own-tokens.ts'
 import { getToken, listTokens } from './store.ts'
-import { OwnTokenBody, OwnTokenParams, OwnTokenReply, parseOwnToken, presentOwnToken } from './wire.ts'
+import {
+  CreateOwnTokenBody,
+  OwnTokenBody,
+  OwnTokenParams,
+  OwnTokenReply,
+  parseOwnToken,
+  presentOwnToken,
+} from './wire.ts'
 
 const tags = ['Self API Token']
 
 /** API tokens of the caller. Source: spec, "Authentication", 2 and 4; contract, Self API Token. */
-export function ownTokenRoutes(ctx: Context): FastifyPluginAsyncTypebox {
+export function ownTokenRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '/self/apitokens',
@@ -32,9 +40,9 @@ export function ownTokenRoutes(ctx: Context): FastifyPluginAsyncTypebox {
 
     http.post(
       '/self/apitokens',
-      { schema: { operationId: 'createApiToken', tags, body: OwnTokenBody, response: { 200: OwnTokenReply } } },
+      { schema: { operationId: 'createApiToken', tags, body: CreateOwnTokenBody, response: { 200: OwnTokenReply } } },
       async ({ caller, body }, reply) => {
-        const { token, key } = await createOwnToken(ctx, caller, parseOwnToken(body).name)
+        const { token, key } = await createOwnToken(ctx, guard, { caller, ...parseOwnToken(body) })
         return reply.header('cache-control', 'no-store').send(presentOwnToken(token, key))
       },
     )

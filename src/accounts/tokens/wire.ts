@@ -3,6 +3,7 @@ import { isAddressRange } from '../../access/src-ips.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { PasswordProof } from '../wire-proof.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
 import type { OrgTokenRequest } from './org-tokens.ts'
 import type { Token } from './token.ts'
@@ -18,12 +19,15 @@ const srcIps = {
   ),
 }
 
+const proof = { password: Type.Optional(PasswordProof) }
+
 export const OwnTokenParams = Type.Object({ apitoken_id: Uuid })
 export const OrgTokenParams = Type.Object({ org_id: Uuid, apitoken_id: Uuid })
 
 export const OwnTokenBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
+export const CreateOwnTokenBody = Type.Object({ name: Type.Optional(Name), ...proof }, { additionalProperties: true })
 export const CreateOrgTokenBody = Type.Object(
-  { name: Name, privileges: Privileges, ...srcIps },
+  { name: Name, privileges: Privileges, ...srcIps, ...proof },
   { additionalProperties: true },
 )
 export const UpdateOrgTokenBody = Type.Object(
@@ -49,8 +53,11 @@ export const OrgTokenReply = Type.Object({
 })
 
 /** Without a name it is called by what it is. */
-export function parseOwnToken(body: Static<typeof OwnTokenBody>): { readonly name: string } {
-  return { name: body.name ?? 'API token' }
+export function parseOwnToken({ name = 'API token', password }: Static<typeof CreateOwnTokenBody>): {
+  readonly name: string
+  readonly password: string | undefined
+} {
+  return { name, password }
 }
 
 export function parseOrgToken(orgId: string, body: Static<typeof CreateOrgTokenBody>): OrgTokenRequest {

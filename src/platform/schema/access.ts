@@ -76,6 +76,7 @@ export interface SessionTable {
   ssoSession: string | null
   lastSeenAt: Date | null
   passwordAt: Date | null
+  provedAt: Date
   srcIp: string | null
   userAgent: string | null
 }
