@@ -1,3 +1,4 @@
+import { inFlightStates } from '../devices/commands/upgrade-target.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'
 import type { TargetCounts, TargetState } from '../platform/schema/rollout.ts'
 
@@ -13,14 +14,6 @@ export type {
 
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]
-
-/** Commanded, and not yet known how it ended. */
-export const inFlightStates = [
-  'dl_requested',
-  'downloading',
-  'rebooting',
-  'verifying',
-] as const satisfies readonly TargetState[]
 
 export const waitingStates = ['planned', 'deferred'] as const satisfies readonly TargetState[]
 

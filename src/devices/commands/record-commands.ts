@@ -1,5 +1,7 @@
+import { systemScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import {
   type CommandToSend,
   type FinishedCommand,
@@ -32,11 +34,28 @@ export async function recordCommandsUnsent(
 /** The longest that a device may take, and then some. */
 const FORGOTTEN_AFTER_MS = 2_000_000
 
+/** Each has an audit record of its own; the rest is for the next sweep. */
+const EXPIRED_PER_SWEEP = 500
+
 /** Ends the commands that were never sent in time, and those that were sent and then forgotten by a failing process. */
 export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await expireCommands(tx, at)
+    await recordExpired(tx, at)
     await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at)
   })
+}
+
+/** Whoever asked for the command learns from the audit log, and from its webhook topic, that it was never sent. */
+async function recordExpired(tx: Tx, at: Date): Promise<void> {
+  for (const expired of await expireCommands(tx, { at, limit: EXPIRED_PER_SWEEP })) {
+    const { orgId, kind, mac, name, siteId, createdAt, expiresAt } = expired
+    const waitedS = Math.round((expiresAt.getTime() - createdAt.getTime()) / 1000)
+    await appendAudit(tx, systemScope('gateway', orgId), {
+      message: `The ${kind} of device ${name ?? mac} expired: it could not be sent within ${waitedS} s`,
+      siteId,
+      after: { mac },
+      at,
+    })
+  }
 }

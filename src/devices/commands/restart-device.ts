@@ -8,6 +8,7 @@ import { AppError, notFound } from '../../platform/errors.ts'
 import { supportsRestart } from './capabilities.ts'
 import type { RestartParams } from './command.ts'
 import { deviceOfEvent, holdRestartCandidate } from '../store.ts'
+import { shareUpgradeInFlight } from './store-upgrades.ts'
 import { insertCommands } from './store.ts'
 
 /** A restart that could not be sent by then is not what the person wanted any more. */
@@ -15,7 +16,8 @@ const SEND_WITHIN_MS = 60_000
 
 /**
  * Queues a restart, of the whole device or of one part, with its event and its audit record.
- * @throws AppError not_found; invalid where the device is offline or can't restart that part alone.
+ * @throws AppError not_found; invalid where the device is offline, can't restart that part alone, or is being
+ *   upgraded.
  */
 export async function restartDevice(
   ctx: Context,
@@ -25,6 +27,8 @@ export async function restartDevice(
   await inTx(ctx, async (tx) => {
     const device = await holdRestartCandidate(tx, scope, deviceId)
     if (device === undefined) throw notFound(deviceId)
+    const upgradeId = await shareUpgradeInFlight(tx, scope, deviceId)
+    if (upgradeId !== undefined) throw upgradeInFlight(upgradeId)
     if (!device.connected) throw new AppError('invalid', 'cannot restart an offline device')
     const refusal = supportsRestart(device.capabilities, part)
     if (refusal !== null) throw new AppError('invalid', refusal)
@@ -42,4 +46,10 @@ export async function restartDevice(
     })
     await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'RESTART_BY_USER', auditId }], at)
   })
+}
+
+/** A device that loses its power while it writes its flash may never start again. */
+function upgradeInFlight(upgradeId: string): AppError {
+  const detail = `Cannot restart the device while upgrade ${upgradeId} is under way on it`
+  return new AppError('invalid', detail, { upgrade_id: upgradeId })
 }

@@ -4,6 +4,7 @@ import { type Tx, json } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
+import { disturbsUpgrade } from './store-upgrades.ts'
 
 /** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
@@ -55,7 +56,8 @@ export type CommandToSend = CommandOrder & {
 
 /**
  * Marks as sent, and returns, the oldest queued command of each device that has a session on the node
- * and nothing in flight. The caller writes to the sockets once this has committed.
+ * and nothing in flight. A restart waits while an upgrade is under way on its device. The caller writes to the
+ * sockets once this has committed.
  */
 export async function claimQueuedCommands(
   tx: Tx,
@@ -70,6 +72,7 @@ export async function claimQueuedCommands(
       and session.connected and session.node_id = ${nodeId}
       and not exists (
         select from device_command other where other.device_id = command.device_id and other.state = 'sent')
+      and not ${disturbsUpgrade}
     order by command.device_id, command.id
     limit ${limit}
   `.execute(tx)
@@ -160,16 +163,37 @@ export async function loseCommands(
   wakeJobs(tx, ended.rows)
 }
 
-/** Ends the queued commands that nobody could send in time. */
-export async function expireCommands(tx: Tx, at: Date): Promise<void> {
-  const ended = await tx
-    .updateTable('deviceCommand')
-    .set({ state: 'expired', finishedAt: at })
-    .where('state', '=', 'queued')
-    .where('expiresAt', '<=', at)
-    .returning('jobId')
-    .execute()
-  wakeJobs(tx, ended)
+/** A command of a person, or of the device itself, that could not be sent in time. */
+export interface ExpiredCommand {
+  readonly orgId: string
+  readonly kind: CommandOrder['kind']
+  readonly mac: string
+  readonly name: string | null
+  readonly siteId: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+/** Ends queued commands that could not be sent in time, at most `limit`, the oldest first. Those of upgrades never expire. */
+export async function expireCommands(
+  tx: Tx,
+  { at, limit }: { readonly at: Date; readonly limit: number },
+): Promise<ExpiredCommand[]> {
+  const ended = await sql<ExpiredCommand>`
+    with due as (
+      select org_id, id from device_command
+      where state = 'queued' and expires_at <= ${at} and job_id is null
+      order by id limit ${limit} for update skip locked
+    )
+    update device_command command set state = 'expired', finished_at = ${at}
+    from due, device
+    where command.org_id = due.org_id and command.id = due.id
+      and device.org_id = command.org_id and device.id = command.device_id
+    returning command.org_id, command.kind, device.mac, device.name, device.site_id, command.created_at,
+      command.expires_at
+  `.execute(tx)
+  if (ended.rows.length > 0) wakeAfterCommit(tx, 'commands')
+  return ended.rows
 }
 
 /**

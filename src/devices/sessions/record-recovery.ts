@@ -3,21 +3,26 @@ import { systemScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
+import { shareUpgradeInFlight } from '../commands/store-upgrades.ts'
 import { hasOpenCommand, insertCommands } from '../commands/store.ts'
-import { lockClaimedStatuses } from './store.ts'
+import { findOwner, lockClaimedStatuses } from './store.ts'
 
 const EXPIRES_MS = 60_000
 
 /**
- * A device in recovery mode asks to be rebooted: it gets that as a command, unless it is held unclaimed,
- * or has a command already: however often it asks, one is under way.
+ * Queues the reboot that a device in recovery mode asks for. An unclaimed device gets none, nor does one that has
+ * a command already, however often it asks, or one on which an upgrade is under way: the upgrade decides what
+ * becomes of the device, which asks again after it.
  */
 export async function recordRecovery(ctx: Context, deviceId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
+    const orgId = await findOwner(tx, deviceId)
+    if (orgId === undefined) return
+    const scope = systemScope('gateway', orgId)
+    if ((await shareUpgradeInFlight(tx, scope, deviceId)) !== undefined) return
     const [known] = await lockClaimedStatuses(tx, [deviceId])
-    if (known === undefined) return
-    const scope = systemScope('gateway', known.orgId)
+    if (known?.orgId !== orgId) return
     if (await hasOpenCommand(tx, scope, deviceId)) return
     await insertCommands(tx, scope, [
       {

@@ -113,6 +113,12 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
     .execute()
 }
 
+/** The organization that has claimed the device. */
+export async function findOwner(reader: Reader, deviceId: string): Promise<string | undefined> {
+  const row = await reader.selectFrom('device').select('orgId').where('id', '=', deviceId).executeTakeFirst()
+  return row?.orgId
+}
+
 /** What a connection changes in the status of a claimed device. */
 export interface ConnectedStatus {
   readonly orgId: string
