@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import { inOrder } from '../devices/commands/store.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import type { FwUpdate } from '../platform/schema/devices.ts'
 import type { JobChange, Now } from './decide-next.ts'
@@ -64,13 +65,14 @@ export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: re
 /** Takes back commands that are not on their way yet; the others stay as they are. */
 export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonly string[], at: Date): Promise<void> {
   if (ids.length === 0) return
-  await tx
-    .updateTable('deviceCommand')
-    .set({ state: 'cancelled', finishedAt: at })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', anyOf(ids))
-    .where('state', '=', 'queued')
-    .execute()
+  await sql`
+    with locked as materialized (
+      select command.org_id, command.id from device_command command
+      where command.org_id = ${scope.orgId} and command.id = any(${ids}) and command.state = 'queued' ${inOrder}
+    )
+    update device_command command set state = 'cancelled', finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+  `.execute(tx)
 }
 
 /** Saves the rounds and gives the claims back. */

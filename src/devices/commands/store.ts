@@ -6,6 +6,12 @@ import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
 import { disturbsUpgrade } from './store-upgrades.ts'
 
+/**
+ * End of a query that locks rows of `command`: everyone who changes several commands at once locks them in the
+ * order of their ids, hence no deadlock between the engine, the dispatcher, outcomes and lost sessions.
+ */
+export const inOrder = sql`order by command.id for update of command`
+
 /** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
@@ -64,8 +70,8 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, atMs, limit }: { at: Date; atMs: number; limit: number },
 ): Promise<CommandToSend[]> {
-  const next = await sql<{ id: string }>`
-    select distinct on (command.device_id) command.id
+  const next = await sql<{ orgId: string; id: string }>`
+    select distinct on (command.device_id) command.org_id, command.id
     from device_command command
     join device_session session on session.device_id = command.device_id
     where command.state = 'queued' and (command.expires_at is null or command.expires_at > ${at})
@@ -76,16 +82,20 @@ export async function claimQueuedCommands(
     order by command.device_id, command.id
     limit ${limit}
   `.execute(tx)
-  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row. Commands
-  // that somebody else has locked are being taken back.
+  const orgIds = next.rows.map(({ orgId }) => orgId)
+  const ids = next.rows.map(({ id }) => id)
+  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row.
+  // A row that another transaction has locked is about to be cancelled or to expire, so nobody waits for it.
   const claimed = await sql<CommandToSend>`
-    with due as (
-      select id from device_command where id = any(${next.rows.map(({ id }) => id)}) and state = 'queued'
-      order by id for update skip locked
+    with locked as materialized (
+      select command.org_id, command.id
+      from unnest(${orgIds}::uuid[], ${ids}::uuid[]) as next (org_id, id)
+      join device_command command on command.org_id = next.org_id and command.id = next.id
+      where command.state = 'queued' for update of command skip locked
     )
     update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs}
-    from due, device_session session, device, device_status status
-    where command.id = due.id
+    from locked, device_session session, device, device_status status
+    where command.org_id = locked.org_id and command.id = locked.id
       and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
       and device.org_id = command.org_id and device.id = command.device_id
       and status.org_id = command.org_id and status.device_id = command.device_id
@@ -98,9 +108,14 @@ export async function claimQueuedCommands(
 /** Puts back commands that were claimed but certainly never written to a socket. */
 export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
   await sql`
+    with locked as materialized (
+      select command.org_id, command.id
+      from jsonb_to_recordset(${json(commands)}::jsonb) as unsent (id uuid, epoch bigint)
+      join device_command command on command.id = unsent.id and command.epoch = unsent.epoch
+      where command.state = 'sent' ${inOrder}
+    )
     update device_command command set state = 'queued', epoch = null, sent_at = null, sent_ms = null
-    from jsonb_to_recordset(${json(commands)}::jsonb) as unsent (id uuid, epoch bigint)
-    where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
+    from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
 }
 
@@ -122,16 +137,16 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     outcome,
   }))
   const ended = await sql<EndedCommand>`
-    with ended as (
-      select command.org_id, command.id, new.state, new.outcome
+    with locked as materialized (
+      select command.org_id, command.id, ended.state, ended.outcome
       from jsonb_to_recordset(${json(rows)}::jsonb)
-        as new (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
-      join device_command command on command.org_id = new.org_id and command.id = new.id
-        and command.epoch = new.epoch and command.state = 'sent'
-      order by command.id for update of command
+        as ended (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
+      join device_command command on command.org_id = ended.org_id and command.id = ended.id
+        and command.epoch = ended.epoch
+      where command.state = 'sent' ${inOrder}
     )
-    update device_command command set state = ended.state, outcome = ended.outcome, finished_at = ${at}
-    from ended where command.org_id = ended.org_id and command.id = ended.id
+    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
     returning command.job_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
@@ -148,16 +163,15 @@ export async function loseCommands(
 ): Promise<void> {
   const rows = sessions.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const ended = await sql<EndedCommand>`
-    with lost as (
+    with locked as materialized (
       select command.org_id, command.id
       from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
       join device_command command on command.device_id = session.device_id and command.epoch <= session.epoch
-        and command.state = 'sent'
-      order by command.id for update of command
+      where command.state = 'sent' ${inOrder}
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
-    from lost where command.org_id = lost.org_id and command.id = lost.id
+    from locked where command.org_id = locked.org_id and command.id = locked.id
     returning command.job_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
@@ -201,14 +215,17 @@ export async function expireCommands(
  * waits for it.
  */
 export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<void> {
-  const ended = await tx
-    .updateTable('deviceCommand')
-    .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
-    .where('state', '=', 'sent')
-    .where('sentMs', '<', sentBeforeMs)
-    .returning('jobId')
-    .execute()
-  wakeJobs(tx, ended)
+  const ended = await sql<EndedCommand>`
+    with locked as materialized (
+      select command.org_id, command.id from device_command command
+      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs} ${inOrder}
+    )
+    update device_command command
+    set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning command.job_id
+  `.execute(tx)
+  wakeJobs(tx, ended.rows)
 }
 
 interface EndedCommand {

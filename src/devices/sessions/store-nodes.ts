@@ -37,24 +37,29 @@ export async function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<
 }
 
 /** Ends the sessions of a node that is no more, and returns them; their devices count as connected for a while. */
-export function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<SessionKey[]> {
-  return tx
-    .updateTable('deviceSession')
-    .set({ connected: false, lostAt: at })
-    .where('nodeId', '=', nodeId)
-    .where('connected', '=', true)
-    .returning(['deviceId', 'epoch'])
-    .execute()
+export async function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<SessionKey[]> {
+  const lost = await sql<SessionKey>`
+    with locked as materialized (
+      select device_id from device_session where node_id = ${nodeId} and connected
+      order by device_id for update
+    )
+    update device_session session set connected = false, lost_at = ${at}
+    from locked where session.device_id = locked.device_id
+    returning session.device_id, session.epoch
+  `.execute(tx)
+  return lost.rows
 }
 
 /** Starts the wait for lost devices anew: nobody listened while the node was away. */
 export async function extendLost(tx: Tx, nodeId: string, at: Date): Promise<void> {
-  await tx
-    .updateTable('deviceSession')
-    .set({ lostAt: at })
-    .where('nodeId', '=', nodeId)
-    .where('lostAt', 'is not', null)
-    .execute()
+  await sql`
+    with locked as materialized (
+      select device_id from device_session where node_id = ${nodeId} and lost_at is not null
+      order by device_id for update
+    )
+    update device_session session set lost_at = ${at}
+    from locked where session.device_id = locked.device_id
+  `.execute(tx)
 }
 
 /** Takes up to `limit` devices that were lost before `lostBefore` and have not come back. */

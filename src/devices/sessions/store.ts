@@ -179,13 +179,21 @@ export interface SessionKey {
   readonly epoch: string
 }
 
-/** Closes those of the sessions that are still the newest of their device, and returns them. */
+/**
+ * Closes those of the sessions that are still the newest of their device, and returns them. Locks them in the
+ * order of their devices, as a connect does, hence no deadlock with devices that come back meanwhile.
+ */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[]): Promise<SessionKey[]> {
   const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const closed = await sql<SessionKey>`
+    with locked as materialized (
+      select session.device_id
+      from jsonb_to_recordset(${json(rows)}::jsonb) as closed (device_id uuid, epoch bigint)
+      join device_session session on session.device_id = closed.device_id and session.epoch = closed.epoch
+      where session.connected order by session.device_id for update of session
+    )
     update device_session session set connected = false
-    from jsonb_to_recordset(${json(rows)}::jsonb) as closed (device_id uuid, epoch bigint)
-    where session.device_id = closed.device_id and session.epoch = closed.epoch and session.connected
+    from locked where session.device_id = locked.device_id
     returning session.device_id, session.epoch
   `.execute(tx)
   return closed.rows
