@@ -71,6 +71,7 @@ export interface NewOrgUpgrade {
   readonly force: boolean
   readonly maxFailurePercentage: number | null
   readonly planned: number
+  readonly notes: readonly UpgradeNote[]
   readonly createdAt: Date
 }
 
@@ -113,7 +114,14 @@ export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targe
   const { orgId, actor } = scope
   await tx
     .insertInto('orgUpgrade')
-    .values({ ...org, orgId, request: json(org.request), enableP2p: false, adminId: actor.adminId })
+    .values({
+      ...org,
+      orgId,
+      request: json(org.request),
+      notes: json(org.notes),
+      enableP2p: false,
+      adminId: actor.adminId,
+    })
     .execute()
   const siteRows = sites.map((site) => ({
     id: site.id,

@@ -20,8 +20,17 @@ import {
   takeDevices,
 } from '../rollout/store-create.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
-import { type DevicePlan, type SiteTimes, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
-import { getOrgUpgrade, holdUpgradeSites } from './store.ts'
+import {
+  type DevicePlan,
+  type SiteTimes,
+  noteNothingSelected,
+  planDevices,
+  planTimes,
+  refuseModelsNotIn,
+  refuseUnknownSites,
+  summarizeVersions,
+} from './plan-org-upgrade.ts'
+import { getOrgUpgrade, holdUpgradeSites, listKnownModels } from './store.ts'
 
 type Planned = DevicePlan<Candidate>
 
@@ -30,14 +39,15 @@ type Planned = DevicePlan<Candidate>
  * out. One site upgrade a site, though it may have nothing to do. Devices that can't be upgraded, or
  * that another upgrade has, are left out and noted.
  *
- * @throws AppError not_found for a site, invalid for versions and times that can't be; nothing is
- *   changed then.
+ * @throws AppError invalid for sites, models, versions and times that can't be; nothing is changed then.
  */
 export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: OrgUpgradeRequest): Promise<OrgUpgrade> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
     const sites = await holdUpgradeSites(tx, scope, request.siteIds)
+    refuseUnknownSites(request.siteIds, sites)
+    await refuseUnknownModels(tx, scope, request)
     const times = planTimes(request, sites, now)
     const candidates = await listCandidates(
       tx,
@@ -59,11 +69,17 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
         ? []
         : [planSite(request, { upgradeId, site, times, plans: bySite.get(site.id) ?? [], taken, nowMs })],
     )
-    const upgrade = assemble(request, planned, now)
+    const notes = [...noteNothingSelected(sites.length, plans.length), ...request.notes]
+    const upgrade = assemble(request, { planned, notes, now })
     await insertUpgrade(tx, scope, upgrade)
     await announce(tx, scope, { upgrade, candidates, sites, now })
     return getOrgUpgrade(tx, scope, upgrade.org.id)
   })
+}
+
+async function refuseUnknownModels(tx: Tx, scope: OrgScope, { models }: OrgUpgradeRequest): Promise<void> {
+  const names = models.map(({ model }) => model)
+  refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
 }
 
 /** An image that is being deleted at this moment is as good as gone. */
@@ -147,7 +163,13 @@ function newTarget(
   }
 }
 
-function assemble(request: OrgUpgradeRequest, planned: readonly PlannedSite[], now: Date): NewUpgrade {
+interface Assembly {
+  readonly planned: readonly PlannedSite[]
+  readonly notes: readonly UpgradeNote[]
+  readonly now: Date
+}
+
+function assemble(request: OrgUpgradeRequest, { planned, notes, now }: Assembly): NewUpgrade {
   const targets = planned.flatMap((site) => site.targets)
   const { strategy, versions, maxFailures, maxFailurePercentage, document } = request
   return {
@@ -162,6 +184,7 @@ function assemble(request: OrgUpgradeRequest, planned: readonly PlannedSite[], n
       force: versions.some(({ force }) => force),
       maxFailurePercentage: maxFailures === null ? maxFailurePercentage : null,
       planned: targets.filter(({ state }) => state === 'planned').length,
+      notes,
       createdAt: now,
     },
     sites: planned.map(({ upgrade }) => upgrade),
@@ -180,7 +203,7 @@ async function announce(tx: Tx, scope: OrgScope, { upgrade, candidates, sites, n
   const { org, targets } = upgrade
   const auditId = await appendAudit(tx, scope, {
     message: `Upgrade ${org.planned} devices to ${org.targetVersion}`,
-    after: { id: org.id, ...org.request },
+    after: { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) },
     at: now,
   })
   const names = new Map(sites.map(({ id, name }) => [id, name]))

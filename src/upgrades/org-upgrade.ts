@@ -9,6 +9,11 @@ export interface RequestedTime {
   readonly time: StartTime
 }
 
+export interface RequestedModel {
+  readonly field: string
+  readonly model: string
+}
+
 export interface RequestedVersion extends VersionChoice {
   /** Null: the client named no version, and gets the latest. */
   readonly field: string | null
@@ -18,6 +23,8 @@ export interface RequestedVersion extends VersionChoice {
 export interface OrgUpgradeRequest {
   readonly siteIds: 'all' | readonly string[]
   readonly selection: Selection
+  /** Those of the selection; some device of the organization must be of each. */
+  readonly models: readonly RequestedModel[]
   /** The first that covers a device counts for it. */
   readonly versions: readonly RequestedVersion[]
   readonly strategy: RolloutStrategy
@@ -30,6 +37,8 @@ export interface OrgUpgradeRequest {
   readonly start: RequestedTime | null
   /** Null: with the start. */
   readonly reboot: RequestedTime | null
+  /** What of the request has no effect. */
+  readonly notes: readonly UpgradeNote[]
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }
@@ -61,6 +70,7 @@ export interface OrgUpgrade {
   readonly targetVersion: string
   readonly force: boolean
   readonly enableP2p: boolean
+  readonly notes: readonly UpgradeNote[]
   /** In the order of their ids. */
   readonly siteUpgrades: readonly SiteUpgrade[]
 }

@@ -28,7 +28,7 @@ describe('times', () => {
       startAt: start.time.kind === 'instant' && start.time.at,
       rebootAt: new Date('2026-06-14T00:00:00Z'),
     })
-    expect(planTimes({ start: at('2020-01-01T00:00:00Z'), reboot: null }, [berlin], now).get('b')).toMatchObject({
+    expect(planTimes({ start: at('2026-06-13T11:55:00Z'), reboot: null }, [berlin], now).get('b')).toMatchObject({
       startAt: now,
     })
   })
@@ -40,6 +40,14 @@ describe('times', () => {
     expect(() => planTimes({ start: null, reboot: at('2026-06-13T13:00', 'reboot_datetime') }, [berlin], now)).toThrow(
       'invalid field: reboot_datetime',
     )
+  })
+
+  test('an instant more than 5 minutes ago is refused, even without a site', () => {
+    for (const sites of [[], [berlin]])
+      for (const field of ['start', 'reboot'] as const)
+        expect(() =>
+          planTimes({ start: null, reboot: null, [field]: at('2026-06-13T11:54:59Z', 'start_time') }, sites, now),
+        ).toThrow('invalid field: start_time')
   })
 
   test('an unknown zone is UTC, with a warning', () => {

@@ -3,7 +3,7 @@ import { isSelected, type Selectable } from '../rollout/plan-selection.ts'
 import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from '../rollout/plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from '../rollout/plan-versions.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
-import type { OrgUpgradeRequest, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
+import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 
 export interface SiteTimes {
   readonly startAt: Date
@@ -14,7 +14,7 @@ export interface SiteTimes {
 
 /**
  * When each site starts and reboots, by its own clocks.
- * @throws AppError invalid listing the sites where a local time has gone by.
+ * @throws AppError invalid for an instant in the past, and listing sites where a local time has gone by.
  */
 export function planTimes(
   { start, reboot }: Pick<OrgUpgradeRequest, 'start' | 'reboot'>,
@@ -34,15 +34,23 @@ export function planTimes(
 }
 
 function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[], now: Date): void {
-  if (time.kind === 'instant') return
+  if (time.kind === 'instant') {
+    if (now.getTime() - time.at.getTime() > PAST_TOLERANCE_MS)
+      throw invalidField(field, `is ${time.at.toISOString()}, more than 5 minutes ago`)
+    return
+  }
   const late = sites.filter((site) => {
     const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
     return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
   })
   if (late.length === 0) return
-  const named = late.map((site) => `${site.name} (${site.timezone})`).join(', ')
-  throw invalidField(field, `has gone by already at ${named}`)
+  const named = late.slice(0, MAX_NAMED_SITES).map((site) => `${site.name} (${site.timezone})`)
+  const more = late.length > MAX_NAMED_SITES ? ` and ${late.length - MAX_NAMED_SITES} more sites` : ''
+  throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
 }
+
+/** An error text names no more of them. */
+const MAX_NAMED_SITES = 5
 
 function latest(a: Date, b: Date): Date {
   return a > b ? a : b
@@ -85,6 +93,32 @@ export function planDevices<D extends UpgradeDevice>(
     throw invalidField(named.field ?? 'versions', [...reasons].slice(0, 5).join('; '))
   }
   return plans
+}
+
+/** @throws AppError invalid for the first model that is not among those of the organization's devices. */
+export function refuseModelsNotIn(models: readonly RequestedModel[], known: ReadonlySet<string>): void {
+  const unknown = models.find(({ model }) => !known.has(model))
+  if (unknown === undefined) return
+  throw invalidField(unknown.field, `no device of this organization is of the model ${unknown.model}`)
+}
+
+/** @throws AppError invalid for the first id that is not among those of the sites. */
+export function refuseUnknownSites(siteIds: OrgUpgradeRequest['siteIds'], sites: readonly UpgradeSite[]): void {
+  if (siteIds === 'all') return
+  const known = new Set(sites.map(({ id }) => id))
+  const index = siteIds.findIndex((id) => !known.has(id.toLowerCase()))
+  if (index < 0) return
+  throw invalidField(`site_ids.${index}`, `there is no site ${siteIds[index]} in this organization`)
+}
+
+/** What the record says of an upgrade that selects no device. */
+export function noteNothingSelected(sites: number, selected: number): UpgradeNote[] {
+  if (selected > 0) return []
+  const why =
+    sites === 0
+      ? 'neither all_sites nor site_ids names a site'
+      : `no device of the ${sites} sites matches device_type, models and rules`
+  return [{ reason: `Nothing is selected: ${why}` }]
 }
 
 function refuseUnknown({ field, version, modelVersion }: RequestedVersion, catalog: readonly CatalogEntry[]): void {

@@ -14,6 +14,7 @@ import {
   OrgUpgradeBody,
   OrgUpgradeList,
   OrgUpgradeParams,
+  OrgUpgradeQuery,
   OrgUpgradeReply,
   presentOrgUpgrade,
   presentOrgUpgradeItem,
@@ -32,13 +33,14 @@ export function upgradeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
           operationId: 'upgradeOrgDevices',
           tags,
           params: OrgParams,
+          querystring: OrgUpgradeQuery,
           body: OrgUpgradeBody,
           response: { 200: OrgUpgradeReply },
         },
       },
-      async ({ caller, params, body }, reply) => {
+      async ({ caller, params, query, body }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return reply.send(presentOrgUpgrade(await createOrgUpgrade(ctx, scope, parseOrgUpgrade(body))))
+        return reply.send(presentOrgUpgrade(await createOrgUpgrade(ctx, scope, parseOrgUpgrade(body, query))))
       },
     )
 

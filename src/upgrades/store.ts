@@ -6,10 +6,7 @@ import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
-/**
- * The sites, kept from being deleted until `tx` ends.
- * @throws AppError not_found naming the first id that is no site of the organization.
- */
+/** Those of the sites that the organization has, kept from being deleted until `tx` ends. */
 export async function holdUpgradeSites(
   tx: Tx,
   scope: OrgScope,
@@ -19,18 +16,31 @@ export async function holdUpgradeSites(
   await holdOrg(tx, scope)
   let query = tx.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
   if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))
-  const sites = await query.orderBy('id').forKeyShare().execute()
-  const known = new Set(sites.map(({ id }) => id))
-  const unknown = siteIds === 'all' ? undefined : siteIds.find((id) => !known.has(id.toLowerCase()))
-  if (unknown !== undefined) throw notFound(unknown)
-  return sites
+  return query.orderBy('id').forKeyShare().execute()
+}
+
+/** Those of the models that devices of the organization have, at any site or at none. */
+export async function listKnownModels(
+  reader: Reader,
+  scope: OrgScope,
+  models: readonly string[],
+): Promise<Set<string>> {
+  if (models.length === 0) return new Set()
+  const rows = await reader
+    .selectFrom('device')
+    .select('model')
+    .distinct()
+    .where('orgId', '=', scope.orgId)
+    .where('model', '=', anyOf(models))
+    .execute()
+  return new Set(rows.map(({ model }) => model))
 }
 
 /** @throws AppError not_found */
 export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {
   const upgrade = await reader
     .selectFrom('orgUpgrade')
-    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p'])
+    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .executeTakeFirst()

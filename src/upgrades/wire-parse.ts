@@ -1,9 +1,9 @@
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { type Rule, parseCondition } from '../rollout/plan-selection.ts'
 import { parseStartTime } from '../rollout/plan-start.ts'
-import type { RolloutStrategy } from '../rollout/rollout.ts'
-import type { OrgUpgradeRequest, RequestedTime, RequestedVersion } from './org-upgrade.ts'
-import type { OrgUpgradeBody } from './wire.ts'
+import type { RolloutStrategy, UpgradeNote } from '../rollout/rollout.ts'
+import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import type { OrgUpgradeBody, OrgUpgradeQuery } from './wire.ts'
 
 const DEFAULT_CANARY_PERCENTS = [1, 10, 50, 100]
 const DEFAULT_MAX_FAILURE_PERCENTAGE = 5
@@ -14,31 +14,37 @@ const DEFAULT_MAX_FAILURE_PERCENTAGE = 5
  *
  * @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet.
  */
-export function parseOrgUpgrade(body: OrgUpgradeBody): OrgUpgradeRequest {
-  refuseUnsupported(body)
+export function parseOrgUpgrade(body: OrgUpgradeBody, query: OrgUpgradeQuery = {}): OrgUpgradeRequest {
+  refuseUnsupported(body, query)
   const strategy = parseStrategy(body)
   const canaryPercents = parseCanaryPhases(body.canary_phases)
+  const models = parseModels(body.models)
+  const maxFailures = parseMaxFailures(body.max_failures, strategy, canaryPercents.length)
   const { max_failure_percentage: maxFailurePercentage = DEFAULT_MAX_FAILURE_PERCENTAGE } = body
   return {
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection: {
       type: body.device_type ?? null,
-      models: emptyIsNone(body.models?.flat()),
+      models: emptyIsNone(models.map(({ model }) => model)),
       rules: emptyIsNone(body.rules?.map(parseRule)),
     },
+    models,
     versions: parseVersions(body),
     strategy,
     canaryPercents,
-    maxFailures: strategy === 'canary' ? parseMaxFailures(body.max_failures, canaryPercents.length) : null,
+    maxFailures,
     maxFailurePercentage: strategy === 'big_bang' ? null : maxFailurePercentage,
-    start: parseTime('start_datetime', body.start_datetime, body.start_time),
-    reboot: parseTime('reboot_datetime', body.reboot_datetime, body.reboot_at),
+    start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
+    reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
+    notes: noteIgnored(body, strategy),
     document: body,
   }
 }
 
 /** Values other than the defaults, of what the service can't do yet. */
-function refuseUnsupported(body: OrgUpgradeBody): void {
+function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery): void {
+  if (body.dry_run === true || query.dry_run === true)
+    throw unsupported('dry_run', 'it is true, only false is allowed, and nothing was started')
   if (body.enable_p2p === true) throw unsupported('enable_p2p')
   if (body.snapshot === true) throw unsupported('snapshot')
   for (const field of ['reboot_strategy', 'strategy'] as const) if (body[field] === 'rrm') throw unsupported(field)
@@ -78,11 +84,31 @@ function parseCanaryPhases(percents: readonly number[] = DEFAULT_CANARY_PERCENTS
   return percents.at(-1) === 100 ? percents : [...percents, 100]
 }
 
-function parseMaxFailures(limits: readonly number[] | undefined, phases: number): readonly number[] | null {
-  if (limits === undefined || limits.length === 0) return null
+function parseMaxFailures(
+  limits: readonly number[] | undefined,
+  strategy: RolloutStrategy,
+  phases: number,
+): readonly number[] | null {
+  if (limits === undefined || limits.length === 0 || strategy === 'serial') return null
+  if (strategy === 'big_bang')
+    throw invalidField('max_failures', 'is given with the strategy big_bang, but only canary has phases to limit')
   if (limits.length !== phases)
     throw invalidField('max_failures', `must have one number for each of the ${phases} phases`)
   return limits
+}
+
+/** Published clients send limits with every strategy; where they endanger nobody they are accepted. */
+function noteIgnored({ max_failures: limits = [] }: OrgUpgradeBody, strategy: RolloutStrategy): UpgradeNote[] {
+  if (strategy !== 'serial' || limits.length === 0) return []
+  return [{ reason: 'max_failures has no effect with the strategy serial; max_failure_percentage applies' }]
+}
+
+function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {
+  return models.flatMap((item, index) =>
+    typeof item === 'string'
+      ? [{ field: `models.${index}`, model: item }]
+      : item.map((model, place) => ({ field: `models.${index}.${place}`, model })),
+  )
 }
 
 function parseRule(rule: Readonly<Record<string, string>>, index: number): Rule {
@@ -116,14 +142,16 @@ function parseVersions(body: OrgUpgradeBody): RequestedVersion[] {
   return [{ field, firmwareType: null, version: version ?? 'latest', modelVersion: new Map(), force }]
 }
 
-function parseTime(field: string, text: string | undefined, epoch: number | undefined): RequestedTime | null {
-  if (text !== undefined) {
-    const time = parseStartTime(text)
-    if (time === null) throw invalidField(field, 'must be an ISO 8601 date and time')
-    return { field, time }
-  }
-  if (epoch === undefined) return null
-  return { field, time: { kind: 'instant', at: new Date(epoch * 1000) } }
+function parseDateTime(field: string, text: string | undefined): RequestedTime | null {
+  if (text === undefined) return null
+  const time = parseStartTime(text)
+  if (time === null) throw invalidField(field, 'must be an ISO 8601 date and time')
+  return { field, time }
+}
+
+function parseEpoch(field: string, epochS: number | undefined): RequestedTime | null {
+  if (epochS === undefined || epochS === 0) return null
+  return { field, time: { kind: 'instant', at: new Date(epochS * 1000) } }
 }
 
 /** Clients send empty lists for "no such limit". */

@@ -13,7 +13,7 @@ const Strategy = Type.Union([
   Type.Literal('rrm'),
   Type.Literal('serial'),
 ])
-/** A day in the year 9999 is the last that dates can show. */
+/** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
 const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
 
 const VersionItem = Type.Object({
@@ -62,8 +62,13 @@ export const OrgUpgradeBody = Type.Object({
     Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
   ),
   rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
+  dry_run: Type.Optional(Type.Boolean({ default: false })),
 })
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
+
+/** Refused like `dry_run` in the body: whoever asks for a preview must not start an upgrade by putting it there. */
+export const OrgUpgradeQuery = Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) })
+export type OrgUpgradeQuery = Static<typeof OrgUpgradeQuery>
 
 /**
  * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
@@ -123,6 +128,8 @@ export const OrgUpgradeReply = Type.Object({
   strategy: Type.String(),
   target_version: Type.String(),
   upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
+  /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
+  notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
 })
 
 export const OrgUpgradeList = Type.Array(
@@ -137,6 +144,7 @@ export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgrade
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
     upgrades: upgrade.siteUpgrades.map((site) => ({ site_id: site.siteId, upgrade: presentSiteUpgrade(site) })),
+    ...(upgrade.notes.length > 0 && { notes: upgrade.notes.map(({ reason }) => ({ reason })) }),
   }
 }
 

@@ -118,12 +118,46 @@ describe('an upgrade', () => {
     ])
   })
 
-  it.each([{}, { all_sites: false }, { site_ids: [] }])('without a site has nothing to do: %o', async (body) => {
-    const answer = await post(body)
-    expect(answer).toMatchObject({
-      status: 200,
-      body: { strategy: 'big_bang', target_version: 'latest', upgrades: [] },
-    })
+  it.each([{}, { all_sites: false }, { site_ids: [] }])(
+    'without a site has nothing to do, and says so: %o',
+    async (body) => {
+      const answer = await post(body)
+      const notes = [{ reason: expect.stringMatching(/^Nothing is selected: .*all_sites.*site_ids/) }]
+      expect(answer).toMatchObject({
+        status: 200,
+        body: { strategy: 'big_bang', target_version: 'latest', upgrades: [], notes },
+      })
+      expect((await get(`/${answer.body.id}`)).body).toEqual(answer.body)
+      const audit = server.ctx.db.selectFrom('auditLog').select(['message', 'after']).where('orgId', '=', admin.orgId)
+      expect(await audit.where('message', 'like', 'Upgrade %').execute()).toMatchObject([
+        { message: 'Upgrade 0 devices to latest', after: { notes } },
+      ])
+    },
+  )
+
+  it('that matches no device of its sites says so', async () => {
+    const { body } = await post({ site_ids: [siteId(0)], models: ['SW24'] })
+    expect(body).toMatchObject({ upgrades: [{ upgrade: { status: 'completed' } }] })
+    expect(body.notes).toEqual([{ reason: expect.stringMatching(/^Nothing is selected: no device/) }])
+  })
+
+  it('is not run by a request for a preview, wherever that stands', async () => {
+    const answer = await server.call('POST', `${path}?dry_run=True`, { body: { all_sites: true }, as: admin })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: dry_run' } })
+    expect(await rowsLeft()).toBe(0)
+    expect((await post({ all_sites: true, dry_run: false })).status).toBe(200)
+  })
+
+  it('that has just missed its start begins at once', async () => {
+    const before = Date.now()
+    const recent = Math.floor(before / 1000) - 240
+    expect((await post({ all_sites: true, start_time: recent })).status).toBe(200)
+    for (const { startAt } of await jobs()) expect(startAt.getTime()).toBeGreaterThanOrEqual(before)
+  })
+
+  it('by another strategy than canary notes that max_failures means nothing', async () => {
+    const { body } = await post({ all_sites: true, strategy: 'serial', max_failures: [1] })
+    expect(body.notes).toEqual([{ reason: expect.stringContaining('max_failures') }])
   })
 
   it('takes an empty body and unknown fields', async () => {
@@ -158,7 +192,8 @@ describe('an upgrade', () => {
   it.each([
     [{ site_ids: 0 }, [0]],
     [{ device_type: 'switch' }, [1]],
-    [{ models: [['AP45'], ['AP12']] }, [0]],
+    [{ models: [['AP45'], ['AP45']] }, [0]],
+    [{ models: ['AP45', 'SW24'], rules: [] }, [0, 1]],
     [{ rules: [{ match_model: 'SW24' }, { 'match_model[0:2]': 'XX' }] }, [1]],
     [{ rules: [{ match_model: 'SW24', match_name: 'core' }] }, []],
     [{ versions: [{ firmware_type: 'junos', version: NEW }] }, [1]],
@@ -246,6 +281,8 @@ describe('fields', () => {
     [{ canary_phases: [50, 40] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [0, 100] }, 'canary_phases.0', ''],
     [{ strategy: 'canary', max_failures: [1, 2] }, 'max_failures', 'each of the 4 phases'],
+    [{ max_failures: [1] }, 'max_failures', 'big_bang'],
+    [{ strategy: 'big_bang', max_failures: [1, 2, 3, 4] }, 'max_failures', 'big_bang'],
     [{ max_failure_percentage: 101 }, 'max_failure_percentage', ''],
     [{ rules: [{ match_serial: 'x' }] }, 'rules.0.match_serial', 'is no match_name'],
     [{ rules: [{}] }, 'rules.0', 'no condition'],
@@ -256,12 +293,21 @@ describe('fields', () => {
     [{ version: 'beta' }, 'version', 'no firmware beta for model AP45'],
     [{ start_datetime: 'tomorrow' }, 'start_datetime', 'ISO 8601'],
     [{ start_datetime: '2026-01-01T00:00' }, 'start_datetime', 'gone by already at Berlin (Europe/Berlin), Tokyo'],
+    [{ start_datetime: '2026-01-01T00:00:00Z' }, 'start_datetime', 'more than 5 minutes ago'],
+    [{ start_time: 1 }, 'start_time', '1970-01-01T00:00:01.000Z'],
+    [{ reboot_datetime: '2026-01-01T00:00:00+02:00' }, 'reboot_datetime', '2025-12-31T22:00:00.000Z'],
+    [{ reboot_at: 1 }, 'reboot_at', 'more than 5 minutes ago'],
     [{ start_time: -1 }, 'start_time', ''],
     [{ start_time: 1.5 }, 'start_time', ''],
     [{ all_sites: 'yes' }, 'all_sites', ''],
     [{ site_ids: ['x'] }, 'site_ids.0', ''],
     [{ device_type: 'phone' }, 'device_type', ''],
     [{ models: 'AP45' }, 'models', ''],
+    [{ models: [['AP45'], ['AP45', 'AP99']] }, 'models.1.1', 'AP99'],
+    [{ models: ['AP99'] }, 'models.0', 'AP99'],
+    [{ all_sites: false, models: ['AP99'] }, 'models.0', 'AP99'],
+    [{ dry_run: true }, 'dry_run', 'not supported yet'],
+    [{ dry_run: 'true' }, 'dry_run', ''],
   ])('refuses %o', async (body, field, reason) => {
     const answer = await post({ all_sites: true, ...body })
     expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
@@ -271,15 +317,16 @@ describe('fields', () => {
 })
 
 describe('ids', () => {
-  it('of unknown and foreign sites are not found, and nothing is changed', async () => {
+  it('of unknown and foreign sites are refused alike, by their place in the request, and nothing is changed', async () => {
     const other = await server.addOrg()
     const foreign = await seedOrg(server.ctx, [{ devices: 1 }], other.orgId)
     for (const id of [randomUUID(), foreign.sites[0]?.id ?? ''])
       expect(await post({ site_ids: [siteId(0), id] })).toMatchObject({
-        status: 404,
-        body: { detail: 'Not found.', id },
+        status: 400,
+        body: { detail: 'invalid field: site_ids.1', reason: `there is no site ${id} in this organization` },
       })
     expect(await rowsLeft()).toBe(0)
+    expect((await post({ site_ids: [randomUUID()], all_sites: true })).status).toBe(200)
   })
 
   it('times that no date can show', async () => {

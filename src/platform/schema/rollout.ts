@@ -12,6 +12,7 @@ export interface OrgUpgradeTable {
   maxFailurePercentage: number | null
   planned: number
   hardFailures: Generated<number>
+  notes: Json<readonly UpgradeNote[]>
   adminId: string | null
   createdAt: Date
 }
