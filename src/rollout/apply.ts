@@ -19,6 +19,8 @@ import {
   saveJobs,
   saveTargets,
 } from './store-apply.ts'
+import { holdJobs } from './store-hold.ts'
+import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopJobs } from './store-stop.ts'
 import type { Job } from './store.ts'
 import type { JobTarget } from './store-targets.ts'
@@ -118,7 +120,8 @@ function happeningOf({ job, target, to, reason }: JobStep): DeviceHappening[] {
 }
 
 async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, at: Now): Promise<void> {
-  const { orgUpgradeId, newFailures, stopReason, decisions } = round
+  const { org, newFailures, stopReason, decisions } = round
+  const orgUpgradeId = org.id
   if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
   for (const { job, decision } of decisions) {
     if (job.hold === null && decision.job.hold !== null)
@@ -127,6 +130,18 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, at: Now
       await haltJob(tx, scope, { job, reason: decision.job.stopReason ?? '', now: at.now })
   }
   if (stopReason !== null) await stopOtherJobs(tx, scope, { orgUpgradeId, reason: stopReason, at })
+  await applyPhases(tx, scope, round, at)
+}
+
+/** After the site upgrades of the round were saved: what opens or holds a phase changes them, and their siblings, again. */
+async function applyPhases(tx: Tx, scope: OrgScope, { org, phases }: OrgRound<Job>, at: Now): Promise<void> {
+  if (org.phases === null || phases === null) return
+  await updateOrgPhases(tx, scope, org.id, phases)
+  if (phases.current > org.phases.current)
+    await openPhase(tx, scope, org.id, { phase: phases.current, nowMs: at.nowMs })
+  if (phases.hold === null) return
+  await holdJobs(tx, scope, org.id, phases.hold)
+  await appendAudit(tx, scope, { message: `Upgrade ${org.id} held: ${phases.hold.reason}`, at: at.now })
 }
 
 async function haltJob(

@@ -4,6 +4,7 @@ import type { UpgradePlan } from './rollout.ts'
 
 const plan: UpgradePlan = {
   strategy: 'canary',
+  phase_scope: 'site',
   phases: 4,
   canary_phases: [1, 10, 50, 100],
   phase_sizes: [10, 90, 0, 900],
@@ -28,5 +29,5 @@ test.each([
 test('limits by phase replace the gate, and other strategies have none', () => {
   const limits = { ...plan, max_failures: [10, 10, 10, 10], max_failure_percentage: null }
   expect(findHoldReason(1, { 1: 10 }, limits)).toBeNull()
-  expect(findHoldReason(1, { 1: 1 }, { ...plan, strategy: 'serial', phase_sizes: null })).toBeNull()
+  expect(findHoldReason(1, { 1: 1 }, { ...plan, phase_sizes: null })).toBeNull()
 })

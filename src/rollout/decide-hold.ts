@@ -7,8 +7,11 @@ import type { UpgradePlan } from './rollout.ts'
  *
  * @param phase The one that has ended, from 1.
  */
-export function findHoldReason(phase: number, failures: FailuresByPhase, plan: UpgradePlan): string | null {
-  const { phase_sizes: sizes, max_failure_percentage: percent } = plan
+export function findHoldReason(
+  phase: number,
+  failures: FailuresByPhase,
+  { phase_sizes: sizes, max_failure_percentage: percent }: Pick<UpgradePlan, 'phase_sizes' | 'max_failure_percentage'>,
+): string | null {
   if (sizes === null) return null
   const failed = failures[phase] ?? 0
   const size = sizes[phase - 1] ?? 0

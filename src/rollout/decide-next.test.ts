@@ -73,6 +73,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
   )
   const plan = {
     strategy: 'canary' as const,
+    phase_scope: 'site' as const,
     phases: fatesByPhase.length,
     canary_phases: null,
     phase_sizes: fatesByPhase.map((phase) => phase.length),

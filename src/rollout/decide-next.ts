@@ -201,14 +201,17 @@ function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDe
     return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
   if (job.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A round leaves no target of an open phase planned, unless its device is on its way back. Absent ones don't block.
-  if (!inFlight(counts) && !round.awaitsDevices && job.currentPhase < job.plan.phases)
-    return decide(passGate(job, hardFailures, { now, nowMs }))
+  if (!inFlight(counts) && !round.awaitsDevices && job.currentPhase < job.plan.phases) {
+    if (job.plan.phase_scope === 'site') return decide(passGate(job, hardFailures, { now, nowMs }))
+    // The organization's upgrade wakes this one when it opens the next phase.
+    if (counts.deferred === 0) return decide({ dueMs: null })
+  }
   const pollMs = nowMs + (inFlight(counts) || round.awaitsDevices ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
   const endMs = deadlineMs({ ...job, phaseOpenedMs: openedMs }, options)
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
 }
 
-/** Opens the next phase, or holds the upgrade. */
+/** Opens the next phase of a site upgrade that has phases of its own, or holds it. */
 function passGate(
   job: JobNow,
   failures: FailuresByPhase,

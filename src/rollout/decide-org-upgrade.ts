@@ -1,5 +1,6 @@
 import { type JobDecision, type JobNow, type Now, decideNext, decideStop, isHardFailure } from './decide-next.ts'
-import { exceedsPercentage } from './decide-stop.ts'
+import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import { exceedsPercentage, findPhaseStopReason } from './decide-stop.ts'
 
 export interface OrgUpgradeNow {
   readonly id: string
@@ -7,27 +8,55 @@ export interface OrgUpgradeNow {
   readonly planned: number
   /** Over all its site upgrades, before this round. */
   readonly hardFailures: number
+  /** Null: each site has phases of its own. */
+  readonly phases: OrgPhases | null
 }
 
 /** One round of an org upgrade's site upgrades, or of some of them. */
 export interface OrgRound<J> {
-  readonly orgUpgradeId: string
+  readonly org: OrgUpgradeNow
   readonly decisions: readonly { readonly job: J; readonly decision: JobDecision }[]
   readonly newFailures: number
   /** Set when the failures of all sites together trip the limit: the other sites must stop too. */
   readonly stopReason: string | null
+  /** Null: nothing changes in the phases of the whole upgrade, or it has none. */
+  readonly phases: OrgPhasesChange | null
 }
 
 export function decideOrgUpgrade<J extends JobNow>(org: OrgUpgradeNow, jobs: readonly J[], at: Now): OrgRound<J> {
   const alone = jobs.map((job) => ({ job, decision: decideNext(job, at) }))
-  const newFailures = countHardFailures(alone)
-  const exceeded = exceedsPercentage(org.hardFailures + newFailures, org.maxFailurePercentage, org.planned)
-  if (!exceeded || newFailures === 0) return { orgUpgradeId: org.id, decisions: alone, newFailures, stopReason: null }
-  const stopReason = `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
-  const decisions = jobs.map((job) => ({ job, decision: decideStop(job, stopReason, at) }))
-  return { orgUpgradeId: org.id, decisions, newFailures: countHardFailures(decisions), stopReason }
+  const stopReason = findOrgStopReason(org, alone)
+  const decisions =
+    stopReason === null ? alone : jobs.map((job) => ({ job, decision: decideStop(job, stopReason, at) }))
+  const phases = org.phases && { ...org.phases, ...(stopReason !== null && { stopping: 'failed' as const }) }
+  const changed = phases && decidePhases(phases, decisions, at)
+  return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases: changed }
 }
 
-function countHardFailures(decisions: readonly { readonly decision: JobDecision }[]): number {
-  return decisions.reduce((sum, { decision }) => sum + decision.steps.filter(isHardFailure).length, 0)
+function decidePhases(phases: OrgPhases, decisions: Decided, at: Now): OrgPhasesChange | null {
+  const steps = stepsOf(decisions)
+  const changed = decideOrgPhases(countOrgPhases(phases, steps), at)
+  const idle = steps.length === 0 && changed.current === phases.current && changed.hold === null
+  return idle ? null : changed
+}
+
+type Decided = readonly { readonly decision: JobDecision }[]
+
+/** Why all sites must stop after this round; null: they need not. */
+function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null {
+  const newFailures = countHardFailures(decided)
+  if (newFailures === 0) return null
+  if (exceedsPercentage(org.hardFailures + newFailures, org.maxFailurePercentage, org.planned))
+    return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
+  if (org.phases === null) return null
+  const { failures, maxFailures } = countOrgPhases(org.phases, stepsOf(decided))
+  return findPhaseStopReason(failures, maxFailures)
+}
+
+function stepsOf(decided: Decided): JobDecision['steps'] {
+  return decided.flatMap(({ decision }) => decision.steps)
+}
+
+function countHardFailures(decided: Decided): number {
+  return stepsOf(decided).filter(isHardFailure).length
 }

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exceedsPercentage, findStopReason } from './decide-stop.ts'
+import { exceedsPercentage, findPhaseStopReason, findStopReason } from './decide-stop.ts'
 import type { UpgradePlan } from './rollout.ts'
 
 const plan: UpgradePlan = {
   strategy: 'canary',
+  phase_scope: 'site',
   phases: 4,
   canary_phases: [1, 10, 50, 100],
   phase_sizes: [1, 9, 40, 50],
@@ -58,6 +59,12 @@ describe('limits by phase', () => {
     [{ 3: 5, 4: 10 }, null],
   ])('%o: %s', (failures, reason) => {
     expect(findStopReason(failures, limited)).toBe(reason)
+  })
+
+  test('of phases of the whole upgrade stop no site alone', () => {
+    expect(findStopReason({ 1: 1 }, { ...limited, phase_scope: 'org', max_failure_percentage: null })).toBeNull()
+    expect(findPhaseStopReason({ 1: 1 }, limited.max_failures)).toBe('more than 0 failures in phase 1')
+    expect(findPhaseStopReason({ 1: 1 }, null)).toBeNull()
   })
 
   test('replace the percentage', () => {

@@ -13,11 +13,13 @@ export interface Orderable {
  * version), so that the first few cover all kinds there are. Ties are broken by a hash with the
  * upgrade's id, so that it is not always the same devices that go first.
  *
- * @param upgradeId Id of the site upgrade: the same id and targets give the same order.
+ * @param upgradeId Id of the upgrade whose phases they are cut into: the same id and targets give the same order.
  */
 export function planOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): T[] {
-  const rank = new Map(targets.map(({ mac }) => [mac, createHmac('sha256', upgradeId).update(mac).digest('hex')]))
-  const byRank = targets.toSorted((a, b) => ((rank.get(a.mac) ?? '') < (rank.get(b.mac) ?? '') ? -1 : 1))
+  const byRank = targets
+    .map((target) => ({ target, rank: createHmac('sha256', upgradeId).update(target.mac).digest('hex') }))
+    .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ target }) => target)
   return [
     ...takeTurns(byRank.filter(({ connected }) => connected)),
     ...takeTurns(byRank.filter(({ connected }) => !connected)),
@@ -26,7 +28,8 @@ export function planOrder<T extends Orderable>(upgradeId: string, targets: reado
 
 /** The first of each kind, then the second of each, and so on; kinds in the order of their first. */
 function takeTurns<T extends Orderable>(targets: readonly T[]): T[] {
-  const kinds = [...Map.groupBy(targets, ({ model, fromVersion }) => JSON.stringify([model, fromVersion])).values()]
-  const turns = targets.length === 0 ? 0 : Math.max(...kinds.map((kind) => kind.length))
-  return Array.from({ length: turns }, (_, turn) => kinds.flatMap((kind) => kind[turn] ?? [])).flat()
+  const turns: T[][] = []
+  for (const kind of Map.groupBy(targets, ({ model, fromVersion }) => JSON.stringify([model, fromVersion])).values())
+    for (const [turn, target] of kind.entries()) (turns[turn] ??= []).push(target)
+  return turns.flat()
 }

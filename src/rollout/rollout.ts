@@ -3,6 +3,8 @@ import type { DeviceType } from '../platform/schema/devices.ts'
 import type { TargetCounts, TargetState } from '../platform/schema/rollout.ts'
 
 export type {
+  OrgPhasePlan,
+  PhaseScope,
   RolloutStrategy,
   TargetCounts,
   TargetState,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceType, VcMember } from '../platform/schema/devices.ts'
-import type { TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
 
 /** A device of a site, as an upgrade sees it before it is planned. */
 export interface Candidate {
@@ -71,6 +71,8 @@ export interface NewOrgUpgrade {
   readonly force: boolean
   readonly maxFailurePercentage: number | null
   readonly planned: number
+  /** Null: each site has phases of its own. */
+  readonly phasePlan: OrgPhasePlan | null
   readonly notes: readonly UpgradeNote[]
   readonly createdAt: Date
 }
@@ -118,6 +120,10 @@ export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targe
       ...org,
       orgId,
       request: json(org.request),
+      phasePlan: org.phasePlan && json(org.phasePlan),
+      pendingByPhase: json(
+        Object.fromEntries(org.phasePlan?.phase_sizes.map((size, index) => [index + 1, size]) ?? []),
+      ),
       notes: json(org.notes),
       enableP2p: false,
       adminId: actor.adminId,

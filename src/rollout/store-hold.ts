@@ -4,10 +4,18 @@ import { type Tx, json } from '../platform/db.ts'
 import type { UpgradeHold } from './rollout.ts'
 
 /**
- * Holds the site upgrades of the org upgrade that are going on. The caller holds the org upgrade's lock.
+ * Holds the org upgrade and those of its site upgrades that are going on. The caller holds the org upgrade's lock.
  * @returns How many.
  */
 export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('stopping', 'is', null)
+    .where('hold', 'is', null)
+    .execute()
   const result = await tx
     .updateTable('siteUpgrade')
     .set({ hold: json(hold), dueMs: hold.since_ms })
@@ -21,17 +29,25 @@ export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, ho
 }
 
 /**
- * Ends the holds of the org upgrade's site upgrades; the gate at which one was held is not asked again.
+ * Ends the holds of the org upgrade and of its site upgrades; the gate at which one was held is not asked again.
  * Absent devices are waited for that much longer. The caller holds the org upgrade's lock.
  * @returns How many.
  */
 export async function resumeJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<number> {
+  const gatePassed = sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: null, gatePassed })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('hold', 'is not', null)
+    .execute()
   const result = await tx
     .updateTable('siteUpgrade')
     .set({
       hold: null,
       dueMs: nowMs,
-      gatePassed: sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`,
+      gatePassed,
       phaseOpenedMs: sql<number | null>`phase_opened_ms
         + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`,
     })

@@ -33,6 +33,13 @@ export async function stopJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, st
     .where('stopping', 'is', null)
     .returning('id')
     .execute()
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ stopping: becomes, hold: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('stopping', 'is', null)
+    .execute()
   const ids = stopped.map(({ id }) => id)
   return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
 }

@@ -3,6 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf, noneOf } from '../platform/db.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
+import { orgPhasesOf } from './store-phases.ts'
 import { type JobTarget, type TargetLimits, listTargets } from './store-targets.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
@@ -47,14 +48,16 @@ export async function claimJobs(
 
 /** Locked before their site upgrades, here and when they are cancelled: one order, hence no deadlock. */
 export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<OrgUpgradeNow[]> {
-  return tx
+  const rows = await tx
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
+    .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'hold', 'stopping'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forUpdate()
     .execute()
+  return rows.map((row) => Object.assign(row, { phases: orgPhasesOf(row) }))
 }
 
 /** A site upgrade that this worker may advance. */

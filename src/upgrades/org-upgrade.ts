@@ -1,7 +1,14 @@
 import type { Selection } from '../rollout/plan-selection.ts'
 import type { StartTime } from '../rollout/plan-start.ts'
 import type { VersionChoice } from '../rollout/plan-versions.ts'
-import type { RolloutStrategy, TargetState, UpgradeHold, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
+import type {
+  PhaseScope,
+  RolloutStrategy,
+  TargetState,
+  UpgradeHold,
+  UpgradeNote,
+  UpgradeStatus,
+} from '../rollout/rollout.ts'
 
 /** With the field that named it, for messages about it. */
 export interface RequestedTime {
@@ -28,6 +35,7 @@ export interface OrgUpgradeRequest {
   /** The first that covers a device counts for it. */
   readonly versions: readonly RequestedVersion[]
   readonly strategy: RolloutStrategy
+  readonly phaseScope: PhaseScope
   /** Strictly rising, the last is 100. */
   readonly canaryPercents: readonly number[]
   readonly maxFailures: readonly number[] | null

@@ -31,6 +31,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, query: OrgUpgradeQuery = {
     models,
     versions: parseVersions(body),
     strategy,
+    phaseScope: strategy === 'canary' ? (body.phase_scope ?? 'org') : 'site',
     canaryPercents,
     maxFailures,
     maxFailurePercentage: strategy === 'big_bang' ? null : maxFailurePercentage,

@@ -43,6 +43,8 @@ export const OrgUpgradeBody = Type.Object({
   canary_phases: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
   ),
+  /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
+  phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
   max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
   max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
   start_datetime: Type.Optional(Type.String({ maxLength: 64 })),

@@ -264,7 +264,12 @@ describe('fields', () => {
       },
       { plan: { planned: 2, timezone: 'Asia/Tokyo' } },
     ])
-    expect((await targets()).map(({ phase }) => phase).toSorted((a, b) => a - b)).toEqual([1, 1, 1, 2, 2])
+    expect((await targets()).map(({ phase }) => phase).toSorted((a, b) => a - b)).toEqual([1, 1, 2, 2, 2])
+  })
+
+  it('takes canary phases as shares of each site where phase_scope says so', async () => {
+    await post({ all_sites: true, strategy: 'canary', canary_phases: [40], phase_scope: 'site' })
+    expect(await jobs()).toMatchObject([{ plan: { phase_sizes: [2, 1] } }, { plan: { phase_sizes: [1, 1] } }])
   })
 
   it.each([
@@ -280,6 +285,7 @@ describe('fields', () => {
     [{ canary_phases: [10, 20, 20] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [50, 40] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [0, 100] }, 'canary_phases.0', ''],
+    [{ strategy: 'canary', phase_scope: 'region' }, 'phase_scope', ''],
     [{ strategy: 'canary', max_failures: [1, 2] }, 'max_failures', 'each of the 4 phases'],
     [{ max_failures: [1] }, 'max_failures', 'big_bang'],
     [{ strategy: 'big_bang', max_failures: [1, 2, 3, 4] }, 'max_failures', 'big_bang'],

@@ -1,18 +1,41 @@
 import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
-import { terminalStates } from '../../src/rollout/rollout.ts'
+import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
 /** What must hold of all upgrades in every committed state. */
 export async function expectConsistent({ db }: Context): Promise<void> {
-  const jobs = await db.selectFrom('siteUpgrade').select(['id', 'counts', 'total', 'finishedAt']).execute()
-  const targets = await db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId', 'state']).execute()
+  const jobs = await db
+    .selectFrom('siteUpgrade')
+    .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase'])
+    .execute()
+  const targets = await db
+    .selectFrom('upgradeTarget')
+    .select(['upgradeId', 'deviceId', 'state', 'phase', 'reason', 'attempt'])
+    .execute()
+  const byJob = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
   for (const { id, counts, total } of jobs) {
-    const mine = targets.filter(({ upgradeId }) => upgradeId === id)
+    const mine = byJob.get(id) ?? []
     expect(mine).toHaveLength(total)
     for (const [state, count] of Object.entries(counts))
       expect(mine.filter((one) => one.state === state)).toHaveLength(count)
   }
-  const open = targets.filter(({ state }) => !terminalStates.some((terminal) => terminal === state))
+  const open = targets.filter(({ state }) => !isTerminal(state))
   const active = await db.selectFrom('activeUpgradeTarget').select('deviceId').execute()
   expect(active.map(({ deviceId }) => deviceId).sort()).toEqual(open.map(({ deviceId }) => deviceId).sort())
+  const upgrades = await db.selectFrom('orgUpgrade').selectAll().where('phasePlan', 'is not', null).execute()
+  for (const upgrade of upgrades) {
+    const mine = jobs.filter(({ orgUpgradeId }) => orgUpgradeId === upgrade.id)
+    const all = mine.flatMap(({ id }) => byJob.get(id) ?? []).filter(({ phase }) => phase > 0)
+    for (const index of upgrade.phasePlan?.phase_sizes.keys() ?? []) {
+      const inPhase = all.filter(({ phase }) => phase === index + 1)
+      expect(inPhase).toHaveLength(upgrade.phasePlan?.phase_sizes[index] ?? 0)
+      const pending = inPhase.filter(({ state }) => state === 'planned' || isInFlight(state))
+      expect(upgrade.pendingByPhase[index + 1] ?? 0).toBe(pending.length)
+      const failed = inPhase.filter(({ state, reason }) => state === 'failed' && reason !== 'offline')
+      expect(upgrade.failuresByPhase[index + 1] ?? 0).toBe(failed.length)
+    }
+    expect(all.filter(({ phase, attempt }) => phase > upgrade.currentPhase && attempt > 0)).toEqual([])
+    const going = mine.filter(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
+    for (const { currentPhase } of going) expect(currentPhase).toBe(upgrade.currentPhase)
+  }
 }

@@ -7,6 +7,7 @@ import { advanceJobs, advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../webhooks/harness.ts'
@@ -45,11 +46,11 @@ async function advanceOnce(): Promise<boolean> {
     () => true,
   )
 }
-const create = ({ scope }: SeededOrg) =>
+const create = ({ scope }: SeededOrg, more: OrgUpgradeBody = {}) =>
   createOrgUpgrade(
     test.ctx,
     scope,
-    parseOrgUpgrade({ all_sites: true, reboot_strategy: 'canary', canary_phases: [50] }),
+    parseOrgUpgrade({ all_sites: true, reboot_strategy: 'canary', canary_phases: [50], ...more }),
   )
 
 /** From now on, the first write to `table` kills the connection that it is on. */
@@ -66,7 +67,7 @@ async function killNoMore(): Promise<void> {
   await sql`drop function if exists kill_connection() cascade`.execute(test.ctx.db)
 }
 
-it.each(['upgrade_target', 'device_command', 'device_status', 'device_event', 'active_upgrade_target'])(
+it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_status', 'device_event', 'active_upgrade_target'])(
   'a round that dies at its write to %s has changed nothing, and is made up for',
   async (table) => {
     const { org, fleet } = await seed([4])
@@ -99,7 +100,7 @@ it.each(['upgrade_target', 'device_command', 'device_status', 'device_event', 'a
 
 it('a broken site upgrade holds up no other of its organization', async () => {
   const { org, fleet } = await seed([2, 2, 2])
-  const upgrade = await create(org)
+  const upgrade = await create(org, { phase_scope: 'site' })
   const [, broken] = upgrade.siteUpgrades
   const { plan } = await test.ctx.db
     .selectFrom('siteUpgrade')
@@ -120,7 +121,7 @@ it('a broken site upgrade holds up no other of its organization', async () => {
     }
     return (await getOrgUpgrade(test.ctx.db, org.scope, upgrade.id)).siteUpgrades.map(({ status }) => status)
   }
-  await save('{}')
+  await save('null')
   expect(await play()).toEqual(['completed', 'queued', 'completed'])
   await save(json(plan))
   clock.advance(LEASE_MS)

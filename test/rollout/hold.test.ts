@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
@@ -31,8 +31,9 @@ afterEach(() => test.close())
 const devicesOf = () => org.sites.flatMap((site) => site.devices)
 const advance = () => advanceRollouts(test.ctx, options, new AbortController().signal)
 
-async function create(): Promise<string> {
-  const body: OrgUpgradeBody = { all_sites: true, reboot_strategy: 'canary', canary_phases: [5, 100] }
+async function create(scope: 'org' | 'site'): Promise<string> {
+  const phases = { canary_phases: [5, 100], phase_scope: scope }
+  const body: OrgUpgradeBody = { all_sites: true, reboot_strategy: 'canary', ...phases }
   return (await createOrgUpgrade(test.ctx, org.scope, parseOrgUpgrade(body))).id
 }
 
@@ -57,84 +58,88 @@ async function auditsLike(pattern: string): Promise<string[]> {
   return rows.map(({ message }) => message)
 }
 
-it('an upgrade is held at the gate of a phase in which too many failed, tells of it, and goes on when it is resumed', async () => {
-  await fleet.connect(devicesOf())
-  const id = await create()
-  await advance()
-  let first = true
-  await fleet.answer(() => {
-    const reply = first ? 'keeps_old' : 'upgrades'
-    first = false
-    return reply
+describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
+  it('an upgrade is held at the gate of a phase in which too many failed, tells of it, and goes on when it is resumed', async () => {
+    await fleet.connect(devicesOf())
+    const id = await create(scope)
+    await advance()
+    let first = true
+    await fleet.answer(() => {
+      const reply = first ? 'keeps_old' : 'upgrades'
+      first = false
+      return reply
+    })
+    await play()
+    const reason = '1 of 2 devices of phase 1 failed, more than 5 %'
+    expect(await read(id)).toMatchObject({
+      status: 'upgrading',
+      hold: { by: 'gate', reason },
+      counts: { upgraded: 1, failed: 1, planned: 38 },
+    })
+    expect(await auditsLike('%held%')).toEqual([
+      scope === 'site' ? `Upgrade ${id} held at site "Lab": ${reason}` : `Upgrade ${id} held: ${reason}`,
+    ])
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 39, failed: 1 } })
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    expect(await auditsLike('Resume%')).toHaveLength(1)
   })
-  await play()
-  const reason = '1 of 2 devices of phase 1 failed, more than 5 %'
-  expect(await read(id)).toMatchObject({
-    status: 'upgrading',
-    hold: { by: 'gate', reason },
-    counts: { upgraded: 1, failed: 1, planned: 38 },
+
+  it('a pause takes back what has not left, and commands it again when it is resumed', async () => {
+    await fleet.connect(devicesOf())
+    const id = await create(scope)
+    await advance()
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toMatchObject({ hold: { by: 'user' }, counts: { deferred: 2, planned: 38 } })
+    expect(fleet.attempts.size).toBe(0)
+    expect(await auditsLike('Pause%')).toHaveLength(1)
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 40 } })
+    expect([...fleet.attempts.values()].every((count) => count === 1)).toBe(true)
   })
-  expect(await auditsLike('%held%')).toEqual([`Upgrade ${id} held at site "Lab": ${reason}`])
-  await resumeOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 39, failed: 1 } })
-  await resumeOrgUpgrade(test.ctx, org.scope, id)
-  expect(await auditsLike('Resume%')).toHaveLength(1)
-})
 
-it('a pause takes back what has not left, and commands it again when it is resumed', async () => {
-  await fleet.connect(devicesOf())
-  const id = await create()
-  await advance()
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect(await read(id)).toMatchObject({ hold: { by: 'user' }, counts: { deferred: 2, planned: 38 } })
-  expect(fleet.attempts.size).toBe(0)
-  expect(await auditsLike('Pause%')).toHaveLength(1)
-  await resumeOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 40 } })
-  expect([...fleet.attempts.values()].every((count) => count === 1)).toBe(true)
-})
+  it('a pause lets what is under way end, and opens no phase', async () => {
+    await fleet.connect(devicesOf())
+    const id = await create(scope)
+    await advance()
+    await fleet.answer()
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toMatchObject({ status: 'upgrading', counts: { upgraded: 2, planned: 38 } })
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect((await read(id)).counts).toEqual({ upgraded: 40 })
+  })
 
-it('a pause lets what is under way end, and opens no phase', async () => {
-  await fleet.connect(devicesOf())
-  const id = await create()
-  await advance()
-  await fleet.answer()
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect(await read(id)).toMatchObject({ status: 'upgrading', counts: { upgraded: 2, planned: 38 } })
-  await resumeOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect((await read(id)).counts).toEqual({ upgraded: 40 })
-})
+  it('a paused upgrade waits that much longer for absent devices', async () => {
+    await fleet.connect(devicesOf().slice(1))
+    const id = await create(scope)
+    await play()
+    expect((await read(id)).counts).toEqual({ upgraded: 39, deferred: 1 })
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    clock.advance(100 * 3600e3)
+    await play()
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect((await read(id)).counts).toEqual({ upgraded: 39, deferred: 1 })
+    clock.advance(72 * 3600e3)
+    await play()
+    expect(await read(id)).toMatchObject({ status: 'completed', counts: { upgraded: 39, failed: 1 } })
+  })
 
-it('a paused upgrade waits that much longer for absent devices', async () => {
-  await fleet.connect(devicesOf().slice(1))
-  const id = await create()
-  await play()
-  expect((await read(id)).counts).toEqual({ upgraded: 39, deferred: 1 })
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  clock.advance(100 * 3600e3)
-  await play()
-  await resumeOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect((await read(id)).counts).toEqual({ upgraded: 39, deferred: 1 })
-  clock.advance(72 * 3600e3)
-  await play()
-  expect(await read(id)).toMatchObject({ status: 'completed', counts: { upgraded: 39, failed: 1 } })
-})
-
-it('a paused upgrade ends when it is cancelled', async () => {
-  await fleet.connect(devicesOf())
-  const id = await create()
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  await cancelOrgUpgrade(test.ctx, org.scope, id)
-  await play()
-  expect(await read(id)).toEqual({ status: 'cancelled', hold: null, counts: { cancelled: 40 } })
-  await pauseOrgUpgrade(test.ctx, org.scope, id)
-  expect((await read(id)).hold).toBeNull()
+  it('a paused upgrade ends when it is cancelled', async () => {
+    await fleet.connect(devicesOf())
+    const id = await create(scope)
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    await cancelOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toEqual({ status: 'cancelled', hold: null, counts: { cancelled: 40 } })
+    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    expect((await read(id)).hold).toBeNull()
+  })
 })

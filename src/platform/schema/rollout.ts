@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Json } from './json.ts'
+import type { DefaultJson, Json } from './json.ts'
 
 export interface OrgUpgradeTable {
   orgId: string
@@ -13,15 +13,37 @@ export interface OrgUpgradeTable {
   planned: number
   hardFailures: Generated<number>
   notes: Json<readonly UpgradeNote[]>
+  /** Null: each site has phases of its own, and the rest has no meaning, but for `hold` and `stopping`. */
+  phasePlan: Json<OrgPhasePlan> | null
+  currentPhase: Generated<number>
+  gatePassed: Generated<number>
+  /** By phase number: targets that are planned or in flight. */
+  pendingByPhase: Json<Readonly<Record<string, number>>>
+  failuresByPhase: DefaultJson<Readonly<Record<string, number>>>
+  hold: Json<UpgradeHold> | null
+  stopping: Generated<'failed' | 'cancelled' | null>
   adminId: string | null
   createdAt: Date
 }
 
 export type RolloutStrategy = 'big_bang' | 'canary' | 'serial'
 
+/** What canary phases are shares of: the organization's whole upgrade, or the devices of each site. */
+export type PhaseScope = 'org' | 'site'
+
+/** Phases that are shares of an organization's whole upgrade. */
+export interface OrgPhasePlan {
+  /** Targets by phase, at all sites together. */
+  readonly phase_sizes: readonly number[]
+  /** Tolerated hard failures by phase, at all sites together; null: the percentage applies. */
+  readonly max_failures: readonly number[] | null
+}
+
 /** How a site upgrade proceeds, fixed when it is created. Who is in which phase: the targets' rows. */
 export interface UpgradePlan {
   readonly strategy: RolloutStrategy
+  /** `org`: the organization's upgrade opens the phases, and counts the failures that `max_failures` limits. */
+  readonly phase_scope: PhaseScope
   /** How many phases there are, empty ones included. */
   readonly phases: number
   /** Cumulative percent; canary only. */

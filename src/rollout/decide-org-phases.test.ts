@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Step } from './decide-next.ts'
+import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import { type TargetState, isInFlight, isTerminal } from './rollout.ts'
+import type { TargetNow } from './target.ts'
+
+const at = { now: new Date('2026-03-01T00:00:00Z'), nowMs: 1000 }
+
+function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
+  const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
+  const rest = { maxFailures: null, maxFailurePercentage: 5, current: 1, gatePassed: 0, failures: {} }
+  return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
+}
+
+function step(phase: number, state: TargetState, to: TargetState, reason: string | null = null): Step {
+  const target: TargetNow = {
+    deviceId: 'd',
+    phase,
+    state,
+    enteredMs: 0,
+    fromVersion: '1',
+    targetVersion: '2',
+    imageId: 'i',
+    force: false,
+    attempt: 0,
+    failedAttempts: 0,
+    retryAtMs: null,
+    fetched: false,
+    bootCount: null,
+    device: null,
+    command: null,
+    download: null,
+  }
+  return { target, to, reason, failedAttempts: 0, retryAtMs: null, commanded: to === 'dl_requested' }
+}
+
+const after = (phases: OrgPhases, steps: readonly Step[]) => decideOrgPhases(countOrgPhases(phases, steps), at)
+
+describe('the gate after a phase', () => {
+  const two = phasesOf([2, 3])
+
+  test('waits for the last target, wherever it is', () => {
+    expect(after(two, [step(1, 'planned', 'upgraded')])).toMatchObject({ current: 1, pending: { 1: 1, 2: 3 } })
+    expect(after(two, [step(1, 'planned', 'upgraded'), step(1, 'planned', 'dl_requested')]).current).toBe(1)
+    expect(after(two, [step(1, 'planned', 'upgraded'), step(1, 'planned', 'skipped')]).current).toBe(2)
+  })
+
+  test('does not wait for absent devices, but for those that have come back', () => {
+    const open = { ...phasesOf([2, 3, 1]), current: 2, pending: { 1: 0, 2: 1, 3: 1 } }
+    expect(after(open, [step(2, 'verifying', 'upgraded')]).current).toBe(3)
+    expect(after(open, [step(2, 'verifying', 'upgraded'), step(1, 'deferred', 'dl_requested')]).current).toBe(2)
+  })
+
+  test('passes phases that are empty, or whose targets have all been cancelled', () => {
+    expect(after(phasesOf([1, 0, 3, 3]), [step(1, 'planned', 'upgraded')]).current).toBe(3)
+    const rest = [3, 3, 3].map((phase) => step(phase, 'planned', 'cancelled'))
+    expect(after(phasesOf([1, 0, 3, 3]), [step(1, 'planned', 'upgraded'), ...rest]).current).toBe(4)
+  })
+
+  test('holds where more failed than the percentage of the phase over all sites', () => {
+    const failed = [step(1, 'verifying', 'failed', 'not_applied')]
+    const held = after(phasesOf([1, 99]), failed)
+    expect(held).toMatchObject({
+      current: 1,
+      hold: { by: 'gate', reason: '1 of 1 devices of phase 1 failed, more than 5 %', since_ms: 1000 },
+    })
+    expect(
+      after(phasesOf([1, 99]), [step(1, 'deferred', 'failed', 'offline'), step(1, 'planned', 'deferred')]),
+    ).toMatchObject({ current: 2, hold: null, failures: {} })
+    // Limits by phase replace it.
+    expect(after(phasesOf([1, 99], { maxFailurePercentage: null, maxFailures: [1, 0] }), failed)).toMatchObject({
+      current: 2,
+      hold: null,
+    })
+    expect(after(phasesOf([1, 99], { gatePassed: 1 }), failed)).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('opens nothing while the upgrade is held or stops', () => {
+    const hold = { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } as const
+    const settled = [step(1, 'planned', 'upgraded'), step(1, 'planned', 'upgraded')]
+    expect(after({ ...two, hold }, settled)).toMatchObject({ current: 1, hold: null })
+    expect(after({ ...two, stopping: 'cancelled' }, settled)).toMatchObject({ current: 1, hold: null })
+  })
+})
+
+const moves: readonly (readonly [TargetState, TargetState])[] = [
+  ['planned', 'dl_requested'],
+  ['planned', 'deferred'],
+  ['planned', 'skipped'],
+  ['deferred', 'dl_requested'],
+  ['dl_requested', 'deferred'],
+  ['dl_requested', 'rebooting'],
+  ['dl_requested', 'failed'],
+  ['rebooting', 'verifying'],
+  ['verifying', 'upgraded'],
+  ['verifying', 'failed'],
+]
+
+test('whatever devices do, no phase opens before the one before has settled, and the counters are true', () => {
+  const choices = fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { maxLength: 200 })
+  const sizes = fc.array(fc.nat(4), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(sizes, choices, fc.nat(100), (sizes, choices, percent) => {
+      const targets = sizes.flatMap((size, index) =>
+        Array.from({ length: size }, () => ({ phase: index + 1, state: 'planned' as TargetState })),
+      )
+      let phases = phasesOf(sizes, { maxFailurePercentage: percent })
+      const apply = (steps: readonly Step[]): void => {
+        const before = phases.current
+        const { hold, ...changed } = after(phases, steps)
+        phases = { ...phases, ...changed, hold: hold ?? phases.hold }
+        const pending = (upTo: number) =>
+          targets.filter(({ phase, state }) => phase <= upTo && (state === 'planned' || isInFlight(state))).length
+        for (const [index] of sizes.entries())
+          expect(phases.pending[index + 1]).toBe(pending(index + 1) - pending(index))
+        expect(phases.current).toBeGreaterThanOrEqual(before)
+        if (phases.current > before) expect(pending(phases.current - 1)).toBe(0)
+        // Nobody waits for a gate that could open.
+        if (pending(phases.current) === 0) expect(phases.current === sizes.length || phases.hold !== null).toBe(true)
+        // A person resumes it.
+        if (phases.hold !== null) {
+          phases = { ...phases, hold: null, gatePassed: phases.current }
+          apply([])
+        }
+      }
+      apply([])
+      for (const [which, what] of choices) {
+        const open = targets.filter(({ phase, state }) => phase <= phases.current && !isTerminal(state))
+        const target = open[which % Math.max(1, open.length)]
+        if (target === undefined) break
+        const possible = moves.filter(([from]) => from === target.state)
+        const move = possible[what % possible.length]
+        if (move === undefined) throw new Error(`no way on from ${target.state}`)
+        target.state = move[1]
+        apply([step(target.phase, move[0], move[1])])
+      }
+    }),
+  )
+})

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type OrgPhaseOptions, type SiteTargets, planOrgPhases } from './plan-org-phases.ts'
+import type { Orderable } from './plan-order.ts'
+import { planPhases } from './plan-phases.ts'
+import { strategies } from './strategies/index.ts'
+
+const canaryPercents = [1, 10, 50, 100]
+const options: OrgPhaseOptions = { upgradeId: 'org', strategy: 'canary', phaseScope: 'org', canaryPercents }
+
+const kind = fc.record({
+  model: fc.constantFrom('AP-1', 'AP-2', 'SW-1'),
+  fromVersion: fc.constantFrom(null, '1.0', '1.1'),
+  connected: fc.boolean(),
+})
+/** Each list is a site; MACs are distinct over all of them. */
+const sites = fc.array(fc.array(kind, { maxLength: 12 }), { maxLength: 20 }).map((lists) => {
+  let macs = 0
+  return lists.map((devices, index) => ({
+    upgradeId: `site-${index}`,
+    targets: devices.map((device): Orderable => {
+      macs += 1
+      return { ...device, mac: macs.toString(16).padStart(12, '0') }
+    }),
+  }))
+})
+
+const uniform = (siteCount: number, devices: number) =>
+  Array.from({ length: siteCount }, (_, site) => ({
+    upgradeId: `site-${site}`,
+    targets: Array.from({ length: devices }, (_, index) => {
+      const mac = (site * devices + index).toString(16).padStart(12, '0')
+      return { mac, model: 'AP-1', fromVersion: '1.0', connected: true }
+    }),
+  }))
+
+describe('canary phases of the whole upgrade', () => {
+  test.each([
+    [0, [0, 0, 0, 0]],
+    [1, [1, 0, 0, 0]],
+    [7, [1, 0, 3, 3]],
+    [50, [1, 4, 20, 25]],
+    [51, [1, 5, 20, 25]],
+    [100, [1, 9, 40, 50]],
+    [101, [2, 9, 40, 50]],
+    [1000, [10, 90, 400, 500]],
+  ])('of %i sites with one device each are shares of all', (count, sizes) => {
+    expect(planOrgPhases(uniform(count, 1), options).sizes).toEqual(sizes)
+  })
+
+  test('are a partition: every target is in one phase of its own site, and the sites add up', () => {
+    fc.assert(
+      fc.property(sites, (list) => {
+        const { sizes, bySite } = planOrgPhases(list, options)
+        const total = list.reduce((sum, { targets }) => sum + targets.length, 0)
+        expect(sizes).toEqual(strategies.canary(total, options))
+        for (const { upgradeId, targets } of list) {
+          const plan = bySite.get(upgradeId)
+          expect(new Set(plan?.targets.map(({ target }) => target))).toEqual(new Set(targets))
+          expect(plan?.targets.map(({ ordinal }) => ordinal)).toEqual(targets.map((_, index) => index + 1))
+          const phases = plan?.targets.map(({ phase }) => phase) ?? []
+          expect(phases).toEqual(phases.toSorted((a, b) => a - b))
+          expect(plan?.sizes).toEqual(sizes?.map((_, index) => phases.filter((phase) => phase === index + 1).length))
+        }
+        const sum = sizes?.map((_, index) =>
+          [...bySite.values()].reduce((all, site) => all + (site.sizes[index] ?? 0), 0),
+        )
+        expect(sum).toEqual(sizes)
+      }),
+    )
+  })
+
+  test('depend on the upgrade and the targets, not on the order in which sites and targets come', () => {
+    const phasesOf = (list: readonly SiteTargets<Orderable>[], upgradeId = 'org') => {
+      const { bySite } = planOrgPhases(list, { ...options, upgradeId })
+      const all = [...bySite.values()].flatMap((site) =>
+        site.targets.map(({ target, phase }) => [target.mac, phase] as const),
+      )
+      return Object.fromEntries(all)
+    }
+    fc.assert(
+      fc.property(sites, (list) => {
+        const reversed = list
+          .toReversed()
+          .map(({ upgradeId, targets }) => ({ upgradeId, targets: targets.toReversed() }))
+        expect(phasesOf(reversed)).toEqual(phasesOf(list))
+      }),
+    )
+    expect(phasesOf(uniform(50, 2))).not.toEqual(phasesOf(uniform(50, 2), 'other'))
+  })
+
+  test('begin with devices that are online, and cover their kinds', () => {
+    const list = Array.from({ length: 40 }, (_, site) => ({
+      upgradeId: `site-${site}`,
+      targets: Array.from({ length: 5 }, (_, index) => ({
+        mac: (site * 5 + index).toString(16).padStart(12, '0'),
+        model: site === 3 ? 'AP-9' : 'AP-1',
+        fromVersion: '1.0',
+        connected: site < 20,
+      })),
+    }))
+    const first = [...planOrgPhases(list, options).bySite.values()].flatMap(({ targets }) =>
+      targets.flatMap(({ target, phase }) => (phase === 1 ? [target] : [])),
+    )
+    expect(first).toHaveLength(2)
+    expect(first.every(({ connected }) => connected)).toBe(true)
+    expect(new Set(first.map(({ model }) => model))).toEqual(new Set(['AP-1', 'AP-9']))
+  })
+
+  test('of one site are those of the site alone', () => {
+    const [only] = uniform(1, 101)
+    const alone = planPhases(only?.targets ?? [], options)
+    expect(planOrgPhases(uniform(1, 101), options).bySite.get('site-0')).toEqual(alone)
+  })
+})
+
+test('phases of each site, and serial ones, are planned site by site', () => {
+  for (const more of [{ phaseScope: 'site' }, { strategy: 'serial' }, { strategy: 'big_bang' }] as const) {
+    const { sizes, bySite } = planOrgPhases(uniform(3, 20), { ...options, ...more })
+    expect(sizes).toBeNull()
+    for (const { upgradeId, targets } of uniform(3, 20))
+      expect(bySite.get(upgradeId)).toEqual(planPhases(targets, { ...options, ...more, upgradeId }))
+  }
+})
+
+test('as many kinds as devices are planned in time that grows with the devices', () => {
+  const targets = Array.from({ length: 40_000 }, (_, index) => ({
+    mac: index.toString(16).padStart(12, '0'),
+    model: 'AP-1',
+    fromVersion: index < 20_000 ? `1.${index}` : '1.0',
+    connected: true,
+  }))
+  const { sizes } = planOrgPhases([{ upgradeId: 'site', targets }], options)
+  expect(sizes).toEqual([400, 3600, 16_000, 20_000])
+})

@@ -1,0 +1,69 @@
+import { type Selectable, sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Tx, json } from '../platform/db.ts'
+import type { OrgUpgradeTable } from '../platform/schema/rollout.ts'
+import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
+
+type OrgPhasesRow = Pick<
+  Selectable<OrgUpgradeTable>,
+  | 'maxFailurePercentage'
+  | 'phasePlan'
+  | 'currentPhase'
+  | 'gatePassed'
+  | 'pendingByPhase'
+  | 'failuresByPhase'
+  | 'hold'
+  | 'stopping'
+>
+
+/** Null where each site has phases of its own. */
+export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
+  const { phasePlan, maxFailurePercentage, gatePassed, hold, stopping } = row
+  if (phasePlan === null) return null
+  return {
+    sizes: phasePlan.phase_sizes,
+    maxFailures: phasePlan.max_failures,
+    maxFailurePercentage,
+    current: row.currentPhase,
+    gatePassed,
+    pending: row.pendingByPhase,
+    failures: row.failuresByPhase,
+    hold,
+    stopping,
+  }
+}
+
+/** Writes the counters of the phases, and which of them is open. The caller holds the org upgrade's lock. */
+export async function updateOrgPhases(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  { current, pending, failures }: OrgPhasesChange,
+): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ currentPhase: current, pendingByPhase: json(pending), failuresByPhase: json(failures) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .execute()
+}
+
+/**
+ * Opens a phase at all sites that are going on, in one statement. The engine looks at once at those that have devices in
+ * it. A site that has not started yet opens it at its start. The caller holds the org upgrade's lock.
+ */
+export async function openPhase(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  { phase, nowMs }: { readonly phase: number; readonly nowMs: number },
+): Promise<void> {
+  await sql`
+    update site_upgrade set
+      current_phase = ${phase}::integer,
+      phase_opened_ms = case when phase_opened_ms is null then null else ${nowMs}::float8 end,
+      due_ms = case when phase_opened_ms is not null and (plan->'phase_sizes'->>${phase - 1}::integer)::integer > 0
+        then ${nowMs}::float8 else due_ms end
+    where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId} and finished_at is null and stopping is null
+  `.execute(tx)
+}

@@ -1,0 +1,165 @@
+import { planOrgPhases } from '../rollout/plan-org-phases.ts'
+import type { PhasePlan } from '../rollout/plan-phases.ts'
+import { type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import type { OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
+
+export type Planned = DevicePlan<Candidate>
+
+type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
+
+/** A device that gets its firmware, as the planning of phases takes it. */
+type Selected = Upgradable & Candidate
+
+export interface SiteUpgradeOf {
+  readonly site: UpgradeSite
+  /** Of the site upgrade. */
+  readonly upgradeId: string
+}
+
+export interface UpgradeInputs {
+  /** Of the organization's upgrade. */
+  readonly id: string
+  readonly siteUpgrades: readonly SiteUpgradeOf[]
+  /** By site. */
+  readonly times: ReadonlyMap<string, SiteTimes>
+  readonly plans: readonly Planned[]
+  /** Ids of the devices that no other upgrade has. */
+  readonly taken: ReadonlySet<string>
+  readonly now: Date
+  /** Service time. */
+  readonly nowMs: number
+}
+
+/** The whole upgrade, as it is to be written. The same request and inputs give the same plan. */
+export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
+  const { id, siteUpgrades, times, plans, taken, nowMs } = inputs
+  const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
+  const selected = siteUpgrades.map(({ site, upgradeId }) => {
+    return { upgradeId, targets: selectTaken(plansBySite.get(site.id) ?? [], taken) }
+  })
+  const { sizes, bySite } = planOrgPhases(selected, { ...request, upgradeId: id })
+  const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
+    const phases = bySite.get(upgradeId)
+    const siteTimes = times.get(site.id)
+    if (phases === undefined || siteTimes === undefined) return []
+    return [{ upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], taken, phases, nowMs }]
+  })
+  const targets = sites.flatMap(planTargets)
+  return {
+    org: planOrg(request, { ...inputs, sizes, targets }),
+    sites: sites.map((site) => planSite(request, site)),
+    targets,
+  }
+}
+
+function selectTaken(plans: readonly Planned[], taken: ReadonlySet<string>): Selected[] {
+  return plans.flatMap((plan) =>
+    plan.kind === 'upgrade' && taken.has(plan.device.id) ? [{ ...plan, ...plan.device }] : [],
+  )
+}
+
+interface OrgInputs extends UpgradeInputs {
+  readonly sizes: readonly number[] | null
+  readonly targets: readonly NewTarget[]
+}
+
+function planOrg(
+  request: OrgUpgradeRequest,
+  { id, siteUpgrades, plans, sizes, targets, now }: OrgInputs,
+): NewOrgUpgrade {
+  const { strategy, versions, maxFailures, maxFailurePercentage, document } = request
+  return {
+    id,
+    request: document,
+    strategy,
+    targetVersion: summarizeVersions(
+      targets.map(({ targetVersion }) => targetVersion),
+      versions,
+    ),
+    force: versions.some(({ force }) => force),
+    maxFailurePercentage: maxFailures === null ? maxFailurePercentage : null,
+    planned: targets.filter(({ state }) => state === 'planned').length,
+    phasePlan: sizes && { phase_sizes: sizes, max_failures: maxFailures },
+    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...request.notes],
+    createdAt: now,
+  }
+}
+
+interface SitePlan extends SiteUpgradeOf {
+  readonly times: SiteTimes
+  readonly plans: readonly Planned[]
+  readonly taken: ReadonlySet<string>
+  readonly phases: PhasePlan<Selected>
+  readonly nowMs: number
+}
+
+function planSite(request: OrgUpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
+  const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
+  const planned = phases.targets.length
+  const skipped = plans.filter(({ kind }) => kind === 'skip').length
+  return {
+    id: upgradeId,
+    siteId: site.id,
+    status: planned === 0 ? 'completed' : 'queued',
+    startAt: times.startAt,
+    rebootAt: times.rebootAt,
+    plan: presentPlan(request, sitePlan),
+    counts: { ...noCounts, planned, skipped },
+    total: planned + skipped,
+    notes: noteSite(sitePlan),
+    // The engine looks at once, and waits for the start by itself.
+    dueMs: planned === 0 ? null : nowMs,
+  }
+}
+
+function presentPlan(request: OrgUpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
+  const { strategy, phaseScope, canaryPercents, maxFailures, maxFailurePercentage } = request
+  return {
+    strategy,
+    phase_scope: phaseScope,
+    phases: phases.sizes.length,
+    canary_phases: strategy === 'canary' ? canaryPercents : null,
+    phase_sizes: strategy === 'canary' ? phases.sizes : null,
+    max_failures: maxFailures,
+    max_failure_percentage: maxFailures === null ? maxFailurePercentage : null,
+    planned: phases.targets.length,
+    timezone: times.timezone,
+  }
+}
+
+function noteSite({ times, plans, taken }: SitePlan): UpgradeNote[] {
+  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !taken.has(device.id))
+  return [
+    ...times.warnings,
+    ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
+    ...busy.map(({ device }) => ({ mac: device.mac, reason: 'in another upgrade' })),
+  ]
+}
+
+function planTargets({ upgradeId, plans, phases }: SitePlan): NewTarget[] {
+  const skipped = plans.flatMap((plan) =>
+    plan.kind === 'skip' ? [{ ...newTarget(upgradeId, plan), phase: 0, ordinal: 0, state: 'skipped' as const }] : [],
+  )
+  const planned = phases.targets.map(({ target, phase, ordinal }) => {
+    return { ...newTarget(upgradeId, target), phase, ordinal, state: 'planned' as const }
+  })
+  return [...planned, ...skipped]
+}
+
+function newTarget(
+  upgradeId: string,
+  { device, entry, force }: Upgradable,
+): Omit<NewTarget, 'phase' | 'ordinal' | 'state'> {
+  return {
+    upgradeId,
+    deviceId: device.id,
+    mac: device.mac,
+    model: device.model,
+    imageId: entry.imageId,
+    fromVersion: device.fromVersion,
+    targetVersion: entry.version,
+    force,
+  }
+}
