@@ -9,6 +9,8 @@ import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { equalText } from '../platform/secrets.ts'
+import { retrySetAsideEvents } from '../webhooks/retry-set-aside-events.ts'
+import { type SetAsideEvent, listSetAsideEvents } from '../webhooks/store-set-aside.ts'
 import type { HttpParts } from './http-parts.ts'
 import { manifestRoutes } from './routes-manifest.ts'
 import { storageRoutes } from './routes-storage.ts'
@@ -77,6 +79,21 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       },
     )
 
+    http.get(
+      '/set-aside-events',
+      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
+      async ({ query }, reply) => {
+        const page = parsePage(query)
+        const { rows, total } = await listSetAsideEvents(ctx.db, page)
+        setPageHeaders(reply, page, total)
+        return rows.map(presentSetAsideEvent)
+      },
+    )
+
+    http.post('/set-aside-events/retry', { schema: { hide: true } }, async () => ({
+      events: await retrySetAsideEvents(ctx),
+    }))
+
     http.post(
       '/device-certificates',
       { schema: { hide: true, body: Type.Object({ mac: text }) } },
@@ -92,5 +109,18 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
         return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }
       },
     )
+  }
+}
+
+function presentSetAsideEvent(event: SetAsideEvent) {
+  return {
+    id: event.id,
+    org_id: event.orgId,
+    site_id: event.siteId,
+    topic: event.topic,
+    bytes: event.bytes,
+    created_time: epochS(event.createdAt),
+    set_aside_time: event.setAsideAt && epochS(event.setAsideAt),
+    reason: event.setAsideReason,
   }
 }

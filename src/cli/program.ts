@@ -58,6 +58,16 @@ export async function runCli(args: readonly string[]): Promise<void> {
     })
 
   program
+    .command('set-aside-events')
+    .description('list events that could not be routed to webhooks, with the reason')
+    .option('--retry', 'route them again instead')
+    .action(async ({ retry }: { retry?: true }) => {
+      const path = '/operator/v1/set-aside-events'
+      const client = await operator()
+      print(retry === true ? await client.call('POST', `${path}/retry`) : await client.call('GET', path), true)
+    })
+
+  program
     .command('device-certificate <mac>')
     .description('issue a client certificate for a device, signed by the built-in CA')
     .requiredOption('--out <dir>', 'folder for cert.pem, key.pem and cas.pem')

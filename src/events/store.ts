@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
+import { splitByBytes } from '../platform/split.ts'
 import type { AuditEvent, DeviceEvent, MxedgeEvent, Topic, TopicEvents } from './topics.ts'
 
 export interface NewOutboxEvent {
@@ -8,6 +9,15 @@ export interface NewOutboxEvent {
   readonly siteId: string | null
   readonly topic: Topic
   readonly event: TopicEvents[Topic]
+}
+
+/** Of the rows of one statement, which carries them as one JSON text. */
+const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
+
+/** The rows as JSON texts of bounded size. */
+function partsOf(rows: readonly Record<string, unknown>[]): string[] {
+  const texts = rows.map((row) => json(row))
+  return splitByBytes(texts, (text) => text.length, partLimits).map((part) => `[${part.join(',')}]`)
 }
 
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
@@ -18,10 +28,11 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
     topic,
     event,
   }))
-  await sql`
+  for (const part of partsOf(rows))
+    await sql`
     insert into webhook_outbox (id, org_id, site_id, topic, event, created_at)
     select id, org_id, site_id, topic, event, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, org_id uuid, site_id uuid, topic text, event jsonb)
+    from jsonb_to_recordset(${part}::jsonb) as new (id uuid, org_id uuid, site_id uuid, topic text, event jsonb)
   `.execute(tx)
 }
 
@@ -60,10 +71,11 @@ export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent
     type: event.type,
     event,
   }))
-  await sql`
+  for (const part of partsOf(rows))
+    await sql`
     insert into device_event (org_id, id, device_id, site_id, type, event, created_at)
     select org_id, id, device_id, site_id, type, event, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb)
+    from jsonb_to_recordset(${part}::jsonb)
       as new (org_id uuid, id uuid, device_id uuid, site_id uuid, type text, event jsonb)
   `.execute(tx)
 }
@@ -78,10 +90,11 @@ export async function insertMxedgeEvents(tx: Tx, events: readonly MxedgeEvent[],
     type: event.type,
     event,
   }))
-  await sql`
+  for (const part of partsOf(rows))
+    await sql`
     insert into mxedge_event (org_id, id, mxedge_id, mxcluster_id, site_id, type, event, created_at)
     select org_id, id, mxedge_id, mxcluster_id, site_id, type, event, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb)
+    from jsonb_to_recordset(${part}::jsonb)
       as new (org_id uuid, id uuid, mxedge_id uuid, mxcluster_id uuid, site_id uuid, type text, event jsonb)
   `.execute(tx)
 }

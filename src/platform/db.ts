@@ -125,6 +125,17 @@ export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError
   return error instanceof pg.DatabaseError && error.code === '23503'
 }
 
+/** PostgreSQL's classes of errors that say nothing of what was asked: connection, conflict, resources, operator, system. */
+const passingClasses = new Set(['08', '25', '40', '53', '55', '57', '58'])
+
+/** True when the same work may succeed later: the database is away, busy, full or being stopped. */
+export function isPassingError(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return passingClasses.has(error.code?.slice(0, 2) ?? '')
+  // A broken connection is a plain Error of pg, or has one of the system's codes. A RangeError or TypeError has neither.
+  if (!(error instanceof Error)) return false
+  return error.constructor === Error || ('code' in error && /^E(?!RR_)/.test(String(error.code)))
+}
+
 /** Foreign keys to an organization or a site have the names that PostgreSQL gives them. */
 function goneOf(error: unknown): Error | undefined {
   if (!isForeignKeyViolation(error) || !/_org_id(_site_id)?_fkey$/.test(error.constraint ?? '')) return undefined

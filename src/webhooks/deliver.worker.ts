@@ -18,6 +18,7 @@ const INTERVAL_MS = 1000
 /** Wakes that come together share a claim. */
 const MIN_GAP_MS = 2
 const MAX_LANES_PER_CLAIM = 32
+const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024
 /** Longer than a lane's turn can take: its start window, one request and the write of its results. */
 const LEASE_MS = 60_000
 /** How soon to look again at lanes that are due but over their share. */
@@ -61,17 +62,18 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     const limit = Math.min(admission.freeSlots(), MAX_LANES_PER_CLAIM)
     if (limit === 0) return null
     const now = ctx.clock.now()
-    const lanes = await inTx(ctx, (tx) =>
+    const { lanes, hasMore } = await inTx(ctx, (tx) =>
       claimLanes(tx, {
         now,
         limit,
+        maxBytes: MAX_BYTES_PER_CLAIM,
         leaseUntil: addMs(now, LEASE_MS),
         busyOrgIds: admission.busyOrgIds(),
         busyWebhookIds: admission.busyWebhookIds(),
       }),
     )
     for (const lane of lanes) start(lane)
-    if (lanes.length === limit) return true
+    if (hasMore) return true
     const next = await findNextDue(ctx.db)
     const soonest = addMs(now, BUSY_PAUSE_MS)
     return next === null || next > soonest ? next : soonest

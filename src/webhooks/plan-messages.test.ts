@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type OutboxEvent, type Subscriber, planMessages } from './plan-messages.ts'
+import { type RoutedEvent, planMessages } from './plan-messages.ts'
+import type { Subscriber } from './plan-round.ts'
+
+type Event = Omit<RoutedEvent, 'hearers'> & { readonly siteId: string | null }
 
 const counter = () => {
   let next = 0
@@ -24,8 +27,12 @@ const subscriber = fc.record({
   singleEvent: fc.boolean(),
 })
 
-function hears({ orgId, siteId, topics }: Subscriber, one: OutboxEvent): boolean {
+function hears({ orgId, siteId, topics }: Subscriber, one: Event): boolean {
   return orgId === one.orgId && topics.includes(one.topic) && (siteId === null || siteId === one.siteId)
+}
+
+function heardBy(events: readonly Event[], subscribers: readonly Subscriber[]): RoutedEvent[] {
+  return events.map((one) => ({ ...one, hearers: subscribers.filter((subscriber) => hears(subscriber, one)) }))
 }
 
 describe('planMessages', () => {
@@ -35,7 +42,7 @@ describe('planMessages', () => {
         fc.array(event, { maxLength: 40 }),
         fc.uniqueArray(subscriber, { maxLength: 5, selector: ({ id }) => id }),
         (events, subscribers) => {
-          const messages = planMessages(events, subscribers, counter())
+          const messages = planMessages(heardBy(events, subscribers), counter())
           expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
           for (const one of subscribers) {
             const own = messages.filter(({ webhookId }) => webhookId === one.id)
@@ -61,16 +68,15 @@ describe('planMessages', () => {
   })
 
   it('fills messages: a hundred events or a quarter of a mebibyte', () => {
-    const events = (count: number, size: number): OutboxEvent[] =>
-      Array.from({ length: count }, (_, index) => ({
-        id: String(index),
+    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, topics: ['audits'], singleEvent: false }
+    const events = (count: number, size: number): RoutedEvent[] =>
+      Array.from({ length: count }, () => ({
         orgId: 'o',
-        siteId: null,
+        hearers: [all],
         topic: 'audits',
         json: JSON.stringify('ü'.repeat((size - 2) / 2)),
       }))
-    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, topics: ['audits'], singleEvent: false }
-    const counts = (some: OutboxEvent[]) => planMessages(some, [all], counter()).map(({ eventCount }) => eventCount)
+    const counts = (some: RoutedEvent[]) => planMessages(some, counter()).map(({ eventCount }) => eventCount)
     expect(counts(events(250, 10))).toEqual([100, 100, 50])
     expect(counts(events(5, 128 * 1024))).toEqual([2, 2, 1])
     expect(counts(events(2, 300 * 1024))).toEqual([1, 1])

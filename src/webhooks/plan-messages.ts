@@ -1,19 +1,11 @@
-/** An event as it waits in the outbox; its JSON text is passed through as it is. */
-export interface OutboxEvent {
-  readonly id: string
+import type { Subscriber } from './plan-round.ts'
+
+/** An event with the webhooks that it goes to now; its JSON text is passed through as it is. */
+export interface RoutedEvent {
   readonly orgId: string
-  readonly siteId: string | null
   readonly topic: string
   readonly json: string
-}
-
-export interface Subscriber {
-  readonly orgId: string
-  readonly id: string
-  /** Null for an organization's webhook, which hears of all sites. */
-  readonly siteId: string | null
-  readonly topics: readonly string[]
-  readonly singleEvent: boolean
+  readonly hearers: readonly Subscriber[]
 }
 
 /** One POST to be. */
@@ -30,29 +22,25 @@ const MAX_EVENTS = 100
 /** Of the events together; a single event that is larger goes alone. */
 const MAX_BYTES = 256 * 1024
 
-/**
- * Joins events to messages: every event once for every subscriber to its topic and place, topics
- * apart, in the order of `events`.
- */
-export function planMessages(
-  events: readonly OutboxEvent[],
-  subscribers: readonly Subscriber[],
-  newId: () => string,
-): PlannedMessage[] {
-  const byOrgAndTopic = Map.groupBy(events, ({ orgId, topic }) => `${orgId} ${topic}`)
-  return subscribers.flatMap((subscriber) =>
-    [...new Set(subscriber.topics)].flatMap((topic) => {
-      const ofTopic = byOrgAndTopic.get(`${subscriber.orgId} ${topic}`) ?? []
-      const heard = ofTopic.filter(({ siteId }) => subscriber.siteId === null || subscriber.siteId === siteId)
-      return batches(heard, subscriber.singleEvent).map((batch) => ({
-        id: newId(),
-        orgId: subscriber.orgId,
-        webhookId: subscriber.id,
-        topic,
-        body: messageBody(topic, batch),
-        eventCount: batch.length,
-      }))
-    }),
+/** Joins events to messages: every event once for each of its hearers, topics apart, in the order of `events`. */
+export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
+  const heard = new Map<string, { readonly subscriber: Subscriber; readonly events: RoutedEvent[] }>()
+  for (const event of events)
+    for (const subscriber of event.hearers) {
+      const key = `${subscriber.id} ${event.topic}`
+      const known = heard.get(key)
+      if (known === undefined) heard.set(key, { subscriber, events: [event] })
+      else known.events.push(event)
+    }
+  return [...heard.values()].flatMap(({ subscriber, events: all }) =>
+    batches(all, subscriber.singleEvent).map(({ topic, batch }) => ({
+      id: newId(),
+      orgId: subscriber.orgId,
+      webhookId: subscriber.id,
+      topic,
+      body: messageBody(topic, batch),
+      eventCount: batch.length,
+    })),
   )
 }
 
@@ -61,14 +49,17 @@ export function messageBody(topic: string, events: readonly { readonly json: str
   return Buffer.from(`{"topic":${JSON.stringify(topic)},"events":[${events.map(({ json }) => json).join(',')}]}`)
 }
 
-function batches(events: readonly OutboxEvent[], single: boolean): OutboxEvent[][] {
-  const all: OutboxEvent[][] = []
+function batches(
+  events: readonly RoutedEvent[],
+  single: boolean,
+): readonly { readonly topic: string; readonly batch: RoutedEvent[] }[] {
+  const all: { topic: string; batch: RoutedEvent[] }[] = []
   let bytes = 0
   for (const event of events) {
     const size = Buffer.byteLength(event.json)
-    const last = all.at(-1)
+    const last = all.at(-1)?.batch
     if (last === undefined || single || last.length >= MAX_EVENTS || bytes + size > MAX_BYTES) {
-      all.push([event])
+      all.push({ topic: event.topic, batch: [event] })
       bytes = size
     } else {
       last.push(event)

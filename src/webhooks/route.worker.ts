@@ -1,50 +1,172 @@
 import { uuidv7 } from 'uuidv7'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { type Tx, inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { planMessages } from './plan-messages.ts'
+import type { WebhookCounters } from './counters.ts'
+import { type RoutedEvent, planMessages } from './plan-messages.ts'
+import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, planRound } from './plan-round.ts'
 import { insertMessages } from './store.ts'
 import { addToLanes, lockLanes } from './store-lanes.ts'
-import { findNextRipe, lockSubscribers, takeRipeEvents, tryLockRouter } from './store-route.ts'
+import {
+  type QueueKey,
+  deleteEvents,
+  firstKey,
+  listQueues,
+  listWaitingEvents,
+  lockSubscribers,
+  takeEvents,
+  tryLockRouter,
+  updateProgress,
+} from './store-route.ts'
+import { type SetAsideEvent, setAsideEvents } from './store-set-aside.ts'
 
 const INTERVAL_MS = 500
 /** Wakes come with every commit: this many milliseconds' worth of them share a round. */
 const MIN_GAP_MS = 5
 const MAX_EVENTS = 1000
+/** Read from the outbox, and written as messages, in one round. */
+const MAX_BYTES = 4 * 1024 * 1024
+const MAX_QUEUES = 200
 
-export function startRouteWorker(ctx: Context): Poller {
+export function startRouteWorker(ctx: Context, counters: WebhookCounters): Poller {
   return startPoller({
     name: 'webhook-route',
     ctx,
     wake: 'outbox',
     intervalMs: INTERVAL_MS,
     minGapMs: MIN_GAP_MS,
-    work: () => routeEvents(ctx),
+    work: createRouter(ctx, counters),
   })
 }
 
 /**
- * Turns events of the outbox into messages of the webhooks that listen at this moment. Events and
- * messages change in one transaction: an event is in the one place or in the others.
+ * Returns the work of one round: it turns events of the outbox into messages of the webhooks that listen
+ * at this moment. An event and its messages change in one transaction. An event that can't be routed is
+ * set aside, so that it holds up nothing else.
  *
- * @returns True when there may be more to route now, or when the next event will be ripe.
+ * The round answers true when there may be more to route now, or when the next event will be ripe.
  */
-export async function routeEvents(ctx: Context): Promise<boolean | Date | null> {
-  const now = ctx.clock.now()
-  return inTx(ctx, async (tx) => {
-    if (!(await tryLockRouter(tx))) return null
-    const events = await takeRipeEvents(tx, { now, limit: MAX_EVENTS })
-    if (events.length > 0) {
-      const subscribers = await lockSubscribers(tx, [...new Set(events.map(({ orgId }) => orgId))])
-      const messages = planMessages(events, subscribers, uuidv7)
-      if (messages.length > 0) {
-        await lockLanes(tx, messages)
-        await insertMessages(tx, messages, now)
-        await addToLanes(tx, messages, now)
-        wakeAfterCommit(tx, 'deliveries')
+function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<boolean | Date | null> {
+  let pass = firstPass
+  let rounds = 0
+
+  function report(events: readonly SetAsideEvent[]): void {
+    for (const { id, orgId, topic, bytes, setAsideReason: reason } of events) {
+      counters.add('events_set_aside')
+      ctx.log.error({ eventId: id, orgId, topic, bytes, reason }, 'event not routed to webhooks, set aside')
+    }
+  }
+
+  async function setAside(id: string, error: unknown): Promise<void> {
+    const at = ctx.clock.now()
+    const reason = error instanceof Error ? error.message : String(error)
+    report(await inTx(ctx, (tx) => setAsideEvents(tx, [id], { at, reasonOf: () => reason })))
+  }
+
+  return async () => {
+    let maxEvents = MAX_EVENTS
+    for (;;) {
+      const round: Round = { pass, now: ctx.clock.now(), maxEvents, turn: (rounds += 1), routing: [] }
+      try {
+        const result = await inTx(ctx, (tx) => routeRound(tx, round))
+        pass = result.pass
+        report(result.oversized)
+        return result.next
+      } catch (error) {
+        const [only, ...others] = round.routing
+        if (only === undefined || isPassingError(error)) throw error
+        if (others.length === 0) {
+          await setAside(only, error)
+          return true
+        }
+        // One of them is at fault: half of them are tried until it is alone.
+        maxEvents = Math.floor(round.routing.length / 2)
       }
     }
-    return events.length === MAX_EVENTS ? true : findNextRipe(tx)
+  }
+}
+
+/** A pass looks at all queues, a page of them a round. */
+interface Pass {
+  readonly after: QueueKey
+  /** Whether a page of this pass was left with something to route. */
+  readonly hasMore: boolean
+  /** When the next queue of the pages so far will be ripe. */
+  readonly ripeAt: Date | null
+}
+
+const firstPass: Pass = { after: firstKey, hasMore: false, ripeAt: null }
+
+interface Round {
+  readonly pass: Pass
+  readonly now: Date
+  readonly maxEvents: number
+  /** Counts up: each queue comes first at times, because a large event may need all that a round can take. */
+  readonly turn: number
+  /** Ids of the events that are being routed, known also when the round fails. */
+  routing: readonly string[]
+}
+
+interface RoundResult {
+  readonly pass: Pass
+  readonly next: boolean | Date | null
+  readonly oversized: readonly SetAsideEvent[]
+}
+
+async function routeRound(tx: Tx, round: Round): Promise<RoundResult> {
+  const { pass, now, maxEvents, turn } = round
+  if (!(await tryLockRouter(tx))) return { pass: firstPass, next: null, oversized: [] }
+  const queues = await listQueues(tx, { after: pass.after, limit: MAX_QUEUES })
+  const ripe = queues.filter(({ ripeAt }) => ripeAt <= now)
+  const limitEach = Math.ceil(MAX_EVENTS / Math.max(ripe.length, 1))
+  const waiting = rotate(await listWaitingEvents(tx, ripe, limitEach), turn)
+  const subscribers = await lockSubscribers(tx, [...new Set(ripe.map(({ orgId }) => orgId))])
+  const plan = planRound(waiting, subscribers, { bytes: MAX_BYTES, events: maxEvents })
+  round.routing = plan.steps.map(({ event }) => event.id)
+  const oversized = await applyPlan(tx, plan, now)
+  const hasMore = pass.hasMore || !plan.complete || waiting.some(({ length }) => length === limitEach)
+  const ripeAt = earliest([
+    pass.ripeAt,
+    ...queues.filter((queue) => !ripe.includes(queue)).map((queue) => queue.ripeAt),
+  ])
+  const last = queues.length < MAX_QUEUES ? undefined : queues.at(-1)
+  if (last === undefined) return { pass: firstPass, next: hasMore ? true : ripeAt, oversized }
+  return { pass: { after: last, hasMore, ripeAt }, next: true, oversized }
+}
+
+function rotate<T>(items: readonly T[], by: number): readonly T[] {
+  const at = items.length === 0 ? 0 : by % items.length
+  return [...items.slice(at), ...items.slice(0, at)]
+}
+
+function earliest(dates: readonly (Date | null)[]): Date | null {
+  return dates.reduce((first, date) => (date !== null && (first === null || date < first) ? date : first), null)
+}
+
+/** @returns The events that are too large for a message. */
+async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly SetAsideEvent[]> {
+  if (plan.unheard.length > 0) await deleteEvents(tx, plan.unheard)
+  if (plan.steps.length > 0) await routeSteps(tx, plan.steps, now)
+  if (plan.oversized.length === 0) return []
+  const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
+    `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
+  return setAsideEvents(tx, plan.oversized, { at: now, reasonOf })
+}
+
+async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promise<void> {
+  const done = steps.filter(({ routedTo }) => routedTo === null).map(({ event }) => event.id)
+  const begun = steps.flatMap(({ event: { id }, routedTo }) => (routedTo === null ? [] : [{ id, routedTo }]))
+  const texts = new Map([...(await takeEvents(tx, done)), ...(await updateProgress(tx, begun))])
+  const routed = steps.flatMap(({ event: { id, orgId, topic }, hearers }): RoutedEvent[] => {
+    const json = texts.get(id)
+    // Missing when its organization is being deleted.
+    return json === undefined ? [] : [{ orgId, topic, json, hearers }]
   })
+  const messages = planMessages(routed, uuidv7)
+  if (messages.length === 0) return
+  await lockLanes(tx, messages)
+  await insertMessages(tx, messages, now)
+  await addToLanes(tx, messages, now)
+  wakeAfterCommit(tx, 'deliveries')
 }

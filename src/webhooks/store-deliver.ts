@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from '../platform/schema/webhooks.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
-import type { LaneKey } from './store-lanes.ts'
+import { type LaneKey, rowsOf } from './store-lanes.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
   /** Grows with each claim: whoever holds an older one has lost the lane. */
@@ -31,60 +31,98 @@ export interface LaneClaim {
   readonly now: Date
   readonly leaseUntil: Date
   readonly limit: number
+  /** Of the bodies of all messages together; the first is claimed whatever its size. */
+  readonly maxBytes: number
   /** Organizations and webhooks that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
   readonly busyWebhookIds: readonly string[]
 }
 
-const MAX_MESSAGES = 64
-/** Memory that the messages of one lane may take; the first is taken whatever its size. */
-const MAX_BYTES = 512 * 1024
-
-/** Leases lanes that are due, the least served first, with their webhooks and due messages. */
-export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<ClaimedLane[]> {
-  const { now, leaseUntil, limit, busyOrgIds, busyWebhookIds } = claim
-  const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
-    with due as (
-      select org_id, webhook_id from webhook_lane
-      where next_at <= ${now} and (lease_until is null or lease_until <= ${now})
-        and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${busyWebhookIds}::uuid[])
-      order by vtime, next_at limit ${limit} for update skip locked)
-    update webhook_lane l set lease_until = ${leaseUntil}, epoch = l.epoch + 1
-    from due, webhook w
-    where l.org_id = due.org_id and l.webhook_id = due.webhook_id and w.org_id = due.org_id and w.id = due.webhook_id
-    returning l.org_id, l.webhook_id, l.epoch, l.failures, l.open_until, w.site_id, w.doc, w.secrets
-  `.execute(tx)
-  const messages = await listDueMessages(tx, lanes, now)
-  return lanes.map(({ orgId, webhookId, epoch, failures, openUntil, siteId, doc, secrets }) => ({
-    orgId,
-    webhookId,
-    epoch,
-    failures,
-    openUntil,
-    webhook: { siteId, doc, secrets },
-    messages: messages.get(webhookId) ?? [],
-  }))
+export interface Claimed {
+  readonly lanes: readonly ClaimedLane[]
+  /** Whether the limits have left other lanes unclaimed that are due. */
+  readonly hasMore: boolean
 }
 
-async function listDueMessages(tx: Tx, lanes: readonly LaneKey[], now: Date): Promise<Map<string, DueMessage[]>> {
-  if (lanes.length === 0) return new Map()
-  const { rows } = await sql<DueMessage & { webhookId: string }>`
-    select l.webhook_id, m.id, m.topic, m.body, m.attempt
-    from webhook_lane l
-      join unnest(${lanes.map(({ orgId }) => orgId)}::uuid[], ${lanes.map(({ webhookId }) => webhookId)}::uuid[])
-        as k (org_id, webhook_id) on k.org_id = l.org_id and k.webhook_id = l.webhook_id
-      join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-      cross join lateral (
-        select d.*, sum(octet_length(d.body)) over (order by d.due_at, d.id) - octet_length(d.body) as bytes_before
-        from webhook_message d
-        where d.org_id = l.org_id and d.webhook_id = l.webhook_id and d.due_at <= ${now}
-          and (d.topic = 'ping' or (w.enabled and (l.open_until is null or l.open_until <= ${now})))
-        order by d.due_at, d.id
-        limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) m
-    where m.bytes_before < ${MAX_BYTES}
-    order by l.webhook_id, m.due_at, m.id
+const MAX_MESSAGES = 64
+/** Memory that the messages of one lane may take; the first is claimed whatever its size. */
+const MAX_LANE_BYTES = 512 * 1024
+
+/** Leases lanes that are due, the least served first, with their webhooks and due messages. */
+export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
+  const { now, leaseUntil, limit, maxBytes } = claim
+  const due = await lockDueLanes(tx, claim)
+  const messages = await listDueMessages(tx, due, { now, maxBytes })
+  // A lane without messages is claimed too, and given back with the right time.
+  const keys = due.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
+  const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
+    update webhook_lane l set lease_until = ${leaseUntil}, epoch = l.epoch + 1
+    from webhook w, ${rowsOf(keys)}
+    where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
+    returning l.org_id, l.webhook_id, l.epoch, l.failures, l.open_until, w.site_id, w.doc, w.secrets
   `.execute(tx)
-  return Map.groupBy(rows, ({ webhookId }) => webhookId)
+  return {
+    hasMore: due.length === limit || keys.length < due.length,
+    lanes: lanes.map(({ orgId, webhookId, epoch, failures, openUntil, siteId, doc, secrets }) => ({
+      orgId,
+      webhookId,
+      epoch,
+      failures,
+      openUntil,
+      webhook: { siteId, doc, secrets },
+      messages: messages.get(webhookId) ?? [],
+    })),
+  }
+}
+
+async function lockDueLanes(tx: Tx, { now, limit, busyOrgIds, busyWebhookIds }: LaneClaim): Promise<LaneKey[]> {
+  const { rows } = await sql<LaneKey>`
+    select org_id, webhook_id from webhook_lane
+    where next_at <= ${now} and (lease_until is null or lease_until <= ${now})
+      and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${busyWebhookIds}::uuid[])
+    order by vtime, next_at limit ${limit} for update skip locked
+  `.execute(tx)
+  return rows
+}
+
+/**
+ * Due messages of each lane, the first ones of all lanes before the second ones, until `maxBytes` is
+ * reached. A lane that has due messages of which none fits maps to an empty list.
+ */
+async function listDueMessages(
+  tx: Tx,
+  lanes: readonly LaneKey[],
+  { now, maxBytes }: Pick<LaneClaim, 'now' | 'maxBytes'>,
+): Promise<Map<string, DueMessage[]>> {
+  if (lanes.length === 0) return new Map()
+  const { rows } = await sql<Omit<DueMessage, 'body'> & { webhookId: string; body: Buffer | null }>`
+    select webhook_id, id, topic, attempt, case when bytes_all <= ${maxBytes} or place = 1 then body end as body
+    from (
+      select l.webhook_id, m.id, m.topic, m.attempt, m.body, m.rank,
+        sum(octet_length(m.body)) over each_rank as bytes_all, row_number() over each_rank as place
+      from unnest(${lanes.map(({ orgId }) => orgId)}::uuid[], ${lanes.map(({ webhookId }) => webhookId)}::uuid[])
+          with ordinality as k (org_id, webhook_id, lane)
+        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+        join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+        cross join lateral (
+          select d.*, row_number() over earlier as rank, sum(octet_length(d.body)) over earlier as bytes
+          from webhook_message d
+          where d.org_id = l.org_id and d.webhook_id = l.webhook_id and d.due_at <= ${now}
+            and (d.topic = 'ping' or (w.enabled and (l.open_until is null or l.open_until <= ${now})))
+          window earlier as (order by d.due_at, d.id)
+          order by d.due_at, d.id
+          limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) m
+      where m.rank = 1 or m.bytes <= ${MAX_LANE_BYTES}
+      window each_rank as (order by m.rank, k.lane)) sized
+    order by webhook_id, rank
+  `.execute(tx)
+  const messages = new Map<string, DueMessage[]>()
+  for (const { webhookId, body, ...message } of rows) {
+    const ofLane = messages.get(webhookId) ?? []
+    messages.set(webhookId, ofLane)
+    if (body !== null) ofLane.push({ ...message, body })
+  }
+  return messages
 }
 
 /** When the next lane that nobody holds is due; null when none is. */

@@ -14,8 +14,8 @@ export interface LaneChange extends LaneKey {
 const orgIds = (keys: readonly LaneKey[]): string[] => keys.map(({ orgId }) => orgId)
 const webhookIds = (keys: readonly LaneKey[]): string[] => keys.map(({ webhookId }) => webhookId)
 
-/** The lanes as rows (org_id, webhook_id) of a `from`. */
-function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
+/** The lanes as rows k (org_id, webhook_id) of a `from`. */
+export function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
   return sql`unnest(${orgIds(keys)}::uuid[], ${webhookIds(keys)}::uuid[]) as k (org_id, webhook_id)`
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { topics } from '../events/topics.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
-import type { OutboxEvent, Subscriber } from './plan-messages.ts'
+import type { Subscriber, WaitingEvent } from './plan-round.ts'
 
 /** Any fixed number: one router at a time, whichever process it is in. */
 const ROUTER_LOCK = 5301942
@@ -14,40 +14,63 @@ export async function tryLockRouter(tx: Tx): Promise<boolean> {
   return rows[0]?.locked === true
 }
 
-const lingering = Object.entries(topics).flatMap(([topic, { lingerMs }]) => (lingerMs > 0 ? [{ topic, lingerMs }] : []))
+const lingerMs = new Map(Object.entries(topics).map(([topic, { lingerMs: ms }]) => [topic, ms]))
 
-/**
- * Takes (deletes) events in order of id. Events of a lingering topic stay until the oldest of their
- * organization and topic has waited long enough; then all of them go together.
- */
-export async function takeRipeEvents(
-  tx: Tx,
-  { now, limit }: { readonly now: Date; readonly limit: number },
-): Promise<OutboxEvent[]> {
-  const names = lingering.map(({ topic }) => topic)
-  const ripeBefore = lingering.map(({ lingerMs }) => new Date(now.getTime() - lingerMs))
-  const { rows } = await sql<OutboxEvent>`
-    delete from webhook_outbox where id in (
-      select id from webhook_outbox
-      where not topic = any(${names}::text[]) or (org_id, topic) in (
-        select o.org_id, o.topic
-        from webhook_outbox o
-          join unnest(${names}::text[], ${ripeBefore}::timestamptz[]) as t (topic, ripe_before) on t.topic = o.topic
-        where o.created_at <= t.ripe_before)
-      order by id limit ${limit} for update skip locked)
-    returning id, org_id, site_id, topic, event::text as json
-  `.execute(tx)
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+/** What waits of one organization and topic. */
+export interface OutboxQueue {
+  readonly orgId: string
+  readonly topic: string
+  /** When it is to be routed: events of a lingering topic wait for more to share their messages. */
+  readonly ripeAt: Date
 }
 
-/** When the first of the waiting events is ripe; null when none waits. */
-export async function findNextRipe(tx: Tx): Promise<Date | null> {
-  const { rows } = await sql<{ at: Date | null }>`
-    select min(o.created_at + make_interval(secs => coalesce(t.linger_ms, 0) / 1000.0)) as at
-    from webhook_outbox o left join unnest(${lingering.map(({ topic }) => topic)}::text[],
-      ${lingering.map(({ lingerMs }) => lingerMs)}::integer[]) as t (topic, linger_ms) on t.topic = o.topic
+/** A place in the order of queues. */
+export type QueueKey = Pick<OutboxQueue, 'orgId' | 'topic'>
+
+/** Before all queues. */
+export const firstKey: QueueKey = { orgId: '00000000-0000-0000-0000-000000000000', topic: '' }
+
+/** Queues after `after`, in order of their keys. One look at the index each, however many events wait in it. */
+export async function listQueues(
+  tx: Tx,
+  { after, limit }: { readonly after: QueueKey; readonly limit: number },
+): Promise<OutboxQueue[]> {
+  const { rows } = await sql<QueueKey & { createdAt: Date }>`
+    with recursive queue as (
+      (select org_id, topic, created_at from webhook_outbox
+        where set_aside_at is null and (org_id, topic) > (${after.orgId}::uuid, ${after.topic}::text)
+        order by org_id, topic, id limit 1)
+      union all
+      select next.* from queue cross join lateral (
+        select o.org_id, o.topic, o.created_at from webhook_outbox o
+        where o.set_aside_at is null and (o.org_id, o.topic) > (queue.org_id, queue.topic)
+        order by o.org_id, o.topic, o.id limit 1) next)
+    select * from queue limit ${limit}
   `.execute(tx)
-  return rows[0]?.at ?? null
+  return rows.map(({ orgId, topic, createdAt }) => ({
+    orgId,
+    topic,
+    ripeAt: new Date(createdAt.getTime() + (lingerMs.get(topic) ?? 0)),
+  }))
+}
+
+/** The oldest events of each queue, without their content, in the order of `queues` and of ids. */
+export async function listWaitingEvents(
+  tx: Tx,
+  queues: readonly QueueKey[],
+  limitEach: number,
+): Promise<WaitingEvent[][]> {
+  const { rows } = await sql<WaitingEvent & { queue: string }>`
+    select k.queue, e.*
+    from unnest(${queues.map(({ orgId }) => orgId)}::uuid[], ${queues.map(({ topic }) => topic)}::text[])
+        with ordinality as k (org_id, topic, queue)
+      cross join lateral (
+        select o.id, o.org_id, o.site_id, o.topic, o.bytes, o.routed_to from webhook_outbox o
+        where o.set_aside_at is null and o.org_id = k.org_id and o.topic = k.topic
+        order by o.id limit ${limitEach}) e
+    order by k.queue, e.id
+  `.execute(tx)
+  return [...Map.groupBy(rows, ({ queue }) => queue).values()]
 }
 
 /** Enabled webhooks of the organizations, locked against deletion, in the order of their keys. */
@@ -63,4 +86,34 @@ export async function lockSubscribers(tx: Tx, orgIds: readonly string[]): Promis
     .forKeyShare()
     .execute()
   return rows
+}
+
+/** Deletes events from the outbox. @returns The JSON text of each by its id. */
+export async function takeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; json: string }>`
+    delete from webhook_outbox where id = any(${ids}::uuid[]) returning id, event::text as json
+  `.execute(tx)
+  return new Map(rows.map(({ id, json }) => [id, json]))
+}
+
+/** As takeEvents, without reading the events. */
+export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
+}
+
+export interface RoutingProgress {
+  readonly id: string
+  readonly routedTo: string
+}
+
+/** Records how far events have got that stay in the outbox. @returns The JSON text of each by its id. */
+export async function updateProgress(tx: Tx, progress: readonly RoutingProgress[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; json: string }>`
+    update webhook_outbox o set routed_to = k.routed_to
+    from unnest(${progress.map(({ id }) => id)}::uuid[], ${progress.map(({ routedTo }) => routedTo)}::uuid[])
+      as k (id, routed_to)
+    where o.id = k.id
+    returning o.id, o.event::text as json
+  `.execute(tx)
+  return new Map(rows.map(({ id, json }) => [id, json]))
 }

@@ -3,6 +3,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Task } from '../platform/jobs.ts'
 import { preparePartitions } from './partitions.ts'
+import { deleteEventsSetAsideBefore } from './store-set-aside.ts'
 import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
 import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
@@ -22,6 +23,7 @@ export function webhookTasks(ctx: Context): Task[] {
       cron: '20 * * * *',
       run: async () => {
         await expireMessages(ctx)
+        await expireSetAsideEvents(ctx)
       },
     },
   ]
@@ -75,4 +77,13 @@ export async function expireMessages(ctx: Context): Promise<number> {
     dropped += ofLane
   }
   return dropped
+}
+
+/** How long the operator can look at events that could not be routed. */
+const SET_ASIDE_KEPT_MS = 30 * 24 * 3600e3
+
+/** @returns How many were deleted. */
+export async function expireSetAsideEvents(ctx: Context): Promise<number> {
+  const before = addMs(ctx.clock.now(), -SET_ASIDE_KEPT_MS)
+  return inTx(ctx, (tx) => deleteEventsSetAsideBefore(tx, before))
 }

@@ -1,6 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { type Caps, defaultCaps } from './admission.ts'
+import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { preparePartitions } from './partitions.ts'
 import { startRouteWorker } from './route.worker.ts'
@@ -23,7 +24,8 @@ export async function startWebhookWorkers(
 ): Promise<{ stop(): Promise<void> }> {
   // The daily chore makes them ahead; a server that was off for days starts without.
   await preparePartitions(ctx)
-  const router = startRouteWorker(ctx)
+  const counters = createWebhookCounters()
+  const router = startRouteWorker(ctx, counters)
   const deliverer = startDeliverWorker(ctx, { outbound, timeoutMs, random, caps })
   return {
     async stop() {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../src/webhooks/partitions.ts'
-import { expireMessages, sweepLanes } from '../../src/webhooks/tasks.ts'
+import { expireMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
 import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
 
 const DAY_MS = 24 * 3600e3
@@ -136,5 +136,18 @@ describe('expireMessages', () => {
     expect(await expireMessages(harness.ctx)).toBe(2)
     expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
     expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+})
+
+describe('expireSetAsideEvents', () => {
+  it('deletes events thirty days after they were set aside, and no others', async () => {
+    await harness.audit('set aside')
+    await harness.ctx.db.updateTable('webhookOutbox').set({ setAsideAt: clock.now(), setAsideReason: 'test' }).execute()
+    await harness.audit('waits')
+    clock.advance(30 * DAY_MS)
+    expect(await expireSetAsideEvents(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireSetAsideEvents(harness.ctx)).toBe(1)
+    expect(await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()).toHaveLength(1)
   })
 })

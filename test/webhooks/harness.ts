@@ -37,7 +37,9 @@ export interface Harness {
   readonly scope: OrgScope
   readonly outbound: OutboundHttp
   addSite(name: string): Promise<string>
-  addWebhook(body: Record<string, unknown>, siteId?: string | null): Promise<Webhook>
+  /** A further organization. */
+  addOrg(): Promise<OrgScope>
+  addWebhook(body: Record<string, unknown>, siteId?: string | null, of?: OrgScope): Promise<Webhook>
   /** Commits an audit record with its event. */
   audit(message: string, siteId?: string | null): Promise<void>
   /** Commits device events in one transaction. */
@@ -56,11 +58,15 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
   const context = await createTestContext(clock)
   const ctx: Context = secrets === null ? context.ctx : { ...context.ctx, secrets }
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
-  const scope = systemScope('webhooks', uuidv7())
+  const scope = await addOrg()
   const { orgId } = scope
-  const at = clock.now()
-  await ctx.db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
   const running = new Set<{ stop(): Promise<void> }>()
+
+  async function addOrg(): Promise<OrgScope> {
+    const [id, at] = [uuidv7(), clock.now()]
+    await ctx.db.insertInto('org').values({ id, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+    return systemScope('webhooks', id)
+  }
 
   async function clearOutbox(): Promise<void> {
     await ctx.db.deleteFrom('webhookOutbox').execute()
@@ -76,8 +82,9 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       await clearOutbox()
       return id
     },
-    async addWebhook(body, siteId = null) {
-      const webhook = await createWebhook(ctx, scope, { siteId, body, outbound })
+    addOrg,
+    async addWebhook(body, siteId = null, of = scope) {
+      const webhook = await createWebhook(ctx, of, { siteId, body, outbound })
       // The record of the creation would be the first event of every test.
       await clearOutbox()
       return webhook

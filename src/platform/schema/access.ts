@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 import type { WirePrivilege } from './accounts.ts'
 import type { DefaultJson, Json } from './json.ts'
 
@@ -102,4 +102,8 @@ export interface WebhookOutboxTable {
   topic: string
   event: Json<Record<string, unknown>>
   createdAt: Date
+  bytes: GeneratedAlways<number>
+  routedTo: string | null
+  setAsideAt: Date | null
+  setAsideReason: string | null
 }

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MAX_EVENT_BYTES, type Subscriber, type WaitingEvent, planRound } from './plan-round.ts'
+
+const MAX_BYTES = 4 * 1024 * 1024
+const limits = { bytes: MAX_BYTES, events: 1000 }
+
+function event(id: string, of: Partial<WaitingEvent> = {}): WaitingEvent {
+  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, routedTo: null, ...of }
+}
+
+function subscribers(orgId: string, count: number): Subscriber[] {
+  return Array.from({ length: count }, (_, index) => ({
+    orgId,
+    id: `${orgId}-${String(index).padStart(4, '0')}`,
+    siteId: null,
+    topics: ['audits'],
+    singleEvent: false,
+  }))
+}
+
+/** Rounds until nothing is left: which event each webhook got, in order, and how many rounds it took. */
+function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Subscriber[]) {
+  const received = new Map<string, string[]>(all.map(({ id }) => [id, []]))
+  const gone: string[] = []
+  let waiting = queues
+  let rounds = 0
+  while (waiting.length > 0) {
+    rounds += 1
+    const plan = planRound(waiting, all, limits)
+    const bytes = plan.steps.reduce((sum, step) => sum + step.event.bytes * step.hearers.length, 0)
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
+    for (const {
+      event: { id },
+      hearers,
+    } of plan.steps)
+      for (const one of hearers) received.get(one.id)?.push(id)
+    const left = new Map(plan.steps.map((step) => [step.event.id, step.routedTo]))
+    gone.push(...plan.unheard, ...plan.oversized)
+    waiting = waiting
+      .map((queue) =>
+        queue.flatMap((one) => {
+          if (gone.includes(one.id) || left.get(one.id) === null) return []
+          return [{ ...one, routedTo: left.get(one.id) ?? one.routedTo }]
+        }),
+      )
+      .filter(({ length }) => length > 0)
+    expect(plan.complete).toBe(waiting.length === 0)
+  }
+  return { received, rounds }
+}
+
+describe('planRound', () => {
+  it('gives every webhook every event once, in order, within the limits, whatever the sizes', () => {
+    const bytes = fc.oneof(fc.integer({ min: 100, max: 5000 }), fc.integer({ min: 1, max: MAX_EVENT_BYTES }))
+    const queue = (orgId: string) =>
+      fc
+        .array(bytes, { minLength: 1, maxLength: 10 })
+        .map((sizes) => sizes.map((size, index) => event(`${orgId}${index}`, { orgId, bytes: size })))
+    fc.assert(
+      fc.property(queue('a'), queue('b'), fc.integer({ min: 1, max: 60 }), (a, b, count) => {
+        const all = [...subscribers('a', count), ...subscribers('b', 2)]
+        const { received } = routeAll([a, b], all)
+        for (const { id, orgId } of all) {
+          const expected = (orgId === 'a' ? a : b).map((one) => one.id)
+          expect(received.get(id)).toEqual(expected)
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('routes a small event at once beside a large one of another organization', () => {
+    const all = [...subscribers('a', 140), ...subscribers('b', 1)]
+    const large = event('large', { bytes: 2_000_000 })
+    const { steps, complete } = planRound([[large], [event('small', { orgId: 'b' })]], all, limits)
+    expect(steps.map((step) => [step.event.id, step.hearers.length, step.routedTo])).toEqual([
+      ['large', 1, 'a-0000'],
+      ['small', 1, null],
+    ])
+    expect(complete).toBe(false)
+  })
+
+  it('goes on after the webhook that was the last in the round before', () => {
+    const [step] = planRound([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4), limits).steps
+    expect(step?.hearers.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
+  })
+
+  it('bounds the number of messages of tiny events', () => {
+    const queue = Array.from({ length: 1000 }, (_, index) => event(String(index), { bytes: 2 }))
+    const { steps } = planRound([queue], subscribers('a', 1000), limits)
+    const messages = steps.reduce((sum, { hearers }) => sum + hearers.length, 0)
+    expect(messages).toBeGreaterThan(5000)
+    expect(messages).toBeLessThan(10_000)
+  })
+
+  it('keeps apart what nobody hears and what is too large for a message', () => {
+    const queue = [event('too large', { bytes: MAX_EVENT_BYTES + 1 }), event('of a site', { siteId: 's' }), event('x')]
+    const ofSite = subscribers('a', 1).map((one) => Object.assign(one, { siteId: 's' }))
+    const { steps, unheard, oversized } = planRound([queue], ofSite, limits)
+    expect(steps.map((step) => step.event.id)).toEqual(['of a site'])
+    expect({ unheard, oversized }).toEqual({ unheard: ['x'], oversized: ['too large'] })
+  })
+})

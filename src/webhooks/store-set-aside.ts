@@ -1,0 +1,62 @@
+import { type Selectable, sql } from 'kysely'
+import type { Page, Paged } from '../http/lists.ts'
+import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import type { WebhookOutboxTable } from '../platform/schema/access.ts'
+
+/** An event that the router passes by, without its content. */
+export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo'>
+
+/** Takes events out of their queues, so that the ones behind them are routed. @returns Those that were there. */
+export async function setAsideEvents(
+  tx: Tx,
+  ids: readonly string[],
+  { at, reasonOf }: { readonly at: Date; readonly reasonOf: (event: { readonly bytes: number }) => string },
+): Promise<SetAsideEvent[]> {
+  const found = await tx
+    .selectFrom('webhookOutbox')
+    .select(columns)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  const events = found.map((event) => Object.assign(event, { setAsideAt: at, setAsideReason: reasonOf(event) }))
+  await sql`
+    update webhook_outbox o set set_aside_at = ${at}::timestamptz, set_aside_reason = k.reason
+    from unnest(${events.map(({ id }) => id)}::uuid[], ${events.map((event) => event.setAsideReason)}::text[])
+      as k (id, reason)
+    where o.id = k.id
+  `.execute(tx)
+  return events
+}
+
+const columns = ['id', 'orgId', 'siteId', 'topic', 'bytes', 'createdAt', 'setAsideAt', 'setAsideReason'] as const
+
+/** Oldest first. */
+export async function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEvent>> {
+  const query = db.selectFrom('webhookOutbox').where('setAsideAt', 'is not', null)
+  const rows = await query
+    .select(columns)
+    .orderBy('setAsideAt')
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { total } = await query.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
+  return { rows, total: Number(total) }
+}
+
+/** Puts them back into their queues, to be routed to all webhooks that have no message of them. @returns How many. */
+export async function requeueSetAsideEvents(tx: Tx): Promise<number> {
+  const result = await tx
+    .updateTable('webhookOutbox')
+    .set({ setAsideAt: null, setAsideReason: null })
+    .where('setAsideAt', 'is not', null)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+/** @returns How many. */
+export async function deleteEventsSetAsideBefore(tx: Tx, before: Date): Promise<number> {
+  const result = await tx.deleteFrom('webhookOutbox').where('setAsideAt', '<', before).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

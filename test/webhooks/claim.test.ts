@@ -1,0 +1,87 @@
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inTx } from '../../src/platform/db.ts'
+import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
+import { insertMessages } from '../../src/webhooks/store.ts'
+import { recountLanes } from '../../src/webhooks/store-lanes.ts'
+import { type Harness, createHarness, createTestClock } from './harness.ts'
+
+const clock = createTestClock()
+let harness: Harness
+beforeEach(async () => {
+  harness = await createHarness(clock)
+})
+afterEach(() => harness.close())
+
+/** A webhook with due messages of these sizes. */
+async function addLane(...sizes: readonly number[]): Promise<string> {
+  const { orgId } = harness.scope
+  const { id: webhookId } = await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] })
+  const messages = sizes.map((size) => ({
+    orgId,
+    id: uuidv7(),
+    webhookId,
+    topic: 'audits',
+    body: Buffer.alloc(size, 'x'),
+    eventCount: 1,
+  }))
+  await inTx(harness.ctx, async (tx) => {
+    await insertMessages(tx, messages, clock.now())
+    await recountLanes(tx, [{ orgId, webhookId }])
+  })
+  return webhookId
+}
+
+const now = clock.now()
+const all: LaneClaim = {
+  now,
+  leaseUntil: new Date(now.getTime() + 60_000),
+  limit: 32,
+  maxBytes: 4 * 1024 * 1024,
+  busyOrgIds: [],
+  busyWebhookIds: [],
+}
+
+const claim = (limits: Partial<LaneClaim> = {}) => inTx(harness.ctx, (tx) => claimLanes(tx, { ...all, ...limits }))
+
+const sizesOf = ({ lanes }: Claimed) => lanes.map(({ messages }) => messages.map(({ body }) => body.length))
+
+it('claims at most as many bytes as asked for, and leaves the other lanes to the next claim', async () => {
+  for (let lane = 0; lane < 10; lane += 1) await addLane(1_000_000)
+  const claimed: number[] = []
+  for (;;) {
+    const part = await claim()
+    claimed.push(...sizesOf(part).flat())
+    expect(part.lanes.length).toBeLessThanOrEqual(4)
+    expect(part.lanes.every(({ messages }) => messages.length === 1)).toBe(true)
+    if (!part.hasMore) break
+  }
+  expect(claimed).toHaveLength(10)
+})
+
+it('gives every lane its first message before any lane gets a second one', async () => {
+  await addLane(100, 100, 100)
+  await addLane(100, 100, 100)
+  const part = await claim({ maxBytes: 350 })
+  expect(
+    sizesOf(part)
+      .map((sizes) => sizes.length)
+      .toSorted((a, b) => a - b),
+  ).toEqual([1, 2])
+  expect(part.hasMore).toBe(false)
+})
+
+it('claims a message that is larger than the limits, alone', async () => {
+  await addLane(5_000_000, 10)
+  await addLane(10)
+  const first = await claim()
+  expect(sizesOf(first)).toEqual([[5_000_000]])
+  expect(first.hasMore).toBe(true)
+  expect(sizesOf(await claim())).toEqual([[10]])
+})
+
+it('claims a lane that has nothing due, so that it is given back with the right time', async () => {
+  const webhookId = await addLane()
+  await harness.ctx.db.updateTable('webhookLane').set({ nextAt: now }).where('webhookId', '=', webhookId).execute()
+  expect(sizesOf(await claim())).toEqual([[]])
+})

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { OrgScope } from '../../src/access/scope.ts'
+import { appendAudit } from '../../src/events/append.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
+import { createWebhookCounters } from '../../src/webhooks/counters.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, createHarness, createTestClock } from './harness.ts'
+
+const url = 'http://127.0.0.1:1/'
+const clock = createTestClock()
+let harness: Harness
+const running: { stop(): Promise<void> }[] = []
+beforeEach(async () => {
+  harness = await createHarness(clock)
+})
+afterEach(async () => {
+  for (const worker of running.splice(0)) await worker.stop()
+  await harness.close()
+})
+
+function startRouter(): ReturnType<typeof createWebhookCounters> {
+  const counters = createWebhookCounters()
+  running.push(startRouteWorker(harness.ctx, counters))
+  return counters
+}
+
+/** Commits an audit record of a site whose notes were replaced. */
+async function auditNotes(scope: OrgScope, notes: string): Promise<void> {
+  await inTx(harness.ctx, (tx) =>
+    appendAudit(tx, scope, { message: 'Update Site', before: { notes }, after: { notes }, at: clock.now() }),
+  )
+}
+
+async function messagesOf({ orgId }: OrgScope): Promise<{ count: number; bytes: number }> {
+  const { rows } = await sql<{ count: number; bytes: number }>`
+    select count(*)::int as count, coalesce(sum(octet_length(body)), 0)::int as bytes
+    from webhook_message where org_id = ${orgId}
+  `.execute(harness.ctx.db)
+  return rows[0] ?? { count: 0, bytes: 0 }
+}
+
+const outbox = () =>
+  harness.ctx.db
+    .selectFrom('webhookOutbox')
+    .select(['orgId', 'topic', 'setAsideAt', 'setAsideReason', 'routedTo'])
+    .orderBy('id')
+    .execute()
+
+it('routes an event of 2 MB to 140 webhooks, and other organizations do not wait for it', async () => {
+  const { scope } = harness
+  for (let index = 0; index < 140; index += 1) await harness.addWebhook({ url, topics: ['audits'] })
+  const other = await harness.addOrg()
+  await harness.addWebhook({ url, topics: ['audits'] }, null, other)
+  const notes = 'n'.repeat(1_000_000)
+  await auditNotes(scope, notes)
+  await auditNotes(other, 'short')
+  startRouter()
+  await waitUntil('the message of the other organization', async () => (await messagesOf(other)).count === 1)
+  expect((await messagesOf(scope)).count).toBeLessThan(140)
+  await waitUntil('every webhook has its message', async () => (await outbox()).length === 0, 60_000)
+  const { count, bytes } = await messagesOf(scope)
+  expect(count).toBe(140)
+  expect(bytes).toBeGreaterThan(140 * 2 * notes.length)
+  expect(await harness.waiting()).toEqual({ messages: 141, pending: 141 })
+}, 90_000)
+
+it('sets aside an event that is too large for a message, says so, and routes the others', async () => {
+  const { scope } = harness
+  await harness.addWebhook({ url, topics: ['audits'] })
+  await auditNotes(scope, 'first')
+  await auditNotes(scope, randomBytes(2 * 1024 * 1024).toString('hex'))
+  await auditNotes(scope, 'last')
+  const counters = startRouter()
+  await waitUntil('the others are routed', async () => (await outbox()).length === 1)
+  expect(await outbox()).toMatchObject([
+    { topic: 'audits', setAsideAt: clock.now(), setAsideReason: expect.stringMatching(/^The event has \d+ bytes/) },
+  ])
+  const { rows } = await sql<{ body: string }>`select convert_from(body, 'UTF8') as body from webhook_message`.execute(
+    harness.ctx.db,
+  )
+  expect(rows.map(({ body }) => JSON.parse(body).events.map((event: { after: unknown }) => event.after))).toEqual([
+    [{ notes: 'first' }, { notes: 'last' }],
+  ])
+  expect(counters.read().events_set_aside).toBe(1)
+})
+
+it('sets aside the one event that the database refuses, and routes all others in order', async () => {
+  const { scope } = harness
+  await harness.addWebhook({ url, topics: ['audits'], single_event_per_message: true })
+  await sql`alter table webhook_message add check (position('poison' in convert_from(body, 'UTF8')) = 0)`.execute(
+    harness.ctx.db,
+  )
+  const notes = Array.from({ length: 40 }, (_, index) => (index === 29 ? 'poison' : `note ${index}`))
+  for (const note of notes) await auditNotes(scope, note)
+  const counters = startRouter()
+  await waitUntil('only one is left', async () => (await outbox()).length === 1)
+  expect(await outbox()).toMatchObject([{ setAsideReason: expect.stringMatching(/violates check constraint/) }])
+  const { rows } = await sql<{ body: string }>`
+    select convert_from(body, 'UTF8') as body from webhook_message order by due_at, id
+  `.execute(harness.ctx.db)
+  expect(rows.map(({ body }) => JSON.parse(body).events[0].after.notes)).toEqual(
+    notes.filter((note) => note !== 'poison'),
+  )
+  expect(counters.read().events_set_aside).toBe(1)
+})
