@@ -11,6 +11,8 @@ import { runLane } from './run-lane.ts'
 import { type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
+  /** Names this run of the server in the leases that it takes. */
+  readonly runId: string
   readonly caps: Caps
 }
 
@@ -65,6 +67,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     const { lanes, hasMore } = await inTx(ctx, (tx) =>
       claimLanes(tx, {
         now,
+        runId: options.runId,
         limit,
         maxBytes: MAX_BYTES_PER_CLAIM,
         leaseUntil: addMs(now, LEASE_MS),

@@ -29,6 +29,8 @@ export interface DueMessage {
 
 export interface LaneClaim {
   readonly now: Date
+  /** The run of the server that claims. */
+  readonly runId: string
   readonly leaseUntil: Date
   readonly limit: number
   /** Of the bodies of all messages together; the first is claimed whatever its size. */
@@ -50,13 +52,13 @@ const MAX_LANE_BYTES = 512 * 1024
 
 /** Leases lanes that are due, the least served first, with their webhooks and due messages. */
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
-  const { now, leaseUntil, limit, maxBytes } = claim
+  const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
   const messages = await listDueMessages(tx, due, { now, maxBytes })
   // A lane without messages is claimed too, and given back with the right time.
   const keys = due.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
-    update webhook_lane l set lease_until = ${leaseUntil}, epoch = l.epoch + 1
+    update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
     from webhook w, ${rowsOf(keys)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
     returning l.org_id, l.webhook_id, l.epoch, l.failures, l.open_until, w.site_id, w.doc, w.secrets

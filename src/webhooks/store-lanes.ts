@@ -98,7 +98,7 @@ export interface LaneRelease extends LaneKey {
 export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneChange)[]): Promise<void> {
   await sql`
     update webhook_lane l
-    set lease_until = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
+    set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
         pending = l.pending - k.messages, next_at = ${nextAt(sql`k.open_until`)}
     from webhook w, unnest(${orgIds(releases)}::uuid[], ${webhookIds(releases)}::uuid[],
       ${releases.map((lane) => lane.failures)}::integer[], ${releases.map((lane) => lane.openUntil)}::timestamptz[],
@@ -107,6 +107,23 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
       as k (org_id, webhook_id, failures, open_until, slot_seconds, messages)
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
+}
+
+/**
+ * Ends the leases that other runs of the server hold. No other run is alive when one starts, and a lease
+ * would be waited out otherwise. The new epoch shuts out whatever such a run may still write.
+ *
+ * @returns How many leases there were.
+ */
+export async function releaseLeasesOfOthers(tx: Tx, runId: string): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update webhook_lane l set lease_until = null, leased_by = null, epoch = l.epoch + 1
+    from (select org_id, webhook_id from webhook_lane
+      where lease_until is not null and leased_by is distinct from ${runId}
+      order by org_id, webhook_id for update) k
+    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+  return Number(numAffectedRows ?? 0n)
 }
 
 /** Lanes that count wrong or would wake too late or never, without a lock: candidates for a recount. */

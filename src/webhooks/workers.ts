@@ -1,9 +1,12 @@
+import { uuidv7 } from 'uuidv7'
 import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { type Caps, defaultCaps } from './admission.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { preparePartitions } from './partitions.ts'
+import { releaseLeasesOfOthers } from './store-lanes.ts'
 import { startRouteWorker } from './route.worker.ts'
 
 export interface WebhookWorkerOptions {
@@ -24,9 +27,12 @@ export async function startWebhookWorkers(
 ): Promise<{ stop(): Promise<void> }> {
   // The daily chore makes them ahead; a server that was off for days starts without.
   await preparePartitions(ctx)
+  const runId = uuidv7()
+  const leases = await inTx(ctx, (tx) => releaseLeasesOfOthers(tx, runId))
+  if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
   const router = startRouteWorker(ctx, counters)
-  const deliverer = startDeliverWorker(ctx, { outbound, timeoutMs, random, caps })
+  const deliverer = startDeliverWorker(ctx, { runId, outbound, timeoutMs, random, caps })
   return {
     async stop() {
       await router.stop()

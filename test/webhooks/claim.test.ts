@@ -35,6 +35,7 @@ async function addLane(...sizes: readonly number[]): Promise<string> {
 const now = clock.now()
 const all: LaneClaim = {
   now,
+  runId: uuidv7(),
   leaseUntil: new Date(now.getTime() + 60_000),
   limit: 32,
   maxBytes: 4 * 1024 * 1024,

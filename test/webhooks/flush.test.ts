@@ -21,7 +21,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
   for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, { id, siteId: null })
   const now = clock.now()
   const limits = { limit: 10, maxBytes: 1e6, busyOrgIds: [], busyWebhookIds: [] }
-  const claim = { now, leaseUntil: new Date(now.getTime() + 60e3), ...limits }
+  const claim = { now, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
   const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
   if (lane?.messages.length !== messages) throw new Error('not claimed')
   return lane

@@ -31,6 +31,7 @@ export interface WebhookLaneTable {
   pending: Generated<number>
   nextAt: Date | null
   leaseUntil: Date | null
+  leasedBy: string | null
   epoch: Generated<string>
   vtime: Generated<number>
   failures: Generated<number>
