@@ -3,7 +3,9 @@ import type { Context } from '../platform/context.ts'
 import { addMs } from '../platform/clock.ts'
 import { inTx } from '../platform/db.ts'
 import { startPoller } from '../platform/poller.ts'
+import type { PartLimits } from '../platform/split.ts'
 import { type Caps, createAdmission } from './admission.ts'
+import type { WebhookCounters } from './counters.ts'
 import { decidePace } from './decide-lane.ts'
 import type { DeliverOptions } from './deliver-message.ts'
 import { createFlusher } from './flush.ts'
@@ -14,6 +16,8 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   /** Names this run of the server in the leases that it takes. */
   readonly runId: string
   readonly caps: Caps
+  readonly maxUnwritten: PartLimits
+  readonly counters: WebhookCounters
 }
 
 const INTERVAL_MS = 1000
@@ -31,7 +35,7 @@ const GRACE_MS = 2000
 /** Claims lanes and sends their messages, as many at a time as the caps allow. */
 export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): { stop(): Promise<void> } {
   const admission = createAdmission(options.caps)
-  const flusher = createFlusher(ctx)
+  const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
   const cutting = new AbortController()
   const running = new Set<Promise<void>>()
 
@@ -62,7 +66,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
 
   async function work(): Promise<boolean | Date | null> {
     const limit = Math.min(admission.freeSlots(), MAX_LANES_PER_CLAIM)
-    if (limit === 0) return null
+    // The end of a lane's turn wakes this worker, so it comes back when there is room.
+    if (limit === 0 || !flusher.hasRoom()) return null
     const now = ctx.clock.now()
     const { lanes, hasMore } = await inTx(ctx, (tx) =>
       claimLanes(tx, {
@@ -97,6 +102,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       const ended = Promise.all(running)
       await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
       cutting.abort()
+      flusher.stop()
       await ended
     },
   }

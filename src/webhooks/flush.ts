@@ -1,43 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../platform/context.ts'
-import { addMs } from '../platform/clock.ts'
-import { type Tx, inTx } from '../platform/db.ts'
-import type { Attempt } from './deliver-message.ts'
-import { deleteMessages, insertDeliveries, rescheduleMessages, subtractFromLanes } from './store-deliver.ts'
-import {
-  type LaneChange,
-  type LaneKey,
-  type LaneRelease,
-  countPerLane,
-  lockLanes,
-  releaseLanes,
-} from './store-lanes.ts'
+import { isPassingError } from '../platform/db.ts'
+import { type PartLimits, splitByBytes } from '../platform/split.ts'
+import type { WebhookCounters } from './counters.ts'
+import { type FlushEntry, bytesOf, writeEntries } from './write-entries.ts'
 
-export interface FlushEntry {
-  readonly lane: LaneKey & { readonly epoch: string }
-  /** What became of a message, or that the lane is given back. */
-  readonly outcome: { readonly attempt: Attempt } | { readonly release: Omit<LaneRelease, keyof LaneKey> }
-}
-
+/** Writes the results of deliveries to the database, many in a transaction. */
 export interface Flusher {
-  /** Resolves once the entry is committed. @throws Error when the database did not take it in time. */
+  /** Resolves once the entry is committed. @throws Error when the database refuses it, or is away at the stop. */
   push(entry: FlushEntry): Promise<void>
+  /** False while so many results wait for the database that no request may be started that would add one. */
+  hasRoom(): boolean
+  /** What can't be written from now on is not tried again. */
+  stop(): void
 }
 
 /** Results that come within this time share a transaction. */
 const GATHER_MS = 20
-const MAX_ENTRIES = 32
-/** A database that restarts is back before these are over. */
-const RETRY_PAUSES_MS = [100, 200, 400, 800, 1600, 3200, 6400]
+const ENOUGH_ENTRIES = 32
+const transactionLimits = { count: 500, bytes: 4 * 1024 * 1024 }
+/** Of results that wait or are being written. Requests that are on their way when they are reached add theirs. */
+export const defaultMaxUnwritten: PartLimits = { count: 2000, bytes: 16 * 1024 * 1024 }
+const FIRST_PAUSE_MS = 100
+const MAX_PAUSE_MS = 3000
 
 interface Waiting {
   readonly entry: FlushEntry
+  readonly bytes: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-export function createFlusher(ctx: Context): Flusher {
+export function createFlusher(ctx: Context, counters: WebhookCounters, maxUnwritten = defaultMaxUnwritten): Flusher {
+  const stopping = new AbortController()
+  const persist = createPersister(ctx, counters, stopping.signal)
   let waiting: Waiting[] = []
+  const unwritten = { count: 0, bytes: 0 }
   let timer: NodeJS.Timeout | null = null
   let flushing = false
 
@@ -47,16 +45,12 @@ export function createFlusher(ctx: Context): Flusher {
     if (flushing) return
     flushing = true
     while (waiting.length > 0) {
-      const batch = waiting
+      const gathered = waiting
       waiting = []
-      try {
-        await persist(
-          ctx,
-          batch.map(({ entry }) => entry),
-        )
-        for (const { resolve } of batch) resolve()
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
+      for (const part of splitByBytes(gathered, ({ bytes }) => bytes, transactionLimits)) {
+        await persist(part)
+        unwritten.count -= part.length
+        for (const { bytes } of part) unwritten.bytes -= bytes
       }
     }
     flushing = false
@@ -65,82 +59,69 @@ export function createFlusher(ctx: Context): Flusher {
   return {
     push(entry) {
       return new Promise((resolve, reject) => {
-        waiting.push({ entry, resolve, reject })
-        if (waiting.length >= MAX_ENTRIES) void flush()
+        const bytes = bytesOf(entry)
+        waiting.push({ entry, bytes, resolve, reject })
+        unwritten.count += 1
+        unwritten.bytes += bytes
+        if (waiting.length >= ENOUGH_ENTRIES) void flush()
         else timer ??= setTimeout(() => void flush(), GATHER_MS)
       })
     },
+    hasRoom: () => unwritten.count < maxUnwritten.count && unwritten.bytes < maxUnwritten.bytes,
+    stop: () => stopping.abort(),
   }
-}
-
-/** Results are worth repeating: a message whose success is lost is sent again. */
-async function persist(ctx: Context, entries: readonly FlushEntry[]): Promise<void> {
-  for (const pauseMs of RETRY_PAUSES_MS) {
-    try {
-      await inTx(ctx, (tx) => writeEntries(tx, entries))
-      return
-    } catch (error) {
-      ctx.log.warn({ err: error, entries: entries.length }, 'delivery results not written, trying again')
-      await delay(pauseMs)
-    }
-  }
-  await inTx(ctx, (tx) => writeEntries(tx, entries))
 }
 
 /**
- * Deletes what needs no further attempt, whoever holds the lane by now: it must not be sent again.
- * Everything else is for the holder alone.
+ * Returns the write of a batch, which settles every entry and never throws. It tries again as long as the
+ * database is away: a message whose success is lost is sent again. An entry that the database refuses is
+ * given up, so that it holds up no other.
  */
-async function writeEntries(tx: Tx, entries: readonly FlushEntry[]): Promise<void> {
-  const epochs = await lockLanes(
-    tx,
-    entries.map(({ lane }) => lane),
-  )
-  const attempts: { lane: LaneKey; attempt: Attempt; held: boolean }[] = []
-  const releases: LaneRelease[] = []
-  for (const { lane, outcome } of entries) {
-    const held = epochs.get(lane.webhookId) === lane.epoch
-    if ('attempt' in outcome) attempts.push({ lane, attempt: outcome.attempt, held })
-    else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
-  }
-  const deleted = await writeAttempts(tx, attempts)
-  // Each lane is written once: with a second write PostgreSQL looks at its webhook again, and would wait there for
-  // whoever has locked the webhook and waits for the lane.
-  const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
-  const released = new Set(releases.map(({ webhookId }) => webhookId))
-  const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
-  if (kept.length > 0) await subtractFromLanes(tx, kept)
-  const leaving = releases.map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
-  if (leaving.length > 0) await releaseLanes(tx, leaving)
-}
+function createPersister(
+  ctx: Context,
+  counters: WebhookCounters,
+  stopping: AbortSignal,
+): (batch: readonly Waiting[]) => Promise<void> {
+  // Giving such a lane back would have its message sent again at once, and again: its lease has to end first.
+  const refused = new WeakMap<FlushEntry['lane'], unknown>()
 
-/** @returns How many messages of which lanes need no further attempt: they are deleted, but not counted out yet. */
-async function writeAttempts(
-  tx: Tx,
-  attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
-): Promise<LaneChange[]> {
-  if (attempts.length === 0) return []
-  const finished = attempts.filter(
-    ({ attempt: { verdict } }) => verdict.kind === 'delivered' || verdict.kind === 'give_up',
-  )
-  const deleted =
-    finished.length === 0
-      ? []
-      : await deleteMessages(
-          tx,
-          finished.map(({ lane }) => lane.orgId),
-          finished.map(({ attempt }) => attempt.record.messageId),
-        )
-  const later = attempts.flatMap(({ lane, held, attempt: { verdict, record } }) => {
-    if (!held || verdict.kind === 'delivered' || verdict.kind === 'give_up') return []
-    // What met a receiver that is gone stays, due, for when the webhook is enabled again.
-    const dueAt = addMs(record.createdAt, verdict.kind === 'retry' ? verdict.afterMs : 0)
-    return [{ orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt }]
-  })
-  if (later.length > 0) await rescheduleMessages(tx, later)
-  await insertDeliveries(
-    tx,
-    attempts.map(({ attempt }) => attempt.record),
-  )
-  return countPerLane(deleted)
+  async function write(batch: readonly Waiting[]): Promise<void> {
+    const entries = batch.map(({ entry }) => entry)
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      try {
+        await writeEntries(ctx, entries)
+        return
+      } catch (error) {
+        if (!isPassingError(error) || stopping.aborted) throw error
+        ctx.log.warn({ err: error, entries: entries.length }, 'delivery results not written, trying again')
+        await delay(pauseMs, undefined, { signal: stopping }).catch(() => {})
+      }
+    }
+  }
+
+  return async function persist(batch) {
+    const accepted = batch.filter(({ entry: { lane }, reject }) => {
+      if (refused.has(lane)) reject(refused.get(lane))
+      return !refused.has(lane)
+    })
+    if (accepted.length === 0) return
+    try {
+      await write(accepted)
+      for (const { resolve } of accepted) resolve()
+    } catch (error) {
+      const [only, ...others] = accepted
+      if (isPassingError(error)) for (const { reject } of accepted) reject(error)
+      else if (only !== undefined && others.length === 0) {
+        const { lane } = only.entry
+        counters.add('results_refused')
+        ctx.log.error({ err: error, orgId: lane.orgId, webhookId: lane.webhookId }, 'delivery result refused, given up')
+        refused.set(lane, error)
+        only.reject(error)
+      } else {
+        const half = Math.ceil(accepted.length / 2)
+        await persist(accepted.slice(0, half))
+        await persist(accepted.slice(half))
+      }
+    }
+  }
 }

@@ -2,8 +2,9 @@ import type { Context } from '../platform/context.ts'
 import { type LaneHealth, decideHealth } from './decide-lane.ts'
 import { type DeliverOptions, deliverMessage, receiverOf } from './deliver-message.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
-import type { FlushEntry, Flusher } from './flush.ts'
+import type { Flusher } from './flush.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
+import type { FlushEntry } from './write-entries.ts'
 
 /** A claim starts no message later than this, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
@@ -22,7 +23,8 @@ export interface LaneRunResult {
 
 /**
  * Sends a claimed lane's messages in order, and gives the lane back. Stops early where the breaker
- * opens, the receiver is gone, `signal` aborts or the time is over: what is left stays due.
+ * opens, the receiver is gone, too many results wait for the database, `signal` aborts or the time is
+ * over: what is left stays due.
  */
 export async function runLane(
   ctx: Context,
@@ -62,7 +64,7 @@ export async function runLane(
   async function line(): Promise<void> {
     for (const message of messages) {
       await send(message)
-      if (tripped || gone || signal.aborted || performance.now() >= startUntilMs) return
+      if (tripped || gone || signal.aborted || !flusher.hasRoom() || performance.now() >= startUntilMs) return
     }
   }
 

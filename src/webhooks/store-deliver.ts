@@ -182,12 +182,20 @@ export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
 }
 
 export async function insertDeliveries(tx: Tx, records: readonly DeliveryRecord[]): Promise<void> {
-  await tx
-    .insertInto('webhookDelivery')
-    .values(records.map(({ exchange: _, ...delivery }) => delivery))
-    .execute()
-  await tx
-    .insertInto('webhookBody')
-    .values(records.map(({ orgId, id, createdAt, exchange }) => ({ orgId, deliveryId: id, createdAt, ...exchange })))
-    .execute()
+  const column = <K extends keyof DeliveryRecord>(name: K) => records.map((record) => record[name])
+  const part = <K extends keyof DeliveryRecord['exchange']>(name: K) => records.map(({ exchange }) => exchange[name])
+  await sql`
+    insert into webhook_delivery (org_id, id, webhook_id, message_id, site_id, topic, attempt, status, status_code, error,
+      req_url, created_at)
+    select * from unnest(${column('orgId')}::uuid[], ${column('id')}::uuid[], ${column('webhookId')}::uuid[],
+      ${column('messageId')}::uuid[], ${column('siteId')}::uuid[], ${column('topic')}::text[],
+      ${column('attempt')}::integer[], ${column('status')}::text[], ${column('statusCode')}::integer[],
+      ${column('error')}::text[], ${column('reqUrl')}::text[], ${column('createdAt')}::timestamptz[])
+  `.execute(tx)
+  await sql`
+    insert into webhook_body (org_id, delivery_id, req_headers, req_payload, resp_headers, resp_body, created_at)
+    select * from unnest(${column('orgId')}::uuid[], ${column('id')}::uuid[], ${part('reqHeaders')}::text[],
+      ${part('reqPayload')}::text[], ${part('respHeaders')}::text[], ${part('respBody')}::text[],
+      ${column('createdAt')}::timestamptz[])
+  `.execute(tx)
 }

@@ -2,28 +2,32 @@ import { uuidv7 } from 'uuidv7'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { PartLimits } from '../platform/split.ts'
 import { type Caps, defaultCaps } from './admission.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { preparePartitions } from './partitions.ts'
 import { releaseLeasesOfOthers } from './store-lanes.ts'
+import { defaultMaxUnwritten } from './flush.ts'
 import { startRouteWorker } from './route.worker.ts'
 
 export interface WebhookWorkerOptions {
   readonly outbound: OutboundHttp
-  /** For one attempt; default 15 s. */
+  /** For one attempt. */
   readonly timeoutMs?: number
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number
   readonly caps?: Caps
+  /** Results that may wait for the database. */
+  readonly maxUnwritten?: PartLimits
 }
 
-const TIMEOUT_MS = 15_000
+const defaults = { timeoutMs: 15_000, random: Math.random, caps: defaultCaps, maxUnwritten: defaultMaxUnwritten }
 
 /** Routes events to webhooks and delivers them until stopped. */
 export async function startWebhookWorkers(
   ctx: Context,
-  { outbound, timeoutMs = TIMEOUT_MS, random = Math.random, caps = defaultCaps }: WebhookWorkerOptions,
+  options: WebhookWorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   // The daily chore makes them ahead; a server that was off for days starts without.
   await preparePartitions(ctx)
@@ -32,7 +36,7 @@ export async function startWebhookWorkers(
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
   const router = startRouteWorker(ctx, counters)
-  const deliverer = startDeliverWorker(ctx, { runId, outbound, timeoutMs, random, caps })
+  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, runId, counters })
   return {
     async stop() {
       await router.stop()

@@ -1,16 +1,21 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
+import { type WebhookCounters, createWebhookCounters } from '../../src/webhooks/counters.ts'
 import type { Attempt } from '../../src/webhooks/deliver-message.ts'
 import { createFlusher } from '../../src/webhooks/flush.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { type ClaimedLane, claimLanes } from '../../src/webhooks/store-deliver.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { type Harness, createHarness, createTestClock } from './harness.ts'
 
 const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'
 let harness: Harness
+let counters: WebhookCounters
 beforeEach(async () => {
+  counters = createWebhookCounters()
   harness = await createHarness(clock)
 })
 afterEach(() => harness.close())
@@ -27,8 +32,8 @@ async function claimed(messages: number): Promise<ClaimedLane> {
   return lane
 }
 
-function delivered({ orgId, webhookId }: ClaimedLane, messageId: string): Attempt {
-  const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null }
+function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayload = '{}'): Attempt {
+  const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null }
   return {
     verdict: { kind: 'delivered' },
     durationMs: 1,
@@ -60,7 +65,7 @@ it('counts out what was delivered and gives the lane back, together or one after
   const lane = await claimed(3)
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
-  const flusher = createFlusher(harness.ctx)
+  const flusher = createFlusher(harness.ctx, counters)
   await flusher.push({ lane, outcome: { attempt: delivered(lane, first.id) } })
   expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
   const release = { failures: 3, openUntil: null, slotSeconds: 1 }
@@ -75,7 +80,7 @@ it('waits for nobody who has locked the webhook and is about to lock its lane', 
   const lane = await claimed(1)
   const [message] = lane.messages
   if (message === undefined) throw new Error('no message')
-  const flusher = createFlusher(harness.ctx)
+  const flusher = createFlusher(harness.ctx, counters)
   await inTx(harness.ctx, async (tx) => {
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
@@ -84,4 +89,103 @@ it('waits for nobody who has locked the webhook and is about to lock its lane', 
     ])
   })
   expect(await laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
+})
+
+it('writes thousands of results that have waited for a stalled database, in bounded transactions', async () => {
+  const lane = await claimed(1)
+  const flusher = createFlusher(harness.ctx, counters)
+  const count = 9000
+  let written: Promise<unknown> = Promise.resolve()
+  await inTx(harness.ctx, async (tx) => {
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
+    written = Promise.all(results.map((attempt) => flusher.push({ lane, outcome: { attempt } })))
+    await untilWaiting(harness, 1)
+    expect(flusher.hasRoom()).toBe(false)
+  })
+  await written
+  expect(flusher.hasRoom()).toBe(true)
+  const { rows } = await sql<{ results: number; transactions: number; most: number }>`
+    select sum(results)::int as results, count(*)::int as transactions, max(results)::int as most
+    from (select count(*) as results from webhook_delivery group by xmin) t
+  `.execute(harness.ctx.db)
+  expect(rows[0]?.results).toBe(count)
+  expect(rows[0]?.most).toBeLessThanOrEqual(500)
+})
+
+it('has no room while large results wait, however few they are', async () => {
+  const lane = await claimed(1)
+  const flusher = createFlusher(harness.ctx, counters)
+  const payload = 'x'.repeat(1_000_000)
+  let written: Promise<unknown> = Promise.resolve()
+  await inTx(harness.ctx, async (tx) => {
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
+    written = Promise.all(results.map((attempt) => flusher.push({ lane, outcome: { attempt } })))
+    await untilWaiting(harness, 1)
+    expect(flusher.hasRoom()).toBe(false)
+  })
+  await written
+  expect(flusher.hasRoom()).toBe(true)
+})
+
+it('gives up the one result that the database refuses, and keeps its lane leased', async () => {
+  const [bad, good] = [await claimed(1), await claimed(1)]
+  const flusher = createFlusher(harness.ctx, counters)
+  await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
+  const release = { failures: 0, openUntil: null, slotSeconds: 1 }
+  const settled = await Promise.allSettled([
+    flusher.push({ lane: bad, outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused') } }),
+    flusher.push({ lane: bad, outcome: { release } }),
+    flusher.push({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? '') } }),
+    flusher.push({ lane: good, outcome: { release } }),
+  ])
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
+  const lanes = await harness.ctx.db
+    .selectFrom('webhookLane')
+    .select(['pending', 'leaseUntil'])
+    .orderBy('webhookId')
+    .execute()
+  expect(lanes).toEqual([
+    { pending: 1, leaseUntil: expect.any(Date) },
+    { pending: 0, leaseUntil: null },
+  ])
+  expect(counters.read().results_refused).toBe(1)
+})
+
+/** Ends the connections that wait for a lock, as a database that is stopped ends them all. */
+async function endWaitingConnections(): Promise<void> {
+  await untilWaiting(harness, 1)
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(harness.ctx.db)
+}
+
+it('tries again when the database goes away, until it is stopped', async () => {
+  const lane = await claimed(2)
+  const [first, second] = lane.messages
+  const flusher = createFlusher(harness.ctx, counters)
+  const push = (id = '') => flusher.push({ lane, outcome: { attempt: delivered(lane, id) } })
+  const whileLocked = (work: () => Promise<void>) =>
+    inTx(harness.ctx, async (tx) => {
+      await sql`lock table webhook_delivery in share mode`.execute(tx)
+      await work()
+    })
+  let repeated: Promise<void> = Promise.resolve()
+  await whileLocked(async () => {
+    repeated = push(first?.id)
+    await endWaitingConnections()
+    await untilWaiting(harness, 1)
+  })
+  await repeated
+  expect(await laneRow()).toMatchObject({ pending: 1 })
+  await whileLocked(async () => {
+    const failing = expect(push(second?.id)).rejects.toThrow()
+    await untilWaiting(harness, 1)
+    flusher.stop()
+    await endWaitingConnections()
+    await failing
+  })
+  expect(await laneRow()).toMatchObject({ pending: 1 })
 })

@@ -1,0 +1,88 @@
+import { addMs } from '../platform/clock.ts'
+import { type Transactional, type Tx, inTx } from '../platform/db.ts'
+import type { Attempt } from './deliver-message.ts'
+import { deleteMessages, insertDeliveries, rescheduleMessages, subtractFromLanes } from './store-deliver.ts'
+import {
+  type LaneChange,
+  type LaneKey,
+  type LaneRelease,
+  countPerLane,
+  lockLanes,
+  releaseLanes,
+} from './store-lanes.ts'
+
+export interface FlushEntry {
+  readonly lane: LaneKey & { readonly epoch: string }
+  /** What became of a message, or that the lane is given back. */
+  readonly outcome: { readonly attempt: Attempt } | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+}
+
+/** What an entry takes beside its texts. */
+const ENTRY_BYTES = 500
+
+/** Memory that an entry takes until it is written, about. */
+export function bytesOf({ outcome }: FlushEntry): number {
+  if (!('attempt' in outcome)) return ENTRY_BYTES
+  const { reqHeaders, reqPayload, respHeaders, respBody } = outcome.attempt.record.exchange
+  return ENTRY_BYTES + reqHeaders.length + reqPayload.length + (respHeaders?.length ?? 0) + (respBody?.length ?? 0)
+}
+
+/**
+ * Writes results in one transaction. Deletes what needs no further attempt, whoever holds the lane by
+ * now: it must not be sent again. Everything else is for the holder alone.
+ */
+export async function writeEntries(ctx: Transactional, entries: readonly FlushEntry[]): Promise<void> {
+  await inTx(ctx, async (tx) => {
+    const epochs = await lockLanes(
+      tx,
+      entries.map(({ lane }) => lane),
+    )
+    const attempts: { lane: LaneKey; attempt: Attempt; held: boolean }[] = []
+    const releases: LaneRelease[] = []
+    for (const { lane, outcome } of entries) {
+      const held = epochs.get(lane.webhookId) === lane.epoch
+      if ('attempt' in outcome) attempts.push({ lane, attempt: outcome.attempt, held })
+      else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
+    }
+    const deleted = await writeAttempts(tx, attempts)
+    // Each lane is written once: with a second write PostgreSQL looks at its webhook again, and would wait there for
+    // whoever has locked the webhook and waits for the lane.
+    const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
+    const released = new Set(releases.map(({ webhookId }) => webhookId))
+    const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
+    if (kept.length > 0) await subtractFromLanes(tx, kept)
+    const leaving = releases.map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
+    if (leaving.length > 0) await releaseLanes(tx, leaving)
+  })
+}
+
+/** @returns How many messages of which lanes need no further attempt: they are deleted, but not counted out yet. */
+async function writeAttempts(
+  tx: Tx,
+  attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
+): Promise<LaneChange[]> {
+  if (attempts.length === 0) return []
+  const finished = attempts.filter(
+    ({ attempt: { verdict } }) => verdict.kind === 'delivered' || verdict.kind === 'give_up',
+  )
+  const deleted =
+    finished.length === 0
+      ? []
+      : await deleteMessages(
+          tx,
+          finished.map(({ lane }) => lane.orgId),
+          finished.map(({ attempt }) => attempt.record.messageId),
+        )
+  const later = attempts.flatMap(({ lane, held, attempt: { verdict, record } }) => {
+    if (!held || verdict.kind === 'delivered' || verdict.kind === 'give_up') return []
+    // What met a receiver that is gone stays, due, for when the webhook is enabled again.
+    const dueAt = addMs(record.createdAt, verdict.kind === 'retry' ? verdict.afterMs : 0)
+    return [{ orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt }]
+  })
+  if (later.length > 0) await rescheduleMessages(tx, later)
+  await insertDeliveries(
+    tx,
+    attempts.map(({ attempt }) => attempt.record),
+  )
+  return countPerLane(deleted)
+}

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inTx } from '../../src/platform/db.ts'
+import { createWebhookCounters } from '../../src/webhooks/counters.ts'
+import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, createHarness, createTestClock } from './harness.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+
+const LANES = 30
+const EVENTS = 64
+const caps = { total: 64, perOrg: 64, slow: 16 }
+const maxUnwritten = { count: 200, bytes: 1e9 }
+
+let harness: Harness
+let receiver: Receiver
+beforeEach(async () => {
+  harness = await createHarness(createTestClock())
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await harness.close()
+  await receiver.kill()
+})
+
+/** Waits until no further message comes. */
+async function untilQuiet(): Promise<void> {
+  for (let before = -1; before < receiver.received.length; await delay(500)) before = receiver.received.length
+}
+
+/** Leaves every request without an answer until it is released; then all are answered. */
+function holdAll(): { readonly held: () => number; release(): void } {
+  const open: (() => void)[] = []
+  receiver.answer((_request, response) => void open.push(() => response.writeHead(200).end()))
+  return {
+    held: () => open.length,
+    release() {
+      receiver.answer(status(200))
+      for (const finish of open) finish()
+    },
+  }
+}
+
+it('starts no requests while too many results wait for the database, and then delivers everything once', async () => {
+  const webhook = { url: receiver.url, topics: ['audits'], single_event_per_message: true }
+  for (let lane = 0; lane < LANES; lane += 1) await harness.addWebhook(webhook)
+  for (let event = 0; event < EVENTS; event += 1) await harness.audit(`m${event}`)
+  const router = startRouteWorker(harness.ctx, createWebhookCounters())
+  await waitUntil('all routed', async () => (await harness.waiting()).messages === LANES * EVENTS)
+  await router.stop()
+  const first = holdAll()
+  await harness.start({ caps, maxUnwritten })
+  await waitUntil('every lane is at work', () => first.held() === LANES)
+  await inTx(harness.ctx, async (tx) => {
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    first.release()
+    await receiver.waitFor(maxUnwritten.count)
+    await untilQuiet()
+    // Those that were on their way when no more were started come on top.
+    expect(receiver.received.length).toBeLessThanOrEqual(maxUnwritten.count + caps.total)
+  })
+  await waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
+  expect(receiver.received.length).toBe(LANES * EVENTS)
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(LANES * EVENTS)
+})
