@@ -13,6 +13,11 @@ export interface Child {
   readonly pid: number
   /** What the groups of `ready` matched, the whole first. */
   readonly said: readonly string[]
+  send(message: string): void
+  /** The next message that it sends. */
+  hear(): Promise<unknown>
+  /** Ends it at once, as `kill -9` does. */
+  kill(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -33,6 +38,15 @@ export async function startChild({ args, env, ready }: ChildOptions): Promise<Ch
   return {
     pid: child.pid ?? 0,
     said,
+    send: (message) => void child.send(message),
+    async hear() {
+      const [message]: unknown[] = await once(child, 'message')
+      return message
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGINT')

@@ -1,62 +1,153 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { type Reservation, createAdmission } from './admission.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Admission, type Slot, type Turn, createAdmission } from './admission.ts'
 
-const caps = { total: 20, perOrg: 8, slow: 5 }
+const caps = {
+  fresh: { total: 8, perOrg: 4 },
+  late: { total: 4, perOrg: 3 },
+  slow: { total: 3, perOrg: 2 },
+  lateMs: 10,
+  slowMs: 100,
+  fastBytes: { total: 1000, perOrg: 400 },
+  slowBytes: { total: 100, perOrg: 60 },
+}
+
+let nowMs = 0
+let vacancies = 0
+let admission: Admission
+beforeEach(() => {
+  nowMs = 0
+  vacancies = 0
+  admission = createAdmission({ caps, nowMs: () => nowMs, onVacancy: () => (vacancies += 1) })
+})
+
+const open = (webhookId: string, orgId = 'a', bytes = 10): Turn => admission.open({ orgId, webhookId, bytes })
+
+function startOne(webhookId: string, orgId = 'a'): Slot {
+  const slot = open(webhookId, orgId).start()
+  if (slot === null) throw new Error('no slot')
+  return slot
+}
+
+function age(ms: number): void {
+  nowMs += ms
+  admission.age()
+}
+
+const freeFresh = () => admission.vacancy('fast').lanes
+const freeSlow = () => admission.vacancy('slow').lanes
 
 describe('createAdmission', () => {
-  it('keeps every cap at every instant, and gives all room back', () => {
+  it('gives an organization its share of fresh slots and no more', () => {
+    const turn = open('w')
+    expect([1, 2, 3, 4, 5].map(() => turn.start() !== null)).toEqual([true, true, true, true, false])
+    expect(admission.vacancy('fast')).toMatchObject({ lanes: 4, busyOrgIds: ['a'] })
+    expect(admission.vacancy('fast').lanesOf('b')).toBe(4)
+  })
+
+  it('frees the fresh slot of a request that is late, and says so where there was none', () => {
+    for (const [index, org] of ['a', 'b'].entries())
+      for (let count = 0; count < 4; count += 1) startOne(`${index}${count}`, org)
+    expect(freeFresh()).toBe(0)
+    age(9)
+    expect({ free: freeFresh(), vacancies }).toEqual({ free: 0, vacancies: 0 })
+    age(1)
+    // The late slots are bounded too, in all and for an organization.
+    expect({ free: freeFresh(), vacancies }).toEqual({ free: 4, vacancies: 1 })
+    expect(admission.vacancy('fast').lanesOf('a')).toBe(3)
+    expect(admission.vacancy('fast').lanesOf('b')).toBe(1)
+  })
+
+  it('moves requests to the slow slots at once when they are slow, and cuts those that find none', () => {
+    const slots = [startOne('a1'), startOne('a2'), startOne('a3'), startOne('b1', 'b'), startOne('b2', 'b')]
+    age(100)
+    // Two of each organization at most, three in all.
+    expect(slots.map(({ signal }) => signal.aborted)).toEqual([false, false, true, false, true])
+    expect(freeSlow()).toBe(0)
+    for (const slot of slots) slot.end()
+    expect({ fresh: freeFresh(), slow: freeSlow() }).toEqual({ fresh: 8, slow: 3 })
+  })
+
+  it('lets slow lanes use slow slots alone, until a request is answered in time', () => {
+    const turn = open('w')
+    const first = turn.start()
+    age(100)
+    expect(admission.vacancy('slow')).toMatchObject({ onlyWebhookIds: ['w'], exceptWebhookIds: ['w'] })
+    expect(admission.vacancy('fast').exceptWebhookIds).toContain('w')
+    const second = turn.start()
+    expect({ fresh: freeFresh(), slow: freeSlow() }).toEqual({ fresh: 8, slow: 1 })
+    nowMs += 5
+    second?.end()
+    // The first one still hangs.
+    expect(admission.vacancy('slow').onlyWebhookIds).toEqual(['w'])
+    first?.end()
+    turn.start()?.end()
+    expect(admission.vacancy('slow').onlyWebhookIds).toEqual([])
+  })
+
+  it('keeps a lane slow whose request was cut', () => {
+    const slots = ['1', '2', '3'].map((webhookId) => startOne(webhookId))
+    age(100)
+    expect(slots[2]?.signal.aborted).toBe(true)
+    for (const slot of slots) slot.end()
+    expect(admission.vacancy('slow').onlyWebhookIds).toContain('3')
+  })
+
+  it('counts what claimed messages take, those of slow lanes apart', () => {
+    const large = open('large', 'a', 70)
+    const small = open('small', 'a', 50)
+    const [first, second] = [large.start(), small.start()]
+    expect(admission.vacancy('fast').bytes).toBe(880)
+    age(100)
+    // The large one does not fit into what slow lanes may take.
+    expect([first?.signal.aborted, second?.signal.aborted]).toEqual([true, false])
+    expect([admission.vacancy('fast').bytes, admission.vacancy('slow').bytes]).toEqual([930, 50])
+    first?.end()
+    second?.end()
+    large.end()
+    small.end()
+    expect([admission.vacancy('fast').bytes, admission.vacancy('slow').bytes]).toEqual([1000, 100])
+  })
+
+  it('cuts everything at the stop and starts nothing more', () => {
+    const turn = open('w')
+    const slot = turn.start()
+    admission.stop()
+    expect(slot?.signal.aborted).toBe(true)
+    expect(turn.start()).toBeNull()
+  })
+
+  it('gives all room back, whatever happened', () => {
     const step = fc.record({
-      end: fc.boolean(),
+      what: fc.constantFrom('start', 'end', 'age'),
       orgId: fc.constantFrom('a', 'b', 'c', 'd'),
       webhook: fc.integer({ min: 0, max: 3 }),
-      messages: fc.integer({ min: 0, max: 64 }),
-      pace: fc.record({ width: fc.constantFrom(1, 2, 4, 8), slow: fc.boolean() }),
+      ms: fc.integer({ min: 0, max: 120 }),
+      bytes: fc.integer({ min: 0, max: 60 }),
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-        const admission = createAdmission(caps)
-        const open: (Reservation & {
-          orgId: string
-          webhookId: string
-          slow: boolean
-          pace: (typeof steps)[number]['pace']
-        })[] = []
-        const used = (which: (one: (typeof open)[number]) => boolean) =>
-          open.filter(which).reduce((sum, { width }) => sum + width, 0)
-        for (const { end, orgId, webhook, messages, pace } of steps) {
-          const webhookId = `${orgId}${webhook}`
-          if (end) {
-            const ended = open.shift()
-            ended?.end(ended.pace)
-          } else if (!open.some((one) => one.webhookId === webhookId)) {
-            const { slow, width: most } = admission.paceOf(webhookId)
-            const reservation = admission.reserve({ orgId, webhookId, messages })
-            expect(reservation.width).toBeLessThanOrEqual(Math.min(most, messages))
-            open.push({ ...reservation, orgId, webhookId, slow, pace })
+        admission = createAdmission({ caps, nowMs: () => nowMs, onVacancy: () => {} })
+        const turns = new Map<string, Turn>()
+        const slots: Slot[] = []
+        for (const { what, orgId, webhook, ms, bytes } of steps) {
+          if (what === 'age') age(ms)
+          else if (what === 'end') slots.shift()?.end()
+          else {
+            const id = `${orgId}${webhook}`
+            const turn = turns.get(id) ?? open(id, orgId, bytes)
+            turns.set(id, turn)
+            const slot = turn.start()
+            if (slot !== null) slots.push(slot)
           }
-          expect(admission.freeSlots()).toBe(caps.total - used(() => true))
-          expect(used(() => true)).toBeLessThanOrEqual(caps.total)
-          expect(used(({ slow }) => slow)).toBeLessThanOrEqual(caps.slow)
-          for (const org of ['a', 'b', 'c', 'd']) {
-            expect(used((one) => one.orgId === org)).toBeLessThanOrEqual(caps.perOrg)
-            expect(admission.busyOrgIds().includes(org)).toBe(used((one) => one.orgId === org) === caps.perOrg)
-          }
+          const most = caps.fresh.total + caps.late.total + caps.slow.total
+          expect(slots.filter(({ signal }) => !signal.aborted).length).toBeLessThanOrEqual(most)
         }
-        for (const one of open.splice(0)) one.end(one.pace)
-        expect(admission.freeSlots()).toBe(caps.total)
-        expect(admission.busyWebhookIds()).toEqual([])
+        for (const slot of slots) slot.end()
+        for (const turn of turns.values()) turn.end()
+        expect(admission.vacancy('fast')).toMatchObject({ lanes: 8, bytes: 1000, busyOrgIds: [] })
+        expect(admission.vacancy('slow')).toMatchObject({ lanes: 3, bytes: 100, busyOrgIds: [] })
       }),
     )
-  })
-
-  it('names slow lanes as busy while their share is used up', () => {
-    const admission = createAdmission(caps)
-    admission.reserve({ orgId: 'a', webhookId: 'w', messages: 1 }).end({ width: 8, slow: true })
-    admission.reserve({ orgId: 'a', webhookId: 'v', messages: 1 }).end({ width: 8, slow: true })
-    const { width } = admission.reserve({ orgId: 'a', webhookId: 'w', messages: 64 })
-    expect(width).toBe(5)
-    expect(admission.busyWebhookIds()).toEqual(['w', 'v'])
-    expect(admission.reserve({ orgId: 'b', webhookId: 'v', messages: 64 }).width).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BREAKER_FAILURES, type LaneHealth, decideHealth, decidePace, firstPace } from './decide-lane.ts'
+import { BREAKER_FAILURES, type LaneHealth, decideFollowers, decideHealth } from './decide-lane.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 const healthy: LaneHealth = { failures: 0, openUntil: null }
@@ -32,21 +32,19 @@ describe('decideHealth', () => {
   })
 })
 
-describe('decidePace', () => {
-  it('doubles up to eight, starts again after a failure and keeps still without news', () => {
+describe('decideFollowers', () => {
+  it('doubles what is in flight with each round of successes, up to eight', () => {
     const widths: number[] = []
-    let pace = firstPace
-    for (let round = 0; round < 5; round += 1) {
-      widths.push(pace.width)
-      pace = decidePace(pace, [10], false)
+    for (let width = 1, round = 0; round < 5; round += 1) {
+      widths.push(width)
+      let next = 0
+      for (let ended = 0; ended < width; ended += 1) next += decideFollowers(true, width - ended - 1 + next)
+      width = next
     }
     expect(widths).toEqual([1, 2, 4, 8, 8])
-    expect(decidePace(pace, [], false)).toEqual(pace)
-    expect(decidePace(pace, [10, 20], true)).toEqual({ width: 1, slow: false })
   })
 
-  it('counts a lane as slow by its average', () => {
-    expect(decidePace(firstPace, [100, 15_000], false).slow).toBe(true)
-    expect(decidePace({ width: 8, slow: true }, [100], false).slow).toBe(false)
+  it('goes down to one with failures, and never to none', () => {
+    expect([7, 1, 0].map((others) => decideFollowers(false, others))).toEqual([0, 0, 1])
   })
 })

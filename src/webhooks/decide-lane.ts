@@ -21,22 +21,16 @@ export function decideHealth(before: LaneHealth, succeeded: boolean, now: Date):
   return { failures, openUntil: new Date(now.getTime() + pauseMs) }
 }
 
+/** Requests that a lane may have in flight. */
 const MAX_WIDTH = 8
-/** Requests that take longer than this on average share a part of the slots, so that they don't use up all. */
-const SLOW_MS = 2000
 
-/** How a lane may be used next: requests at a time, and whether it counts as slow. */
-export interface LanePace {
-  readonly width: number
-  readonly slow: boolean
-}
-
-/** Slow start, as for a receiver that has just come back. */
-export const firstPace: LanePace = { width: 1, slow: false }
-
-/** The pace after a round of `durationsMs`; any failure starts again with one request at a time. */
-export function decidePace(before: LanePace, durationsMs: readonly number[], failed: boolean): LanePace {
-  if (durationsMs.length === 0) return before
-  const averageMs = durationsMs.reduce((sum, ms) => sum + ms, 0) / durationsMs.length
-  return { width: failed ? 1 : Math.min(before.width * 2, MAX_WIDTH), slow: averageMs > SLOW_MS }
+/**
+ * How many requests follow one that has ended. A turn begins with one, and every success adds one, so a
+ * receiver that is down or has just come back gets few.
+ *
+ * @param others Requests that the lane still has in flight.
+ */
+export function decideFollowers(succeeded: boolean, others: number): number {
+  if (succeeded) return Math.min(2, MAX_WIDTH - others)
+  return others === 0 ? 1 : 0
 }

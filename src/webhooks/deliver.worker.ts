@@ -4,13 +4,12 @@ import { addMs } from '../platform/clock.ts'
 import { inTx } from '../platform/db.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { PartLimits } from '../platform/split.ts'
-import { type Caps, createAdmission } from './admission.ts'
+import { type Admission, type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
-import { decidePace } from './decide-lane.ts'
 import type { DeliverOptions } from './deliver-message.ts'
 import { createFlusher } from './flush.ts'
 import { runLane } from './run-lane.ts'
-import { type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
+import { type Claimed, type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
   /** Names this run of the server in the leases that it takes. */
@@ -34,24 +33,24 @@ const GRACE_MS = 2000
 
 /** Claims lanes and sends their messages, as many at a time as the caps allow. */
 export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): { stop(): Promise<void> } {
-  const admission = createAdmission(options.caps)
+  const admission = createAdmission({
+    caps: options.caps,
+    nowMs: () => performance.now(),
+    onVacancy: () => ctx.wakes.wake('deliveries'),
+  })
   const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
-  const cutting = new AbortController()
   const running = new Set<Promise<void>>()
 
   async function run(lane: ClaimedLane): Promise<void> {
     const { orgId, webhookId, messages } = lane
-    const before = admission.paceOf(webhookId)
-    const reservation = admission.reserve({ orgId, webhookId, messages: messages.length })
-    let pace = before
+    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
+    const turn = admission.open({ orgId, webhookId, bytes })
     try {
-      const turn = { lane, width: reservation.width, signal: cutting.signal }
-      const { durationsMs, failed } = await runLane(ctx, { ...options, flusher }, turn)
-      pace = decidePace(before, durationsMs, failed)
+      await runLane(ctx, { ...options, flusher }, { lane, turn })
     } catch (error) {
       ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
     } finally {
-      reservation.end(pace)
+      turn.end()
     }
   }
 
@@ -64,24 +63,25 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     running.add(turn)
   }
 
-  async function work(): Promise<boolean | Date | null> {
-    const limit = Math.min(admission.freeSlots(), MAX_LANES_PER_CLAIM)
-    // The end of a lane's turn wakes this worker, so it comes back when there is room.
-    if (limit === 0 || !flusher.hasRoom()) return null
-    const now = ctx.clock.now()
-    const { lanes, hasMore } = await inTx(ctx, (tx) =>
-      claimLanes(tx, {
-        now,
-        runId: options.runId,
-        limit,
-        maxBytes: MAX_BYTES_PER_CLAIM,
-        leaseUntil: addMs(now, LEASE_MS),
-        busyOrgIds: admission.busyOrgIds(),
-        busyWebhookIds: admission.busyWebhookIds(),
-      }),
+  async function claim({ lanes, bytes, ...of }: Vacancy, now: Date): Promise<Claimed> {
+    const limit = Math.min(lanes, MAX_LANES_PER_CLAIM)
+    const maxBytes = Math.min(bytes, MAX_BYTES_PER_CLAIM)
+    if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
+    const leaseUntil = addMs(now, LEASE_MS)
+    const claimed = await inTx(ctx, (tx) =>
+      claimLanes(tx, { now, runId: options.runId, leaseUntil, limit, maxBytes, ...of }),
     )
-    for (const lane of lanes) start(lane)
-    if (hasMore) return true
+    for (const lane of claimed.lanes) start(lane)
+    return claimed
+  }
+
+  async function work(): Promise<boolean | Date | null> {
+    // The end of a lane's turn wakes this worker, so it comes back when there is room.
+    if (!flusher.hasRoom()) return null
+    const now = ctx.clock.now()
+    const fast = await claim(admission.vacancy('fast'), now)
+    const slow = await claim(admission.vacancy('slow'), now)
+    if (fast.hasMore || slow.hasMore) return true
     const next = await findNextDue(ctx.db)
     const soonest = addMs(now, BUSY_PAUSE_MS)
     return next === null || next > soonest ? next : soonest
@@ -95,15 +95,26 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     minGapMs: MIN_GAP_MS,
     work,
   })
+  const stopAging = startAging(admission)
 
   return {
     async stop() {
       await poller.stop()
       const ended = Promise.all(running)
       await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
-      cutting.abort()
+      admission.stop()
       flusher.stop()
       await ended
+      stopAging()
     },
   }
+}
+
+const AGING_MS = 50
+
+/** Has requests grow old until stopped. */
+function startAging(admission: Admission): () => void {
+  // After a pause of the whole process answers wait to be read: they are, before anything is cut.
+  const timer = setInterval(() => setImmediate(() => admission.age()), AGING_MS)
+  return () => clearInterval(timer)
 }

@@ -1,5 +1,6 @@
 import type { Context } from '../platform/context.ts'
-import { type LaneHealth, decideHealth } from './decide-lane.ts'
+import type { Slot, Turn } from './admission.ts'
+import { type LaneHealth, decideFollowers, decideHealth } from './decide-lane.ts'
 import { type DeliverOptions, deliverMessage, receiverOf } from './deliver-message.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
 import type { Flusher } from './flush.ts'
@@ -9,36 +10,24 @@ import type { FlushEntry } from './write-entries.ts'
 /** A claim starts no message later than this, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
 
-export interface LaneRun {
-  readonly lane: ClaimedLane
-  /** Requests at a time. */
-  readonly width: number
-  readonly signal: AbortSignal
-}
-
-export interface LaneRunResult {
-  readonly durationsMs: readonly number[]
-  readonly failed: boolean
-}
-
 /**
  * Sends a claimed lane's messages in order, and gives the lane back. Stops early where the breaker
- * opens, the receiver is gone, too many results wait for the database, `signal` aborts or the time is
- * over: what is left stays due.
+ * opens, the receiver is gone, a request was cut, too many results wait for the database, there is no
+ * slot or the time is over: what is left stays due.
  */
 export async function runLane(
   ctx: Context,
   { flusher, ...options }: DeliverOptions & { readonly flusher: Flusher },
-  { lane, width, signal }: LaneRun,
-): Promise<LaneRunResult> {
+  { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
+): Promise<void> {
   const receiver = receiverOf(ctx, lane)
   const startUntilMs = performance.now() + START_WITHIN_MS
-  const messages = lane.messages.values()
-  const durationsMs: number[] = []
   const written: Promise<void>[] = []
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil }
-  let failed = false
-  let tripped = false
+  let next = 0
+  let inFlight = 0
+  let slotMs = 0
+  let ended = false
   let gone = false
 
   function write(outcome: FlushEntry['outcome']): void {
@@ -48,31 +37,43 @@ export async function runLane(
     written.push(done)
   }
 
-  async function send(message: DueMessage): Promise<void> {
+  /** @returns Whether it was delivered. */
+  async function send(message: DueMessage, { signal }: Slot): Promise<boolean> {
     const attempt = await deliverMessage(ctx, options, { receiver, message, signal })
-    if (attempt === null) return
-    durationsMs.push(attempt.durationMs)
-    write({ attempt })
-    gone ||= attempt.verdict.kind === 'gone'
-    if (message.topic === 'ping') return
-    const succeeded = attempt.verdict.kind === 'delivered'
-    failed ||= !succeeded
-    health = decideHealth(health, succeeded, ctx.clock.now())
-    tripped = health.openUntil !== null
-  }
-
-  async function line(): Promise<void> {
-    for (const message of messages) {
-      await send(message)
-      if (tripped || gone || signal.aborted || !flusher.hasRoom() || performance.now() >= startUntilMs) return
+    if (attempt === null) {
+      ended = true
+      return false
     }
+    write({ attempt })
+    const isDelivered = attempt.verdict.kind === 'delivered'
+    gone ||= attempt.verdict.kind === 'gone'
+    ended ||= gone
+    if (message.topic === 'ping') return isDelivered
+    health = decideHealth(health, isDelivered, ctx.clock.now())
+    ended ||= health.openUntil !== null
+    return isDelivered
   }
 
-  await Promise.all(Array.from({ length: width }, line))
+  /** Sends the next message, if it may be sent now, and then those that follow it. */
+  async function proceed(): Promise<void> {
+    const message = lane.messages[next]
+    if (message === undefined || ended || !flusher.hasRoom() || performance.now() >= startUntilMs) return
+    const slot = turn.start()
+    if (slot === null) return
+    const startedMs = performance.now()
+    next += 1
+    inFlight += 1
+    const isDelivered = await send(message, slot).finally(() => {
+      slot.end()
+      inFlight -= 1
+      slotMs += performance.now() - startedMs
+    })
+    await Promise.all(Array.from({ length: decideFollowers(isDelivered, inFlight) }, proceed))
+  }
+
+  await proceed()
   // Before the lane is given back: whoever claims it next has to see it.
   if (gone) await disableGoneWebhook(ctx, lane)
-  const slotSeconds = durationsMs.reduce((sum, ms) => sum + ms, 0) / 1000
-  write({ release: { ...health, slotSeconds } })
+  write({ release: { ...health, slotSeconds: slotMs / 1000 } })
   await Promise.all(written)
-  return { durationsMs, failed }
 }

@@ -35,9 +35,13 @@ export interface LaneClaim {
   readonly limit: number
   /** Of the bodies of all messages together; the first is claimed whatever its size. */
   readonly maxBytes: number
-  /** Organizations and webhooks that have used up their share for now. */
+  /** How many lanes of an organization. */
+  readonly lanesOf: (orgId: string) => number
+  /** Organizations that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
-  readonly busyWebhookIds: readonly string[]
+  /** The webhooks whose lanes may be claimed; null for all. */
+  readonly onlyWebhookIds: readonly string[] | null
+  readonly exceptWebhookIds: readonly string[]
 }
 
 export interface Claimed {
@@ -54,9 +58,10 @@ const MAX_LANE_BYTES = 512 * 1024
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
-  const messages = await listDueMessages(tx, due, { now, maxBytes })
+  const admitted = admitLanes(due, claim)
+  const messages = await listDueMessages(tx, admitted, { now, maxBytes })
   // A lane without messages is claimed too, and given back with the right time.
-  const keys = due.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
+  const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
     from webhook w, ${rowsOf(keys)}
@@ -77,14 +82,26 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   }
 }
 
-async function lockDueLanes(tx: Tx, { now, limit, busyOrgIds, busyWebhookIds }: LaneClaim): Promise<LaneKey[]> {
+async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<LaneKey[]> {
+  const { now, limit, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
   const { rows } = await sql<LaneKey>`
     select org_id, webhook_id from webhook_lane
     where next_at <= ${now} and (lease_until is null or lease_until <= ${now})
-      and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${busyWebhookIds}::uuid[])
+      and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${exceptWebhookIds}::uuid[])
+      and (${onlyWebhookIds}::uuid[] is null or webhook_id = any(${onlyWebhookIds}::uuid[]))
     order by vtime, next_at limit ${limit} for update skip locked
   `.execute(tx)
   return rows
+}
+
+/** The first lanes of each organization, as many as it may have. */
+function admitLanes(due: readonly LaneKey[], { lanesOf }: LaneClaim): LaneKey[] {
+  const counts = new Map<string, number>()
+  return due.filter(({ orgId }) => {
+    const count = (counts.get(orgId) ?? 0) + 1
+    counts.set(orgId, count)
+    return count <= lanesOf(orgId)
+  })
 }
 
 /**

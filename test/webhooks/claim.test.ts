@@ -39,8 +39,10 @@ const all: LaneClaim = {
   leaseUntil: new Date(now.getTime() + 60_000),
   limit: 32,
   maxBytes: 4 * 1024 * 1024,
+  lanesOf: () => 32,
   busyOrgIds: [],
-  busyWebhookIds: [],
+  onlyWebhookIds: null,
+  exceptWebhookIds: [],
 }
 
 const claim = (limits: Partial<LaneClaim> = {}) => inTx(harness.ctx, (tx) => claimLanes(tx, { ...all, ...limits }))
@@ -85,4 +87,15 @@ it('claims a lane that has nothing due, so that it is given back with the right 
   const webhookId = await addLane()
   await harness.ctx.db.updateTable('webhookLane').set({ nextAt: now }).where('webhookId', '=', webhookId).execute()
   expect(sizesOf(await claim())).toEqual([[]])
+})
+
+it('claims no more lanes of an organization than it may have, and none of those left out', async () => {
+  const ids = [await addLane(1), await addLane(1), await addLane(1), await addLane(1)]
+  const other = await claim({ onlyWebhookIds: ids.slice(0, 3), exceptWebhookIds: ids.slice(0, 1), lanesOf: () => 1 })
+  expect(other.lanes.map(({ webhookId }) => ids.indexOf(webhookId))).toEqual([
+    expect.toSatisfy((at) => at === 1 || at === 2),
+  ])
+  expect(other.hasMore).toBe(true)
+  expect((await claim({ busyOrgIds: [harness.scope.orgId] })).lanes).toEqual([])
+  expect((await claim()).lanes).toHaveLength(3)
 })

@@ -25,7 +25,14 @@ async function claimed(messages: number): Promise<ClaimedLane> {
   const { id } = await harness.addWebhook({ url, topics: ['audits'] })
   for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, { id, siteId: null })
   const now = clock.now()
-  const limits = { limit: 10, maxBytes: 1e6, busyOrgIds: [], busyWebhookIds: [] }
+  const limits = {
+    limit: 10,
+    maxBytes: 1e6,
+    lanesOf: () => 1,
+    busyOrgIds: [],
+    onlyWebhookIds: null,
+    exceptWebhookIds: [],
+  }
   const claim = { now, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
   const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
   if (lane?.messages.length !== messages) throw new Error('not claimed')

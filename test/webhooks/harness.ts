@@ -41,7 +41,7 @@ export interface Harness {
   addOrg(): Promise<OrgScope>
   addWebhook(body: Record<string, unknown>, siteId?: string | null, of?: OrgScope): Promise<Webhook>
   /** Commits an audit record with its event. */
-  audit(message: string, siteId?: string | null): Promise<void>
+  audit(message: string, siteId?: string | null, of?: OrgScope): Promise<void>
   /** Commits device events in one transaction. */
   deviceEvents(names: readonly string[]): Promise<void>
   /** Wakes the workers, as after the clock has been moved. */
@@ -89,9 +89,9 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       await clearOutbox()
       return webhook
     },
-    audit: (message, siteId = null) =>
+    audit: (message, siteId = null, of = scope) =>
       inTx(ctx, async (tx) => {
-        await appendAudit(tx, scope, { message, siteId, at: clock.now() })
+        await appendAudit(tx, of, { message, siteId, at: clock.now() })
       }),
     deviceEvents: (names) =>
       inTx(ctx, async (tx) => {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
+import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
 import { type Receiver, type Reply, startReceiver, status } from './receiver.ts'
@@ -50,6 +51,29 @@ it('a receiver that hangs holds up nobody else', async () => {
   hanging.release()
 })
 
+it('forty receivers that begin to hang together hold up nobody else, and get everything in the end', async () => {
+  const hanging = holding()
+  bad.answer(hanging.reply)
+  const orgs = await Promise.all(Array.from({ length: 5 }, () => harness.addOrg()))
+  for (const org of orgs)
+    for (let index = 0; index < 8; index += 1) await harness.addWebhook({ url: bad.url, ...single }, null, org)
+  await harness.addWebhook({ url: good.url, ...single })
+  for (const org of orgs) await harness.audit('hangs', null, org)
+  const pool = (total: number) => ({ total, perOrg: total })
+  const caps = { ...defaultCaps, fresh: pool(8), late: pool(4), slow: pool(3), lateMs: 20, slowMs: 100 }
+  await harness.start({ caps })
+  await bad.waitFor(8)
+  for (let index = 0; index < 20; index += 1) await harness.audit(`m${index}`)
+  await good.waitFor(20)
+  // Those that were cut on the way to the slow slots are sent again when others leave them, and have all their time.
+  await waitUntil('only slow requests are left', () => bad.received.length >= 40)
+  bad.answer(status(200))
+  hanging.release()
+  await waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
+  expect((await harness.deliveries()).map((delivery) => delivery.status)).toEqual(Array(60).fill('success'))
+  expect(new Set(bad.received.map(({ headers }) => headers['webhook-id'])).size).toBe(40)
+})
+
 it('an organization gets no more slots than its share', async () => {
   let open = 0
   let most = 0
@@ -63,7 +87,7 @@ it('an organization gets no more slots than its share', async () => {
   })
   for (let index = 0; index < 5; index += 1) await harness.addWebhook({ url: bad.url, ...single })
   for (let index = 0; index < 10; index += 1) await harness.audit(`m${index}`)
-  await harness.start({ caps: { total: 10, perOrg: 3, slow: 10 } })
+  await harness.start({ caps: { ...defaultCaps, fresh: { total: 10, perOrg: 3 } } })
   await waitUntil('everything delivered', async () => {
     const { messages } = await harness.waiting()
     return bad.received.length >= 50 && messages === 0

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
+import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -10,7 +11,8 @@ import { type Receiver, startReceiver, status } from './receiver.ts'
 
 const LANES = 30
 const EVENTS = 64
-const caps = { total: 64, perOrg: 64, slow: 16 }
+const IN_FLIGHT = 64
+const caps = { ...defaultCaps, fresh: { total: IN_FLIGHT, perOrg: IN_FLIGHT }, lateMs: 1e6, slowMs: 1e6 }
 const maxUnwritten = { count: 200, bytes: 1e9 }
 
 let harness: Harness
@@ -58,7 +60,7 @@ it('starts no requests while too many results wait for the database, and then de
     await receiver.waitFor(maxUnwritten.count)
     await untilQuiet()
     // Those that were on their way when no more were started come on top.
-    expect(receiver.received.length).toBeLessThanOrEqual(maxUnwritten.count + caps.total)
+    expect(receiver.received.length).toBeLessThanOrEqual(maxUnwritten.count + IN_FLIGHT)
   })
   await waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
   expect(receiver.received.length).toBe(LANES * EVENTS)
