@@ -1,23 +1,14 @@
-import { lookup as systemLookup } from 'node:dns'
 import { setMaxListeners } from 'node:events'
 import { type LookupFunction, isIP } from 'node:net'
+import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { lazily } from './lazily.ts'
+import type { ResolvedAddress } from './names/hosts.ts'
+import { type NameResolver, type NameResolverOptions, createNameResolver } from './names/name-resolver.ts'
 
 export interface OutboundOptions extends AddressPolicy {
-  /** Answers with all addresses of a name; the system's resolver by default. */
-  readonly lookup?: AllLookup
-}
-
-export type AllLookup = (
-  hostname: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: readonly ResolvedAddress[]) => void,
-) => void
-
-export interface ResolvedAddress {
-  readonly address: string
-  readonly family: number
+  readonly names?: NameResolverOptions
 }
 
 export interface OutboundRequest {
@@ -29,6 +20,8 @@ export interface OutboundRequest {
   /** From start to end, whatever trickles in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** On whose behalf: each has only a few names resolved at a time. Without one there is no such limit. */
+  readonly owner?: string
 }
 
 /**
@@ -51,9 +44,9 @@ export interface OutboundHttp {
   send(outbound: OutboundRequest): Promise<OutboundResult>
   /**
    * The first address of the URL's host that may not be called. Null also for a name that can't be
-   * resolved now: it is checked again whenever it is called.
+   * resolved now: it is checked again whenever it is called. `owner` as in a request.
    */
-  findBlockedAddress(url: URL): Promise<string | null>
+  findBlockedAddress(url: URL, owner: string): Promise<string | null>
   /** Closes every connection; running requests fail. */
   close(): Promise<void>
 }
@@ -67,29 +60,30 @@ const RESOLVE_WITHIN_MS = 3000
 
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const mayCall = createAddressGuard(options)
-  const lookup = options.lookup ?? lookupAll
+  const names = createNameResolver(options.names)
   // Destroying an agent waits for connections that are still being made: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const agents = lazily(async () => {
     const loaded = await import('undici')
     const open = (verifyCert: boolean): undici.Agent =>
-      createAgent(loaded, guardedConnector(loaded, { mayCall, lookup, verifyCert, signal: closing.signal }))
+      createAgent(loaded, guardedConnector(loaded, { mayCall, names, verifyCert, signal: closing.signal }))
     return { loaded, verifying: open(true), trusting: open(false) }
   })
   return {
     async send(outbound) {
       const { loaded, verifying, trusting } = await agents.get()
-      return send(loaded, outbound.verifyCert ? verifying : trusting, outbound)
+      return send({ loaded, agent: outbound.verifyCert ? verifying : trusting, names }, outbound)
     },
-    async findBlockedAddress(url) {
+    async findBlockedAddress(url, owner) {
       const host = bare(url.hostname)
       if (isIP(host) !== 0) return mayCall(host) ? null : host
-      const addresses = await resolve(lookup, host)
+      const addresses = await resolveInTime(names, host, owner)
       return addresses.find(({ address }) => !mayCall(address))?.address ?? null
     },
     async close() {
       closing.abort()
+      names.close()
       const opened = await agents.opened
       if (opened !== null) await Promise.all([opened.verifying.destroy(), opened.trusting.destroy()])
     },
@@ -112,20 +106,22 @@ function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector
 
 interface ConnectorOptions {
   readonly mayCall: AddressGuard
-  readonly lookup: AllLookup
+  readonly names: NameResolver
   readonly verifyCert: boolean
   readonly signal: AbortSignal
 }
 
 /** Literal addresses never reach `lookup`, so they are checked on their own; whatever was dialled is checked again. */
 function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
-  const { mayCall, lookup, verifyCert, signal } = options
+  const { mayCall, names, verifyCert, signal } = options
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
-    lookup: guardedLookup(mayCall, lookup),
+    lookup: guardedLookup(mayCall, names),
+    // With it net asks for all addresses.
+    autoSelectFamily: true,
     signal,
   })
   return (target, done) => {
@@ -151,32 +147,21 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
 }
 
 /** Refuses a name if any of its addresses is blocked; net dials only the addresses handed on here. */
-function guardedLookup(mayCall: AddressGuard, lookup: AllLookup): LookupFunction {
-  return (hostname, { all }, done) => {
-    lookup(hostname, (error, addresses) => {
-      const [first] = addresses
-      const blocked = addresses.find(({ address }) => !mayCall(address))
-      if (error !== null) done(error, [])
-      else if (first === undefined) done(new Error(`${hostname} has no address`), [])
-      else if (blocked !== undefined) done(blockedError(blocked.address), [])
-      else if (all === true) done(null, [...addresses])
-      else done(null, first.address, first.family)
-    })
-  }
-}
-
-function lookupAll(...[hostname, done]: Parameters<AllLookup>): void {
-  systemLookup(hostname, { all: true }, (error, addresses) => done(error, error === null ? addresses : []))
-}
-
-function resolve(lookup: AllLookup, host: string): Promise<readonly ResolvedAddress[]> {
-  return new Promise((answer) => {
-    const timer = setTimeout(() => answer([]), RESOLVE_WITHIN_MS)
-    lookup(host, (error, addresses) => {
-      clearTimeout(timer)
-      answer(error === null ? addresses : [])
-    })
+function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFunction {
+  const resolve = callbackify(async (hostname: string) => {
+    // send() has resolved it on behalf of its owner, just now.
+    const addresses = await names.resolve(hostname, null)
+    const blocked = addresses.find(({ address }) => !mayCall(address))
+    if (blocked !== undefined) throw blockedError(blocked.address)
+    return [...addresses]
   })
+  return (hostname, _options, done) => resolve(hostname, done)
+}
+
+/** Empty where that fails or takes too long. */
+async function resolveInTime(names: NameResolver, host: string, owner: string): Promise<readonly ResolvedAddress[]> {
+  const signal = AbortSignal.timeout(RESOLVE_WITHIN_MS)
+  return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])
 }
 
 /** URL keeps the brackets of an IPv6 literal. */
@@ -188,16 +173,25 @@ function blockedError(address: string): Error {
   return new Error(`address ${address} may not be called`)
 }
 
-async function send({ request }: Undici, agent: undici.Agent, outbound: OutboundRequest): Promise<OutboundResult> {
-  const { url, method, headers, body, timeoutMs } = outbound
+interface Sender {
+  readonly loaded: Undici
+  readonly agent: undici.Agent
+  readonly names: NameResolver
+}
+
+async function send({ loaded, agent, names }: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
+  const { url, method, headers, body, timeoutMs, owner } = outbound
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal])
   try {
     // undici hears of an abort only once it is connected.
-    const answer = await Promise.race([
-      request(url, { dispatcher: agent, method, headers, body, signal }),
-      rejectAtAbort(signal),
-    ])
+    const aborted = rejectAtAbort(signal)
+    const host = bare(new URL(url).hostname)
+    // The connection looks it up again: that doesn't know for whom it is, and finds the answer kept.
+    if (isIP(host) === 0)
+      await Promise.race([names.resolve(host, owner === undefined ? null : { owner, signal }), aborted])
+    const sent = loaded.request(url, { dispatcher: agent, method, headers, body, signal })
+    const answer = await Promise.race([sent, aborted])
     return {
       kind: 'answer',
       status: answer.statusCode,

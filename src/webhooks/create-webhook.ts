@@ -31,7 +31,7 @@ export async function createWebhook(
 ): Promise<Webhook> {
   const at = ctx.clock.now()
   const { url, ...content } = mergeWebhook(null, body, siteId)
-  await assertCallable(outbound, url)
+  await assertCallable(outbound, url, scope)
   const id = uuidv7()
   const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
   return inTx(ctx, async (tx) => {

@@ -80,6 +80,7 @@ export async function deliverMessage(
     verifyCert,
     timeoutMs,
     signal,
+    owner: receiver.orgId,
   })
   if (result.kind === 'aborted') return null
   const attempt = message.attempt + 1

@@ -37,7 +37,7 @@ export async function updateWebhook(
   const at = ctx.clock.now()
   // Resolving the name takes time, so it comes before the transaction.
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, key))
-  if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, key.siteId).url)
+  if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, key.siteId).url, scope)
   return inTx(ctx, async (tx) => {
     const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
     const { url: _, ...content } = mergeWebhook(before, body, key.siteId)

@@ -3,8 +3,9 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type OutboundHttp, type OutboundOptions, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { startNameServer } from '../support/name-server.ts'
 import { selfSigned } from './self-signed.ts'
 
 const closers: (() => Promise<void>)[] = []
@@ -186,56 +187,77 @@ describe('addresses that may not be called', () => {
       kind: 'failed',
       error: expect.stringMatching(/may not be called/),
     })
-    expect(await outbound.findBlockedAddress(new URL(url))).not.toBeNull()
+    expect(await outbound.findBlockedAddress(new URL(url), 'org')).not.toBeNull()
     expect(server.connections()).toBe(0)
   })
 
   it('one blocked address among public ones is enough, whoever answers what when', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
-    let answers = [{ address: '93.184.215.14', family: 4 }]
-    const outbound = outboundWith({ ...strict, lookup: (_host, done) => done(null, answers) })
+    let nowMs = 0
+    const nameServer = await startNameServer()
+    const names = { servers: [nameServer.address], nowMs: () => nowMs }
+    const outbound = outboundWith({ ...strict, names })
     const url = `http://rebinding.test:${new URL(server.url).port}/`
-    expect(await outbound.findBlockedAddress(new URL(url))).toBeNull()
-    answers = [...answers, { address: '127.0.0.1', family: 4 }]
-    expect(await outbound.findBlockedAddress(new URL(url))).toBe('127.0.0.1')
+    nameServer.answer('rebinding.test', { a: ['93.184.215.14'], ttlS: 0 })
+    expect(await outbound.findBlockedAddress(new URL(url), 'org')).toBeNull()
+    nameServer.answer('rebinding.test', { a: ['93.184.215.14', '127.0.0.1'], ttlS: 0 })
+    nowMs += 1000
+    expect(await outbound.findBlockedAddress(new URL(url), 'org')).toBe('127.0.0.1')
     expect(await post(outbound, url)).toEqual({ kind: 'failed', error: 'address 127.0.0.1 may not be called' })
+    nameServer.answer('rebinding.test', { a: ['93.184.215.14'], aaaa: ['::1'], ttlS: 0 })
+    nowMs += 1000
+    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: 'address ::1 may not be called' })
     expect(server.connections()).toBe(0)
   })
 
   it('a name is dialled at the addresses that were checked', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
-    const outbound = outboundWith({ lookup: (_host, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) })
+    const nameServer = await startNameServer()
+    nameServer.answer('receiver.test', { a: ['127.0.0.1'] })
+    const outbound = outboundWith({ names: { servers: [nameServer.address] } })
     const url = `http://receiver.test:${new URL(server.url).port}/`
     expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
   })
 
   it('a name that can not be resolved may be kept but not called', async () => {
-    const error = Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.test'), { code: 'ENOTFOUND' })
-    const outbound = outboundWith({ lookup: (_host, done) => done(error, []) })
-    expect(await outbound.findBlockedAddress(new URL('http://nowhere.test/'))).toBeNull()
-    expect(await post(outbound, 'http://nowhere.test/')).toMatchObject({ kind: 'failed', error: error.message })
-    const empty = outboundWith({ lookup: (_host, done) => done(null, []) })
-    expect(await post(empty, 'http://nowhere.test/')).toMatchObject({ kind: 'failed' })
+    const nameServer = await startNameServer()
+    nameServer.answer('empty.test', {})
+    const outbound = outboundWith({ names: { servers: [nameServer.address] } })
+    for (const name of ['nowhere.test', 'empty.test']) {
+      expect(await outbound.findBlockedAddress(new URL(`http://${name}/`), 'org')).toBeNull()
+      const error = `The name ${name} has no address`
+      expect(await post(outbound, `http://${name}/`)).toEqual({ kind: 'failed', error })
+    }
   })
 
-  it('a resolver that hangs keeps nobody who makes a webhook waiting', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const checked = outboundWith({ lookup: () => {} }).findBlockedAddress(new URL('http://hanging.test/'))
-    vi.advanceTimersByTime(3000)
-    expect(await checked).toBeNull()
+  it('names whose name server is silent hold up no request to another name', async () => {
+    const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+    const nameServer = await startNameServer()
+    nameServer.answer('fine.test', { a: ['127.0.0.1'] })
+    const outbound = outboundWith({ names: { servers: [nameServer.address] } })
+    const silent = Array.from({ length: 32 }, (_, index) => `silent${index}.test`)
+    for (const name of silent) nameServer.answer(name, 'silent')
+    let ended = 0
+    const hanging = silent.map((name) => post(outbound, `http://${name}/`).finally(() => (ended += 1)))
+    expect(await post(outbound, `http://fine.test:${new URL(server.url).port}/`)).toMatchObject({ status: 200 })
+    expect(ended).toBe(0)
+    for (const result of await Promise.all(hanging))
+      expect(result).toMatchObject({ kind: 'failed', error: expect.stringMatching(/no name server answered in time/) })
   })
 
-  it('a resolver that hangs costs no more than the time-out', async () => {
-    const outbound = outboundWith({ lookup: () => {} })
+  it('a name server that is silent costs no more than the time-out', async () => {
+    const nameServer = await startNameServer()
+    nameServer.answer('hanging.test', 'silent')
+    const outbound = outboundWith({ names: { servers: [nameServer.address] } })
     const startedMs = performance.now()
     expect(await post(outbound, 'http://hanging.test/', 200)).toEqual({
       kind: 'failed',
       error: 'no answer within 200 ms',
     })
     expect(await post(outbound, 'https://hanging.test/', 200)).toMatchObject({ kind: 'failed' })
-    await outbound.close()
     expect(performance.now() - startedMs).toBeLessThan(2000)
+    // Nor does it keep anyone waiting who makes a webhook.
+    expect(await outbound.findBlockedAddress(new URL('http://hanging.test/'), 'org')).toBeNull()
   })
 })
 

@@ -1,0 +1,54 @@
+export interface Asker {
+  readonly owner: string
+  /** Gives up waiting; what already runs is not stopped. */
+  readonly signal: AbortSignal
+}
+
+interface Places {
+  taken: number
+  /** In the order in which they came. */
+  readonly waiting: Set<() => void>
+}
+
+/** Returns a function that runs at most `most` pieces of work of each owner at a time. */
+export function limitPerOwner(most: number): <T>(asker: Asker, work: () => Promise<T>) => Promise<T> {
+  const owners = new Map<string, Places>()
+
+  async function takePlace(places: Places, signal: AbortSignal): Promise<void> {
+    if (places.taken < most) {
+      places.taken += 1
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = (): void => {
+        places.waiting.delete(proceed)
+        reject(signal.reason)
+      }
+      const proceed = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      places.waiting.add(proceed)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  return async ({ owner, signal }, work) => {
+    signal.throwIfAborted()
+    const places = owners.get(owner) ?? { taken: 0, waiting: new Set() }
+    owners.set(owner, places)
+    await takePlace(places, signal)
+    try {
+      return await work()
+    } finally {
+      const [next] = places.waiting
+      if (next === undefined) places.taken -= 1
+      else {
+        // It takes over the place of this one.
+        places.waiting.delete(next)
+        next()
+      }
+      if (places.taken === 0) owners.delete(owner)
+    }
+  }
+}

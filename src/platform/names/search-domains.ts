@@ -1,0 +1,42 @@
+/** How names are completed before a name server is asked. Source: resolv.conf(5). */
+export interface SearchDomains {
+  readonly domains: readonly string[]
+  /** Names with so many dots are tried as they are first. */
+  readonly dots: number
+}
+
+const MAX_DOMAINS = 6
+const MAX_DOTS = 15
+
+/** Reads `search`, `domain` and the option `ndots` of a resolv.conf; of `search` and `domain` the last one counts. */
+export function parseSearchDomains(text: string): SearchDomains {
+  let domains: readonly string[] = []
+  let dots = 1
+  for (const line of text.split('\n')) {
+    const [keyword, ...values] = line
+      .replace(/[#;].*/, '')
+      .trim()
+      .split(/\s+/)
+    if (keyword === 'search') domains = values
+    else if (keyword === 'domain') domains = values.slice(0, 1)
+    else if (keyword === 'options')
+      for (const value of values) {
+        const [, given] = /^ndots:(\d+)$/.exec(value) ?? []
+        if (given !== undefined) dots = Math.min(Number(given), MAX_DOTS)
+      }
+  }
+  return {
+    domains: domains
+      .map((domain) => domain.replace(/\.$/, ''))
+      .filter(Boolean)
+      .slice(0, MAX_DOMAINS),
+    dots,
+  }
+}
+
+/** The names to ask for, in order, until one exists. A name that ends with a dot is complete. */
+export function listCandidates(name: string, { domains, dots }: SearchDomains): string[] {
+  if (name.endsWith('.')) return [name.slice(0, -1)]
+  const completed = domains.map((domain) => `${name}.${domain}`)
+  return name.split('.').length > dots ? [name, ...completed] : [...completed, name]
+}
