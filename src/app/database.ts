@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { lockDatabase } from '../platform/database-lock.ts'
 import { AppError } from '../platform/errors.ts'
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts'
 import type { Logger } from '../platform/log.ts'
@@ -7,30 +8,66 @@ import type { Config } from './config.ts'
 
 export interface Database {
   readonly connection: pg.PoolConfig
-  /** Settles with a sentence when the database that we run ends by itself; never for the operator's own. */
+  /**
+   * Resolves with a sentence when we can no longer work on it: the embedded PostgreSQL ended, or another
+   * server took the database over. Pending otherwise.
+   */
   readonly lost: Promise<string>
 }
 
-/** The operator's PostgreSQL where one is configured, else our own, started in the data folder. */
-export async function openDatabase(config: Config, log: Logger, closing: Closing): Promise<Database> {
+export interface DatabaseOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly closing: Closing
+  /** Names the holder of the database's lock. */
+  readonly program: 'server' | 'migrate'
+}
+
+/**
+ * The operator's PostgreSQL where one is configured, else our own, started in the data folder. Locked
+ * against every other server and migration before anything else is done with it.
+ *
+ * @throws AppError conflict when another program uses it.
+ */
+export async function openDatabase({ config, log, closing, program }: DatabaseOptions): Promise<Database> {
+  const { connection, ended } = await openPostgres(config, log, closing)
+  const lock = await lockDatabase({ connection, log, program }).catch((error: unknown) => {
+    throw explainDatabaseError(config, error)
+  })
+  closing.add('database lock', () => lock.release())
+  return { connection, lost: Promise.race([ended, lock.lost]) }
+}
+
+interface Postgres {
+  readonly connection: pg.PoolConfig
+  /** Resolves with a sentence when the PostgreSQL that we run ends by itself; pending for the operator's own. */
+  readonly ended: Promise<string>
+}
+
+async function openPostgres(config: Config, log: Logger, closing: Closing): Promise<Postgres> {
   if (config.databaseUrl !== null)
-    return { connection: { connectionString: config.databaseUrl }, lost: new Promise(() => {}) }
+    return { connection: { connectionString: config.databaseUrl }, ended: new Promise(() => {}) }
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
   let stopping = false
   closing.add('postgres', () => {
     stopping = true
     return postgres.stop()
   })
-  const lost = postgres.exited.then((exit) => {
+  const ended = postgres.exited.then((exit) => {
     if (stopping) return new Promise<string>(() => {})
     return `the embedded PostgreSQL ended (${JSON.stringify(exit)})`
   })
-  return { connection: { ...postgres.connection }, lost }
+  return { connection: { ...postgres.connection }, ended }
 }
 
 /** Explains the failures that an operator can mend. */
 export function explainDatabaseError(config: Config, error: unknown): unknown {
-  if (config.databaseUrl === null || !(error instanceof Error)) return error
+  if (config.databaseUrl === null || !(error instanceof Error) || isConflict(error)) return error
   const why = error.message === '' && 'code' in error ? String(error.code) : error.message
   return new AppError('unavailable', `SIGNALBOX_DATABASE_URL can't be used: ${why}`)
+}
+
+/** Another program uses the database: the setting is right. */
+function isConflict(error: Error): boolean {
+  return error instanceof AppError && error.code === 'conflict'
 }

@@ -64,7 +64,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   closing.add('data folder', () => dataDir.giveToOwner().finally(() => dataDir.release()))
   const secrets = createSecrets(await loadMasterKey(dataDir.path))
   const operatorKey = (await loadOrMake(join(dataDir.path, 'operator.key'), newOperatorKey)).toString('utf8').trim()
-  const database = await openDatabase(config, log, closing)
+  const database = await openDatabase({ config, log, closing, program: 'server' })
   await migrate(database.connection).catch((error: unknown) => {
     throw explainDatabaseError(config, error)
   })

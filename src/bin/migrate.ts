@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   try {
     const dataDir = await openDataDir(config.dataDir)
     closing.add('data folder', () => dataDir.release())
-    const { connection } = await openDatabase(config, log, closing)
+    const { connection } = await openDatabase({ config, log, closing, program: 'migrate' })
     const applied = await migrate(connection).catch((error: unknown) => {
       throw explainDatabaseError(config, error)
     })

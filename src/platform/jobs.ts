@@ -39,7 +39,7 @@ const BACKFILL_MS = 24 * 3600e3
 
 /**
  * Runs the tasks with graphile-worker, which installs and updates its own schema, `graphile_worker`.
- * Several servers share the work: each due run happens once.
+ * A run that is due happens once, also when a server is killed and another one takes its place.
  */
 export async function startJobs({ connection, log: parent, tasks }: JobsOptions): Promise<Jobs> {
   const log = parent.child({ worker: 'jobs' })

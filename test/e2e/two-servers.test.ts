@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import pg from 'pg'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { lockDatabase } from '../../src/platform/database-lock.ts'
+import { type TestConnection, createTestDatabase } from '../support/database.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/** Each test starts several processes, which takes long on a busy machine. */
+vi.setConfig({ testTimeout: 120_000 })
+
+/** As an operator writes it in SIGNALBOX_DATABASE_URL. */
+function urlOf({ host, port, user, password = '', database }: TestConnection): string {
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  return `postgresql://${login}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`
+}
+
+async function createDatabase(): Promise<{ readonly url: string; readonly connection: TestConnection }> {
+  const database = await createTestDatabase()
+  onTestFinished(() => database.drop())
+  return { url: urlOf(database.connection), connection: database.connection }
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly complaint: string
+}
+
+/** Runs one of our programs until it ends by itself, or, where it should not have, has done its work. */
+async function run(program: 'server' | 'migrate', env: Readonly<Record<string, string>>): Promise<Ended> {
+  const path = fileURLToPath(new URL(`../../src/bin/${program}.ts`, import.meta.url))
+  const child = spawn(process.execPath, [path], {
+    env: {
+      ...process.env,
+      SIGNALBOX_PORT: '0',
+      SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_LOG_LEVEL: 'warn',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  child.stdout.once('data', () => child.kill('SIGKILL'))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [complaint, code] = await Promise.all([text(child.stderr), ended])
+  return { code, complaint }
+}
+
+it('a second server, or a migration, refuses a database that a server uses', async () => {
+  const { url, connection } = await createDatabase()
+  const first = await startServerProcess({ dataDir: await temporaryDir(), env: { SIGNALBOX_DATABASE_URL: url } })
+  for (const program of ['server', 'migrate'] as const) {
+    const { code, complaint } = await run(program, {
+      SIGNALBOX_DATA_DIR: await temporaryDir(),
+      SIGNALBOX_DATABASE_URL: url,
+    })
+    expect(complaint.trimEnd().split('\n')).toHaveLength(1)
+    expect(complaint).toContain(`Database ${connection.database} on `)
+    expect(complaint).toContain(`is in use by signalbox server, process ${first.child.pid} on `)
+    expect(code).toBe(1)
+  }
+  const answer = await fetch(`${first.url}/api/v1/self`)
+  expect(answer.status).toBe(401)
+})
+
+it('a server starts at once after the one before was killed, on a database of the operator and on the embedded one', async () => {
+  const { url } = await createDatabase()
+  const env = { SIGNALBOX_DATABASE_URL: url }
+  const killed = await startServerProcess({ dataDir: await temporaryDir(), env })
+  await killed.kill('SIGKILL')
+  const next = await startServerProcess({ dataDir: await temporaryDir(), env })
+  expect((await fetch(`${next.url}/api/v1/self`)).status).toBe(401)
+
+  const dataDir = await temporaryDir()
+  const embedded = await startServerProcess({ dataDir })
+  await embedded.kill('SIGKILL')
+  const again = await startServerProcess({ dataDir })
+  expect((await fetch(`${again.url}/api/v1/self`)).status).toBe(401)
+})
+
+it('a server that has lost its database to another one stops in order and says so', async () => {
+  const { url, connection } = await createDatabase()
+  const { child } = await startServerProcess({
+    dataDir: await temporaryDir(),
+    env: { SIGNALBOX_DATABASE_URL: url, SIGNALBOX_LOG_LEVEL: 'fatal' },
+  })
+  if (child.stderr === null) throw new Error('no pipe')
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const complaint = text(child.stderr)
+  const observer = new pg.Client(connection)
+  await observer.connect()
+  onTestFinished(() => observer.end())
+  const other = lockDatabase({ connection, log: pino({ level: 'silent' }), program: 'test' })
+  await waitUntil('the other to wait for the lock', async () => {
+    const waiting = await observer.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+    )
+    return waiting.rowCount === 1
+  })
+  const held = "application_name like 'signalbox server, %'"
+  await observer.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ${held}`,
+  )
+  const lock = await other
+  onTestFinished(() => lock.release())
+  expect(await ended).toBe(1)
+  const lines = (await complaint).trimEnd().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain(`is in use by signalbox test, process ${process.pid} on `)
+})
