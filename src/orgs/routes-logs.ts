@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { authorize } from '../access/authorize.ts'
-import { countAuditLog, listAuditLog } from '../events/store-audit-log.ts'
+import { countAuditLog, listAuditLog } from './store-logs.ts'
 import { setPageHeaders } from '../http/lists.ts'
 import { OrgParams } from '../http/schemas.ts'
 import { CountReply, presentCounts, presentSearch } from '../http/search.ts'

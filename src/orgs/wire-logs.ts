@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from '../events/store-audit-log.ts'
+import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from './store-logs.ts'
 import { type Page, pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
