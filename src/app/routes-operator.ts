@@ -48,9 +48,9 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       { schema: { hide: true, querystring: Type.Object(pageQuery) } },
       async ({ query }, reply) => {
         const page = parsePage(query)
-        const { rows, total } = await listUnclaimed(ctx.db, page)
-        setPageHeaders(reply, page, total)
-        return rows.map(({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
+        const found = await listUnclaimed(ctx.db, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map(({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
           mac,
           serial,
           model,
@@ -67,9 +67,9 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       { schema: { hide: true, querystring: Type.Object(pageQuery) } },
       async ({ query }, reply) => {
         const page = parsePage(query)
-        const { rows, total } = await listUnclaimedMxedges(ctx.db, page)
-        setPageHeaders(reply, page, total)
-        return rows.map(({ mac, serial, model, claimCode }) => ({
+        const found = await listUnclaimedMxedges(ctx.db, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map(({ mac, serial, model, claimCode }) => ({
           mac,
           serial,
           model,
@@ -84,9 +84,9 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       { schema: { hide: true, querystring: Type.Object(pageQuery) } },
       async ({ query }, reply) => {
         const page = parsePage(query)
-        const { rows, total } = await listSetAsideEvents(ctx.db, page)
-        setPageHeaders(reply, page, total)
-        return rows.map(presentSetAsideEvent)
+        const found = await listSetAsideEvents(ctx.db, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map(presentSetAsideEvent)
       },
     )
 

@@ -11,15 +11,15 @@ export function storageRoutes(ctx: Context, { disk, settings }: Storage): Fastif
   return async (http) => {
     http.get('/storage', { schema: { hide: true, querystring: Type.Object(pageQuery) } }, async ({ query }, reply) => {
       const page = parsePage(query)
-      const { rows, total } = await listOrgStorage(ctx.db, page)
-      setPageHeaders(reply, page, total)
+      const found = await listOrgStorage(ctx.db, page)
+      setPageHeaders(reply, page, found)
       const { firmwareBytes, pictureBytes } = await getTotalStorage(ctx.db)
       const { freeBytes, reserveBytes } = await disk.getState()
       return {
         disk: { free_bytes: freeBytes, reserve_bytes: reserveBytes },
         firmware: presentUsage(firmwareBytes, settings.firmware),
         pictures: presentUsage(pictureBytes, settings.pictures),
-        orgs: rows.map((org) => ({
+        orgs: found.rows.map((org) => ({
           id: org.id,
           name: org.name,
           firmware_bytes: org.firmwareBytes,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Page, Paged } from '../http/lists.ts'
+import { smallRows } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 
@@ -19,7 +20,8 @@ export function listOrgStorage(reader: Reader, page: Page): Promise<Paged<OrgSto
     .innerJoin('org', 'org.id', 'storageUsage.orgId')
     .select(['org.id', 'org.name', ofKind('firmware').as('firmwareBytes'), ofKind('pictures').as('pictureBytes')])
     .groupBy(['org.id', 'org.name'])
-  return pageOf<OrgStorage>(reader, hits, page, sql`hit.firmware_bytes + hit.picture_bytes desc, hit.id`)
+  const order = sql`hit.firmware_bytes + hit.picture_bytes desc, hit.id`
+  return pageOf<OrgStorage>(reader, hits, page, { order, sizes: smallRows })
 }
 
 export interface TotalStorage {

@@ -65,9 +65,9 @@ export function deviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listSiteDevices(ctx.db, scope, { filter: parseSiteDevices(query), page })
-        setPageHeaders(reply, page, total)
-        return rows.map(await presenterFor(caller, scope))
+        const found = await listSiteDevices(ctx.db, scope, { filter: parseSiteDevices(query), page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map(await presenterFor(caller, scope))
       },
     )
 

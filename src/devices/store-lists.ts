@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
-import type { ValueCount } from '../http/search.ts'
+import type { Counts } from '../http/search.ts'
+import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import { countsOf } from '../http/store-pages.ts'
 import { type Reader, anyOf } from '../platform/db.ts'
@@ -90,13 +91,14 @@ export interface DeviceList {
   readonly page: Page
   /** What of `device`, `status` and `site` makes a row; the ids and the sorted column come with it. */
   readonly columns: RawBuilder<unknown>
+  readonly sizes: Sizes | null
 }
 
 /** One page of devices: one query, and none of it reads more than the page where `filter.more` is empty. */
 export function pageOfDevices<T extends object>(
   reader: Reader,
   scope: OrgScope,
-  { filter, sort, page, columns }: DeviceList,
+  { filter, sort, page, columns, sizes }: DeviceList,
 ): Promise<Paged<T>> {
   const sorted = sql.ref(`device.${sort.by}`)
   return longPageOf<T>(
@@ -109,9 +111,24 @@ export function pageOfDevices<T extends object>(
       rows: sql`select device.id, ${sorted} as sorted, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id`,
+      sizes,
     },
     page,
   )
+}
+
+/** The few devices that are a Virtual Chassis: status of them alone names members. */
+export const isChassis = sql`jsonb_array_length(status.members) > 1`
+
+/** Of lists that answer documents of devices. An index has those of the organization, whichever devices are asked for. */
+export function sizesOfDevices({ orgId }: OrgScope): Sizes {
+  return largeOf(sql`device`, sql`device.doc_bytes`, { where: sql`device.org_id = ${orgId}` })
+}
+
+/** Of lists that answer the members of Virtual Chassis, which the gateway lets have ten kilobytes. */
+export function sizesOfChassis({ orgId }: OrgScope): Sizes {
+  const where = sql`status.org_id = ${orgId} and ${isChassis}`
+  return largeOf(sql`device_status status`, sql`octet_length(status.members::text)`, { where })
 }
 
 /** What devices are counted by. The first three are known without reading the devices. */
@@ -136,7 +153,7 @@ export async function countDevicesBy(
   reader: Reader,
   scope: OrgScope,
   { filter, field, limit }: { readonly filter: DeviceFilter; readonly field: CountedField; readonly limit: number },
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   if (filter.more.length === 0 && inCounters.has(field)) {
     const { rows } = await sql<{ value: string | null; count: string; total: string }>`
       select ${sql.ref(`device_count.${field}`)} as value, sum(count) as count, count(*) over () as total

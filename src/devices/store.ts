@@ -6,7 +6,7 @@ import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
 
 /** A claimed device, with the name of its site, and the names of its pictures by their number. */
-export type Device = Selectable<DeviceTable> & {
+export type Device = Omit<Selectable<DeviceTable>, 'docBytes'> & {
   readonly siteName: string | null
   readonly images: Readonly<Record<string, string>> | null
 }

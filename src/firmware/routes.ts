@@ -55,9 +55,9 @@ export function firmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPlugi
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listImages(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return rows.map((image) => presentImage(scope.orgId, image))
+        const found = await listImages(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map((image) => presentImage(scope.orgId, image))
       },
     )
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
@@ -55,8 +56,11 @@ function selectImages(reader: Reader, scope: OrgScope) {
 
 /** Ordered by id, which is the order of upload. */
 export async function listImages(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<CatalogImage>> {
-  const { rows, total } = await pageOf<ImageRow>(reader, selectImages(reader, scope), page)
-  return { rows: rows.map(imageOf), total }
+  const hits = selectImages(reader, scope)
+  const { rows, ...whole } = await pageOf<ImageRow>(reader, hits, page, {
+    sizes: sizesOf(hits, sql`octet_length(hit.versions::text)`),
+  })
+  return { rows: rows.map(imageOf), ...whole }
 }
 
 export async function findImage(reader: Reader, scope: OrgScope, imageId: string): Promise<CatalogImage | undefined> {

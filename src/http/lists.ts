@@ -8,27 +8,43 @@ export const pageQuery = {
 }
 
 export interface Page {
+  /** How many rows are asked for; a list of large rows has fewer on each of its pages. */
   readonly limit: number
-  readonly offset: number
+  /** From 1. */
   readonly page: number
 }
 
-/** One page's rows and how many there are on all pages. */
+/** One page's rows. */
 export interface Paged<T> {
   readonly rows: readonly T[]
+  /** How many rows there are on all pages. */
   readonly total: number
+  /** How many rows each page has but the last: what was asked for, or fewer where so many might not fit. */
+  readonly limit: number
 }
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 
 export function parsePage(query: { readonly limit?: number; readonly page?: number }): Page {
-  const limit = Math.min(query.limit || DEFAULT_LIMIT, MAX_LIMIT)
-  const page = query.page || 1
-  return { limit, page, offset: (page - 1) * limit }
+  return { limit: Math.min(query.limit || DEFAULT_LIMIT, MAX_LIMIT), page: query.page || 1 }
 }
 
-/** The headers by which the interface's clients find the next page. */
-export function setPageHeaders(reply: FastifyReply, page: Page, total: number): void {
-  void reply.headers({ 'x-page-total': total, 'x-page-limit': page.limit, 'x-page-page': page.page })
+/** The headers by which the interface's clients find the next page, and the one by which the web does. */
+export function setPageHeaders(
+  reply: FastifyReply,
+  { page }: Page,
+  { limit, total }: Omit<Paged<unknown>, 'rows'>,
+): void {
+  void reply.headers({ 'x-page-total': total, 'x-page-limit': limit, 'x-page-page': page })
+  if (limit * page < total) void reply.header('link', `<${nextPage(reply.request.url, { limit, page })}>; rel="next"`)
+}
+
+/** The same path and query with the next page: clients follow it as it is. */
+export function nextPage(url: string, { limit, page }: Page): string {
+  const [path = '', query = ''] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  parameters.set('limit', String(limit))
+  parameters.set('page', String(page + 1))
+  return `${path}?${parameters.toString()}`
 }

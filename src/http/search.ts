@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { addMs, epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { Page, Paged } from './lists.ts'
+import { type Page, type Paged, nextPage } from './lists.ts'
 
 /** Query of every search over time. Source: contract, "Search". */
 export const searchQuery = {
@@ -78,16 +78,16 @@ function presentRange({ start, end }: TimeRange): { start: number; end: number }
 
 /** @param url Of the request, from which the next page's is made. */
 export function presentSearch<T, R>(
-  { rows, total }: Paged<T>,
+  { rows, total, limit }: Paged<T>,
   present: (row: T) => R,
   { search, url }: { readonly search: TimeRange & Page; readonly url: string },
 ) {
   return {
     results: rows.map(present),
     ...presentRange(search),
-    limit: search.limit,
+    limit,
     total,
-    ...(search.offset + rows.length < total && { next: nextPage(url, search.page) }),
+    ...(limit * search.page < total && { next: nextPage(url, { limit, page: search.page }) }),
   }
 }
 
@@ -97,8 +97,14 @@ export interface ValueCount {
   readonly count: number
 }
 
+/** The most frequent values, and how many values there are in all. */
+export interface Counts {
+  readonly rows: readonly ValueCount[]
+  readonly total: number
+}
+
 export function presentCounts(
-  { rows, total }: Paged<ValueCount>,
+  { rows, total }: Counts,
   { distinct, limit, ...range }: TimeRange & { readonly distinct: string; readonly limit: number },
 ) {
   return {
@@ -108,12 +114,4 @@ export function presentCounts(
     total,
     results: rows.map(({ value, count }) => ({ [distinct]: value, count })),
   }
-}
-
-/** The same path and query with the next page: clients follow it as it is. */
-export function nextPage(url: string, page: number): string {
-  const [path = '', query = ''] = url.split('?', 2)
-  const parameters = new URLSearchParams(query)
-  parameters.set('page', String(page + 1))
-  return `${path}?${parameters.toString()}`
 }

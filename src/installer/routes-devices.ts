@@ -46,10 +46,10 @@ export function installerDeviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const installer = await authorizeInstaller(ctx, caller, params.org_id)
         const page = parsePage(query)
-        const { rows, total } = await listInstallerDevices(ctx.db, installer, { filter: parseFilter(query), page })
-        setPageHeaders(reply, page, total)
+        const found = await listInstallerDevices(ctx.db, installer, { filter: parseFilter(query), page })
+        setPageHeaders(reply, page, found)
         const now = ctx.clock.now()
-        return rows.map((device) => presentDevice(device, now))
+        return found.rows.map((device) => presentDevice(device, now))
       },
     )
 

@@ -40,9 +40,9 @@ export function installerSiteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const { scope, reach } = await authorizeInstaller(ctx, caller, params.org_id)
         const page = parsePage(query)
-        const { rows, total } = await listInstallerSites(ctx.db, scope, { reach, page })
-        setPageHeaders(reply, page, total)
-        return rows.map(presentSite)
+        const found = await listInstallerSites(ctx.db, scope, { reach, page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map(presentSite)
       },
     )
 
@@ -78,9 +78,9 @@ export function installerSiteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const { scope } = await authorizeInstaller(ctx, caller, params.org_id)
         const page = parsePage(query)
-        const { rows, total } = await listSiteGroups(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return rows.map(({ id, name }) => ({ id, name }))
+        const found = await listSiteGroups(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map(({ id, name }) => ({ id, name }))
       },
     )
 
@@ -98,7 +98,8 @@ export function installerSiteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         },
         async ({ caller, params, query: asked }, reply) => {
           await authorizeInstaller(ctx, caller, params.org_id)
-          setPageHeaders(reply, parsePage(asked), 0)
+          const page = parsePage(asked)
+          setPageHeaders(reply, page, { limit: page.limit, total: 0 })
           return []
         },
       )

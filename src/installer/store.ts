@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
-import { devicesOnPage } from '../devices/store-lists.ts'
+import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import type { Installer } from '../orgs/installers/authorize-installer.ts'
@@ -60,6 +60,7 @@ export function listInstallerDevices(
       direction: 'asc',
       rows: sql`select device.id, ${columns} from ${devicesOnPage(installer.scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id`,
+      sizes: sizesOfDevices(installer.scope),
     },
     page,
   )

@@ -30,9 +30,9 @@ export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPlug
       async ({ caller, params: { org_id: orgId, site_name: siteName }, query }, reply) => {
         const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
         const page = parsePage(query)
-        const { rows, total } = await listMaps(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return rows.map((map) => presentMap(ctx, map))
+        const found = await listMaps(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map((map) => presentMap(ctx, map))
       },
     )
 

@@ -42,9 +42,9 @@ export function mapRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTy
       async ({ caller, params, query }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listMaps(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return rows.map((map) => presentMap(ctx, map))
+        const found = await listMaps(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map((map) => presentMap(ctx, map))
       },
     )
 

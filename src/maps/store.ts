@@ -1,12 +1,15 @@
+import { sql } from 'kysely'
 import type { SiteScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { SiteMap } from './map.ts'
 
 /** Maps of the scope's site in the order of their ids, which is that of their making where we choose the id. */
 export function listMaps(reader: Reader, scope: SiteScope, page: Page): Promise<Paged<SiteMap>> {
-  return pageOf<SiteMap>(reader, selectMaps(reader, scope), page)
+  const hits = selectMaps(reader, scope)
+  return pageOf<SiteMap>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
 export function findMap(reader: Reader, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {

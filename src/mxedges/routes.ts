@@ -90,9 +90,9 @@ function listRoute(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = await enterPlace(ctx, kind, { caller, params, needs: 'read' })
         const wanted = parseMxedges(query)
-        const { rows, total } = await listMxedges(ctx.db, scope, wanted)
-        setPageHeaders(reply, wanted.page, total)
-        return reply.send(await show(ctx, { caller, scope }, rows))
+        const found = await listMxedges(ctx.db, scope, wanted)
+        setPageHeaders(reply, wanted.page, found)
+        return reply.send(await show(ctx, { caller, scope }, found.rows))
       },
     )
   }

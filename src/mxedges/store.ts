@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -23,7 +24,7 @@ export function listMxedges(
 ): Promise<Paged<Mxedge>> {
   const all = selectMxedges(reader, scope)
   const hits = forSite === null ? all : all.where('siteId', forSite ? 'is not' : 'is', null)
-  return pageOf<Mxedge>(reader, hits, page)
+  return pageOf<Mxedge>(reader, hits, page, { sizes: sizesOf(hits, sql`hit.doc_bytes`) })
 }
 
 export async function getMxedge(reader: Reader, scope: OrgScope, id: string): Promise<Mxedge> {

@@ -32,7 +32,7 @@ export function auditLogRoutes(ctx: Context): FastifyPluginAsyncTypebox {
           const scope = authorize(request.caller, { orgId: request.params.org_id, needs: 'read', sites: 'some' })
           const filter = parseLogsQuery(request.query, ctx.clock.now())
           const found = await listAuditLog(ctx.db, scope, filter)
-          setPageHeaders(reply, filter, found.total)
+          setPageHeaders(reply, filter, found)
           return presentSearch(found, presentLog, { search: filter, url: request.url })
         },
       )

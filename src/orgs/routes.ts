@@ -117,8 +117,8 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { sites, text, total } = await readSites({ scope, page })
-        setPageHeaders(reply, page, total)
+        const { sites, text, whole } = await readSites({ scope, page })
+        setPageHeaders(reply, page, whole)
         return reply.serializer(() => text).send(sites)
       },
     )
@@ -185,11 +185,11 @@ export function siteRoutes(ctx: Context): FastifyPluginAsyncTypebox {
 function sitesReader(ctx: Context) {
   return coalesceEqual(
     ({ scope, page }: { readonly scope: OrgScope; readonly page: Page }) =>
-      JSON.stringify([scope.orgId, scope.siteIds, page.limit, page.offset]),
+      JSON.stringify([scope.orgId, scope.siteIds, page.limit, page.page]),
     async ({ scope, page }) => {
-      const { rows, total } = await listSites(ctx.hotDb, scope, page)
+      const { rows, ...whole } = await listSites(ctx.hotDb, scope, page)
       const sites = rows.map(presentSite)
-      return { sites, text: JSON.stringify(sites), total }
+      return { sites, text: JSON.stringify(sites), whole }
     },
   )
 }

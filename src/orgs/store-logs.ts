@@ -1,5 +1,9 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import type { Counts } from '../http/search.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { type Db, anyOf, containing } from '../platform/db.ts'
 import type { AuditLogTable } from '../platform/schema/access.ts'
 
@@ -16,32 +20,16 @@ export interface AuditMatch {
   readonly message?: string
 }
 
-export interface AuditFilter extends AuditMatch {
-  readonly sort: { readonly by: 'createdAt' | 'siteId' | 'adminId'; readonly direction: 'asc' | 'desc' }
-  readonly limit: number
-  readonly offset: number
+export interface AuditFilter extends AuditMatch, Page {
+  readonly sort: { readonly by: 'created_at' | 'site_id' | 'admin_id'; readonly direction: 'asc' | 'desc' }
 }
 
-/** Records of the range, and how many match on all pages; one query. */
-export async function listAuditLog(
-  db: Db,
-  scope: OrgScope,
-  filter: AuditFilter,
-): Promise<{ rows: AuditRecord[]; total: number }> {
-  const hits = matching(db, scope, filter)
-  const rows = await hits
-    .selectAll()
-    .select(sql<string>`count(*) over ()`.as('total'))
-    .orderBy(filter.sort.by, filter.sort.direction)
-    .orderBy('id', filter.sort.direction)
-    .limit(filter.limit)
-    .offset(filter.offset)
-    .execute()
-  const [first] = rows
-  if (first !== undefined) return { rows: rows.map(({ total: _, ...record }) => record), total: Number(first.total) }
-  if (filter.offset === 0) return { rows: [], total: 0 }
-  const counted = await hits.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows: [], total: Number(counted.total) }
+/** Records of the range. */
+export function listAuditLog(db: Db, scope: OrgScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
+  const hits = matching(db, scope, filter).selectAll()
+  const way = filter.sort.direction === 'asc' ? sql`asc` : sql`desc`
+  const order = sql`hit.${sql.ref(filter.sort.by)} ${way}, hit.id ${way}`
+  return pageOf<AuditRecord>(db, hits, filter, { order, sizes: sizesOf(hits, sql`hit.bytes`) })
 }
 
 function matching(db: Db, scope: OrgScope, match: AuditMatch) {
@@ -68,7 +56,7 @@ export async function countAuditLog(
   db: Db,
   scope: OrgScope,
   { distinct, limit, ...match }: AuditCount,
-): Promise<{ rows: { value: string | null; count: number }[]; total: number }> {
+): Promise<Counts> {
   const rows = await matching(db, scope, match)
     .select(sql<string | null>`${sql.ref(distinct)}::text`.as('value'))
     .select(sql<string>`count(*)`.as('count'))

@@ -1,6 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { SiteTable } from '../platform/schema/access.ts'
@@ -16,27 +18,10 @@ export interface SiteContent {
 }
 
 /** Sites by name, and how many there are; one query. */
-export async function listSites(db: Db, scope: OrgScope, page: Page): Promise<Paged<Site>> {
-  let query = db
-    .selectFrom('site')
-    .selectAll()
-    .select(sql<string>`count(*) over ()`.as('total'))
-    .where('orgId', '=', scope.orgId)
-  if (scope.siteIds !== 'all') query = query.where('id', '=', anyOf(scope.siteIds))
-  const rows = await query.orderBy('name').orderBy('id').limit(page.limit).offset(page.offset).execute()
-  // Past the last page no row carries the count.
-  const [first] = rows
-  if (first === undefined && page.offset > 0) return { rows: [], total: await countSites(db, scope) }
-  return { rows: rows.map(({ total: _, ...site }) => site), total: Number(first?.total ?? 0) }
-}
-
-async function countSites(db: Db, scope: OrgScope): Promise<number> {
-  let query = db
-    .selectFrom('site')
-    .select(sql<string>`count(*)`.as('total'))
-    .where('orgId', '=', scope.orgId)
-  if (scope.siteIds !== 'all') query = query.where('id', '=', anyOf(scope.siteIds))
-  return Number((await query.executeTakeFirstOrThrow()).total)
+export function listSites(db: Db, scope: OrgScope, page: Page): Promise<Paged<Site>> {
+  const all = db.selectFrom('site').selectAll().where('orgId', '=', scope.orgId)
+  const hits = scope.siteIds === 'all' ? all : all.where('id', '=', anyOf(scope.siteIds))
+  return pageOf<Site>(db, hits, page, { order: sql`hit.name, hit.id`, sizes: sizesOf(hits, sql`hit.doc_bytes`) })
 }
 
 export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from './store-logs.ts'
-import { type Page, pageQuery, parsePage } from '../http/lists.ts'
+import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
@@ -45,11 +45,9 @@ const LogReply = Type.Object({
 
 export const LogsReply = searchReplyOf(LogReply)
 
-const columns = { timestamp: 'createdAt', admin_id: 'adminId', site_id: 'siteId' } as const
-
-export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter & Page {
+export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')
-  const column = by === 'admin_id' || by === 'site_id' ? columns[by] : columns.timestamp
+  const column = by === 'admin_id' || by === 'site_id' ? by : 'created_at'
   return { ...parseMatch(query, now), ...parsePage(query), sort: { by: column, direction } }
 }
 

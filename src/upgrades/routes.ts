@@ -58,9 +58,9 @@ export function upgradeRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listOrgUpgrades(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map(presentOrgUpgradeItem))
+        const found = await listOrgUpgrades(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map(presentOrgUpgradeItem))
       },
     )
 

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -76,8 +78,8 @@ export interface OrgUpgradeItem {
 }
 
 /** Newest first. */
-export async function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
-  const rows = await reader
+export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
+  const hits = reader
     .selectFrom('orgUpgrade')
     .select('id')
     .select(
@@ -88,16 +90,10 @@ export async function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Pag
       ),
     )
     .where('orgId', '=', scope.orgId)
-    .orderBy('id', 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await reader
-    .selectFrom('orgUpgrade')
-    .select(({ fn }) => fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return { rows, total: Number(total) }
+  // A site upgrade is two ids on the wire.
+  const bytes = sql`(select 128 * count(*) from site_upgrade part
+    where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id)`
+  return pageOf<OrgUpgradeItem>(reader, hits, page, { order: sql`hit.id desc`, sizes: sizesOf(hits, bytes) })
 }
 
 /** Locks it against the engine, as the engine does. @throws AppError not_found */

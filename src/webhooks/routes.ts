@@ -47,10 +47,10 @@ function collectionRoutes(ctx: Context, outbound: OutboundHttp, kind: PlaceKind)
       async ({ caller, params, query }, reply) => {
         const { scope, siteId } = await kind.enter(ctx, caller, { id: params[kind.param] ?? '', needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listWebhooks(ctx.db, scope, { siteId, page })
-        setPageHeaders(reply, page, total)
+        const found = await listWebhooks(ctx.db, scope, { siteId, page })
+        setPageHeaders(reply, page, found)
         const withSecrets = await revealsSecrets(ctx, caller, scope)
-        return reply.send(rows.map((row) => presentWebhook(webhookOf(ctx.secrets, row), withSecrets)))
+        return reply.send(found.rows.map((row) => presentWebhook(webhookOf(ctx.secrets, row), withSecrets)))
       },
     )
 

@@ -1,9 +1,11 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import type { Paged } from '../http/lists.ts'
-import type { ValueCount } from '../http/search.ts'
-import { countsOf } from '../http/store-pages.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import { type Sizes, largeOf } from '../http/store-bounds.ts'
+import type { Counts } from '../http/search.ts'
+import { countsOf, pageOf } from '../http/store-pages.ts'
 import { type Db, containing } from '../platform/db.ts'
+import type { WebhookDeliveryTable } from '../platform/schema/webhooks.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 
 export interface DeliveryFilter {
@@ -17,10 +19,8 @@ export interface DeliveryFilter {
   readonly error?: string
 }
 
-export interface DeliverySearch extends DeliveryFilter {
+export interface DeliverySearch extends DeliveryFilter, Page {
   readonly direction: 'asc' | 'desc'
-  readonly limit: number
-  readonly offset: number
 }
 
 function hitsOf(db: Db, scope: OrgScope, filter: DeliveryFilter) {
@@ -46,15 +46,13 @@ export async function searchDeliveries(
   scope: OrgScope,
   search: DeliverySearch,
 ): Promise<Paged<DeliveryRecord>> {
-  const hits = hitsOf(db, scope, search)
-  const { total } = await hits.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  const page = await hits
-    .selectAll('d')
-    .orderBy('d.createdAt', search.direction)
-    .orderBy('d.id', search.direction)
-    .limit(search.limit)
-    .offset(search.offset)
-    .execute()
+  const way = search.direction === 'asc' ? sql`asc` : sql`desc`
+  const { rows: page, ...whole } = await pageOf<Selectable<WebhookDeliveryTable>>(
+    db,
+    hitsOf(db, scope, search).selectAll('d'),
+    search,
+    { order: sql`hit.created_at ${way}, hit.id ${way}`, sizes: sizesOfExchanges(scope, search) },
+  )
   const keys = page.map(({ id, createdAt }) => ({ id, createdAt }))
   const { rows: bodies } = await sql<DeliveryRecord['exchange'] & { deliveryId: string }>`
     select b.delivery_id, b.req_headers, b.req_payload, b.resp_headers, b.resp_body
@@ -65,7 +63,18 @@ export async function searchDeliveries(
   `.execute(db)
   const exchanges = new Map(bodies.map(({ deliveryId, ...exchange }) => [deliveryId, exchange]))
   const rows = page.map((delivery) => Object.assign(delivery, { exchange: exchanges.get(delivery.id) ?? noExchange }))
-  return { rows, total: Number(total) }
+  return { rows, ...whole }
+}
+
+/** A delivery with its texts is small in the index of the large ones up to here. */
+const SMALL_EXCHANGE_BYTES = 3072
+
+/** Of all that the organization's webhooks exchanged in the time: the index knows nothing of the other filters. */
+function sizesOfExchanges({ orgId }: OrgScope, { start, end }: DeliveryFilter): Sizes {
+  const bytes = sql`octet_length(b.req_headers) + octet_length(b.req_payload)
+    + coalesce(octet_length(b.resp_headers), 0) + coalesce(octet_length(b.resp_body), 0)`
+  const where = sql`b.org_id = ${orgId} and b.created_at >= ${start} and b.created_at <= ${end}`
+  return largeOf(sql`webhook_body b`, bytes, { smallBytes: SMALL_EXCHANGE_BYTES, where })
 }
 
 export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
@@ -75,6 +84,6 @@ export function countDeliveries(
   db: Db,
   scope: OrgScope,
   { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   return countsOf(db, hitsOf(db, scope, filter).selectAll('d'), { field: sql.ref(distinct), limit })
 }

@@ -1,5 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Page, Paged } from '../http/lists.ts'
+import { smallRows } from '../http/store-bounds.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import type { WebhookOutboxTable } from '../platform/schema/access.ts'
 
@@ -32,17 +34,9 @@ export async function setAsideEvents(
 const columns = ['id', 'orgId', 'siteId', 'topic', 'bytes', 'createdAt', 'setAsideAt', 'setAsideReason'] as const
 
 /** Oldest first. */
-export async function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEvent>> {
-  const query = db.selectFrom('webhookOutbox').where('setAsideAt', 'is not', null)
-  const rows = await query
-    .select(columns)
-    .orderBy('setAsideAt')
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await query.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total: Number(total) }
+export function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEvent>> {
+  const hits = db.selectFrom('webhookOutbox').select(columns).where('setAsideAt', 'is not', null)
+  return pageOf<SetAsideEvent>(db, hits, page, { order: sql`hit.set_aside_at, hit.id`, sizes: smallRows })
 }
 
 /** Puts them back into their queues, to be routed to all webhooks that have no message of them. @returns How many. */

@@ -1,6 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from '../platform/schema/webhooks.ts'
@@ -23,18 +25,18 @@ export interface StoredContent {
 }
 
 /** Oldest first. */
-export async function listWebhooks(
+export function listWebhooks(
   db: Db,
   scope: OrgScope,
   { siteId, page }: { readonly siteId: string | null; readonly page: Page },
 ): Promise<Paged<WebhookRow>> {
-  const query = db
+  const hits = db
     .selectFrom('webhook')
+    .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('siteId', 'is not distinct from', siteId)
-  const rows = await query.selectAll().orderBy('id').limit(page.limit).offset(page.offset).execute()
-  const { total } = await query.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total: Number(total) }
+  const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
+  return pageOf<WebhookRow>(db, hits, page, { sizes: sizesOf(hits, bytes) })
 }
 
 function selectWebhook(reader: Reader, scope: OrgScope, { id, siteId }: WebhookKey) {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Page, pageQuery, parsePage } from '../http/lists.ts'
+import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
@@ -62,7 +62,7 @@ function parseFilter(query: Omit<Static<typeof DeliveryCountQuery>, 'distinct' |
 export function parseDeliverySearch(
   query: Static<typeof DeliverySearchQuery>,
   now: Date,
-): Omit<DeliverySearch, 'webhookId'> & Page {
+): Omit<DeliverySearch, 'webhookId'> {
   const { direction } = parseSort(query.sort ?? '-timestamp')
   return { ...parseFilter(query, now), ...parsePage(query), direction }
 }

@@ -335,7 +335,7 @@ describe('list', () => {
 })
 
 describe('manifest', () => {
-  const unclaimed = async () => (await listUnclaimed(server.ctx.db, { limit: 1000, offset: 0, page: 1 })).rows
+  const unclaimed = async () => (await listUnclaimed(server.ctx.db, { limit: 1000, page: 1 })).rows
 
   it('is imported once, and reports each row that conflicts', async () => {
     const row = { mac: '02:00:00:00:01:01', serial: 'M1', model: 'AP45', claim_code: 'MAN11-FEST1' }

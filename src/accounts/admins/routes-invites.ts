@@ -61,9 +61,9 @@ function inviteCollectionRoutes(ctx: Context, parts: AccountParts): FastifyPlugi
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listInvites(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map(presentInvite))
+        const found = await listInvites(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map(presentInvite))
       },
     )
 

@@ -28,9 +28,9 @@ export function orgAdminRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listAdmins(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map((admin) => presentAdmin(scope.orgId, admin)))
+        const found = await listAdmins(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map((admin) => presentAdmin(scope.orgId, admin)))
       },
     )
 

@@ -1,5 +1,8 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
@@ -19,12 +22,11 @@ export interface OrgAdmin {
 
 /** By address. */
 export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgAdmin>> {
-  const rows = await selectAdmins(reader, scope)
-    .orderBy('email')
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
+  const hits = selectAdmins(reader, scope)
+  const { rows, ...whole } = await pageOf<AdminRow>(reader, hits, page, {
+    order: sql`hit.email, hit.id`,
+    sizes: sizesOf(hits, privilegeBytes(scope)),
+  })
   const privileges = await reader
     .selectFrom('privilege')
     .select(['adminId', 'scope', 'role', 'siteId', 'sitegroupId', 'views'])
@@ -33,15 +35,12 @@ export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): P
     .orderBy('id')
     .execute()
   const ofAdmin = Map.groupBy(privileges, ({ adminId }) => adminId)
-  const { total } = await reader
-    .selectFrom('privilege')
-    .select((eb) => eb.fn.count<string>('adminId').distinct().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return {
-    rows: rows.map((row) => adminOf(row, (ofAdmin.get(row.id) ?? []).map(wirePrivilege))),
-    total: Number(total),
-  }
+  return { rows: rows.map((row) => adminOf(row, (ofAdmin.get(row.id) ?? []).map(wirePrivilege))), ...whole }
+}
+
+function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
+  return sql`(select coalesce(sum(octet_length(to_json(privilege)::text)), 0) from privilege
+    where privilege.org_id = ${orgId} and privilege.admin_id = hit.id)`
 }
 
 /** @throws AppError not_found for somebody without a privilege in the organization. */

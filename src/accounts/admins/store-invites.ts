@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -23,7 +25,8 @@ export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<I
 }
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
-  return pageOf<Invite>(reader, reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId), page)
+  const hits = reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId)
+  return pageOf<Invite>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
 export async function countInvites(reader: Reader, scope: OrgScope): Promise<number> {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { parsePage, setPageHeaders } from '../../http/lists.ts'
+import { nextPage, parsePage, setPageHeaders } from '../../http/lists.ts'
 import { parseTimeRange } from '../../http/search.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
@@ -48,19 +48,22 @@ export function selfHistoryRoutes(ctx: Context, { requestLimits }: AccountParts)
           response: { 200: SelfLogsReply },
         },
       },
-      async ({ caller, query }, reply) => {
+      async ({ caller, query, url }, reply) => {
         const person = requirePerson(caller)
         const range = parseTimeRange(query, ctx.clock.now())
         const page = parsePage(query)
-        const { rows, total } = await listSelfLogs(ctx.db, person.principal.adminId, { ...range, ...page })
-        setPageHeaders(reply, page, total)
+        const found = await listSelfLogs(ctx.db, person.principal.adminId, { ...range, ...page })
+        setPageHeaders(reply, page, found)
         return {
-          results: rows.map((row) => presentSelfLog(person, row)),
+          results: found.rows.map((row) => presentSelfLog(person, row)),
           start: Math.floor(range.start.getTime() / 1000),
           end: Math.floor(range.end.getTime() / 1000),
-          limit: page.limit,
+          limit: found.limit,
           page: page.page,
-          total,
+          total: found.total,
+          ...(found.limit * page.page < found.total && {
+            next: nextPage(url, { limit: found.limit, page: page.page }),
+          }),
         }
       },
     )

@@ -1,4 +1,7 @@
 import { type Selectable, sql } from 'kysely'
+import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import type { Db } from '../../platform/db.ts'
 import type { LoginFailureTable } from '../../platform/schema/accounts.ts'
 
@@ -32,11 +35,9 @@ export interface SelfLog {
   readonly createdAt: Date
 }
 
-export interface SelfLogFilter {
+export interface SelfLogFilter extends Page {
   readonly start: Date
   readonly end: Date
-  readonly limit: number
-  readonly offset: number
 }
 
 /**
@@ -44,22 +45,18 @@ export interface SelfLogFilter {
  * first, with the number on all pages. A change of the account is in the audit log of each of its
  * organizations as well, at the same instant with the same words: it counts once.
  */
-export async function listSelfLogs(
-  db: Db,
-  adminId: string,
-  filter: SelfLogFilter,
-): Promise<{ readonly rows: SelfLog[]; readonly total: number }> {
+export async function listSelfLogs(db: Db, adminId: string, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
   const ofAccount = db
     .selectFrom('accountLog')
     .select(['id', sql<string | null>`null::uuid`.as('orgId'), sql<string | null>`null::uuid`.as('siteId')])
-    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt'])
+    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt', 'bytes'])
     .where('adminId', '=', adminId)
     .where('createdAt', '>=', filter.start)
     .where('createdAt', '<=', filter.end)
   const inOrgs = db
     .selectFrom('auditLog')
     .select(['id', sql<string | null>`org_id`.as('orgId'), 'siteId'])
-    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt'])
+    .select(['message', 'srcIp', 'userAgent', 'before', 'after', 'createdAt', 'bytes'])
     .where('orgId', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
     .where('adminId', '=', adminId)
     .where('createdAt', '>=', filter.start)
@@ -76,14 +73,9 @@ export async function listSelfLogs(
         ),
       ),
     )
-  const both = db.selectFrom(ofAccount.unionAll(inOrgs).as('entry'))
-  const rows = await both
-    .selectAll()
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(filter.limit)
-    .offset(filter.offset)
-    .execute()
-  const { total } = await both.select(sql<string>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return { rows, total: Number(total) }
+  const hits = ofAccount.unionAll(inOrgs)
+  return pageOf<SelfLog>(db, hits, filter, {
+    order: sql`hit.created_at desc, hit.id desc`,
+    sizes: sizesOf(hits, sql`hit.bytes`),
+  })
 }

@@ -79,6 +79,7 @@ export const SelfLogsReply = Type.Object({
   limit: Type.Integer(),
   page: Type.Integer(),
   total: Type.Integer(),
+  next: Type.Optional(Type.String()),
 })
 
 export function presentSelfLog({ principal }: Person, entry: SelfLog): Static<typeof SelfLogReply> {

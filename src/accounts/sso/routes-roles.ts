@@ -44,9 +44,9 @@ function collectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listSsoRoles(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map(presentSsoRole))
+        const found = await listSsoRoles(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map(presentSsoRole))
       },
     )
 

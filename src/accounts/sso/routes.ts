@@ -58,9 +58,9 @@ function collectionRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listSsos(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map(presentSso))
+        const found = await listSsos(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map(presentSso))
       },
     )
 
@@ -187,10 +187,10 @@ function insightRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const { id: ssoId } = await getSso(ctx.db, scope, params.sso_id)
         const page = parsePage(query)
         const range = parseTimeRange(query, ctx.clock.now())
-        const { rows, total } = await listFailures(ctx.db, scope, { ssoId, ...range, page })
-        setPageHeaders(reply, page, total)
+        const found = await listFailures(ctx.db, scope, { ssoId, ...range, page })
+        setPageHeaders(reply, page, found)
         const withAssertion = may(caller, scope, 'admin')
-        return reply.send({ results: rows.map((row) => presentFailure(row, withAssertion)) })
+        return reply.send({ results: found.rows.map((row) => presentFailure(row, withAssertion)) })
       },
     )
   }

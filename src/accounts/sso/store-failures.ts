@@ -2,6 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import type { TimeRange } from '../../http/search.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 import type { SsoFailureTable } from '../../platform/schema/accounts.ts'
@@ -15,15 +17,17 @@ export async function listFailures(
   scope: OrgScope,
   { ssoId, start, end, page }: TimeRange & { readonly ssoId: string; readonly page: Page },
 ): Promise<Paged<SsoFailure>> {
-  const found = reader
+  const hits = reader
     .selectFrom('ssoFailure')
+    .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('ssoId', '=', ssoId)
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
-  const rows = await found.selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
-  const { total } = await found.select((eb) => eb.fn.countAll<string>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total: Number(total) }
+  return pageOf<SsoFailure>(reader, hits, page, {
+    order: sql`hit.id desc`,
+    sizes: sizesOf(hits, sql`octet_length(hit.detail) + octet_length(hit.assertion)`),
+  })
 }
 
 export interface NewFailure {

@@ -1,6 +1,7 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -10,7 +11,8 @@ import type { SsoRoleTable, WirePrivilege } from '../../platform/schema/accounts
 export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
-  return pageOf<SsoRole>(reader, reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId), page)
+  const hits = reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId)
+  return pageOf<SsoRole>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
 }
 
 export async function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {

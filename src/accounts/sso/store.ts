@@ -1,12 +1,15 @@
+import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Sso } from './sso.ts'
 
 export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
-  return pageOf<Sso>(reader, reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId), page)
+  const hits = reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId)
+  return pageOf<Sso>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
 export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {

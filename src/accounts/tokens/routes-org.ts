@@ -45,9 +45,9 @@ function tokenCollectionRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAs
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listTokens(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map((token) => presentOrgToken(scope.orgId, token)))
+        const found = await listTokens(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map((token) => presentOrgToken(scope.orgId, token)))
       },
     )
 

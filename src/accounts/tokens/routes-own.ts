@@ -32,9 +32,9 @@ export function ownTokenRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAs
       },
       async ({ caller, query }, reply) => {
         const page = parsePage(query)
-        const { rows, total } = await listTokens(ctx.db, ownerOf(caller), page)
-        setPageHeaders(reply, page, total)
-        return reply.send(rows.map((token) => presentOwnToken(token)))
+        const found = await listTokens(ctx.db, ownerOf(caller), page)
+        setPageHeaders(reply, page, found)
+        return reply.send(found.rows.map((token) => presentOwnToken(token)))
       },
     )
 

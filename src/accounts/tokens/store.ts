@@ -1,6 +1,7 @@
-import type { Insertable, SelectQueryBuilder } from 'kysely'
+import { type Insertable, type SelectQueryBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -13,7 +14,8 @@ import type { Token } from './token.ts'
 export type TokenOwner = { readonly adminId: string } | OrgScope
 
 export async function listTokens(reader: Reader, owner: TokenOwner, page: Page): Promise<Paged<Token>> {
-  return pageOf<Token>(reader, selectTokens(reader, owner), page)
+  const hits = selectTokens(reader, owner)
+  return pageOf<Token>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
 }
 
 export async function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {

@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { DeviceEvent } from '../../events/topics.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { ValueCount } from '../../http/search.ts'
-import { countsOf } from '../../http/store-pages.ts'
+import type { Counts } from '../../http/search.ts'
+import { fitOf, largeOf } from '../../http/store-bounds.ts'
+import { type Whole, countsOf, wholeOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf, containing } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { deviceIdOf } from '../device.ts'
@@ -46,18 +47,20 @@ export async function searchEvents(
   { filter, direction, page }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
   const way = direction === 'asc' ? sql`asc` : sql`desc`
-  const { rows } = await sql<FoundEvent & { readonly total: string }>`
-    with hits as not materialized (
-      select event.id, event.org_id, event.site_id, event.event, event.created_at from ${events(filter)}
-      where ${conditions(scope, filter)}
+  const where = conditions(scope, filter)
+  const { rows } = await sql<FoundEvent & Whole>`
+    with ${fitOf(page, largeOf(events(filter), sql`event.event_bytes`, { where }))},
+    hits as not materialized (
+      select event.id, event.org_id, event.site_id, event.event, event.created_at from ${events(filter)} where ${where}
     )
-    select page.*, counted.total
-    from (select count(*) as total from hits) as counted left join (
-      select * from hits order by created_at ${way}, id ${way} limit ${page.limit} offset ${page.offset}
+    select page.*, counted.total as list_total, fit.rows as list_limit
+    from fit cross join (select count(*) as total from hits) as counted left join (
+      select * from hits order by created_at ${way}, id ${way}
+      limit (select rows from fit) offset (select skip from fit)
     ) as page on true
     order by page.created_at ${way}, page.id ${way}
   `.execute(reader)
-  return { rows: rows.filter(({ id }) => id !== null), total: Number(rows[0]?.total ?? 0) }
+  return { rows: rows.filter(({ id }) => id !== null), ...wholeOf(rows[0]) }
 }
 
 /** What events are counted by. */
@@ -69,7 +72,8 @@ const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
   model: sql`device.model`,
   org_id: sql`event.org_id`,
   site_id: sql`event.site_id`,
-  text: sql`event.event ->> 'text'`,
+  // A count answers a thousand of them, and a device may have written a novel.
+  text: sql`left(event.event ->> 'text', 1000)`,
   // Values of counts are texts to clients.
   timestamp: sql`(extract(epoch from event.created_at)::float8)::text`,
   type: sql`event.type`,
@@ -86,7 +90,7 @@ export async function countEvents(
   reader: Reader,
   scope: OrgScope,
   { filter, field, limit }: EventCountQuery,
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }
   const from = field === 'model' ? withDevices : events(filter)
   const hits = sql`select ${fields[field]} as value from ${from} where ${conditions(scope, filter)}`

@@ -45,9 +45,9 @@ export function inventoryRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listInventory(ctx.db, scope, { filter: parseInventory(query), page })
-        setPageHeaders(reply, page, total)
-        return rows.map(presentInventory)
+        const found = await listInventory(ctx.db, scope, { filter: parseInventory(query), page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map(presentInventory)
       },
     )
 

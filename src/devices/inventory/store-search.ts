@@ -1,10 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { ValueCount } from '../../http/search.ts'
+import type { Counts } from '../../http/search.ts'
 import { type Reader, containing } from '../../platform/db.ts'
 import type { DeviceType, VcMember } from '../../platform/schema/devices.ts'
-import { type CountedField, type DeviceSort, countDevicesBy, everyDevice, pageOfDevices } from '../store-lists.ts'
+import {
+  type CountedField,
+  type DeviceSort,
+  countDevicesBy,
+  everyDevice,
+  isChassis,
+  pageOfDevices,
+  sizesOfChassis,
+} from '../store-lists.ts'
 
 /** Null lets everything pass. */
 export interface InventorySearchFilter {
@@ -55,10 +63,9 @@ export function searchInventory(
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.model, device.serial, device.name,
       status.firmware, status.connected, status.members`,
+    sizes: sizesOfChassis(scope),
   })
 }
-
-const isChassis = sql`jsonb_array_length(status.members) > 1`
 
 function conditions(filter: InventorySearchFilter): RawBuilder<unknown>[] {
   const { mac, serial, chassisMacs, onlyChassis, version, connected, text, nothing } = filter
@@ -91,7 +98,7 @@ export async function countInventory(
   reader: Reader,
   scope: OrgScope,
   { type, field, limit }: InventoryCount,
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }
   return countDevicesBy(reader, scope, { filter: { ...everyDevice, type }, field, limit })
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
 import { longPageOf } from '../../http/store-long-lists.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
@@ -11,9 +12,11 @@ import {
   byMac,
   devicesOnPage,
   devicesFor,
+  isChassis,
   lengthOf,
   pageOfDevices,
   passes,
+  sizesOfDevices,
 } from '../store-lists.ts'
 
 /** A device of the inventory, or a member of a Virtual Chassis that has no device of its own. */
@@ -52,8 +55,6 @@ export interface InventoryFilter {
   readonly disconnectedBefore: Date | null
 }
 
-const isChassis = sql`jsonb_array_length(status.members) > 1`
-
 /** Ordered by MAC. */
 export function listInventory(
   reader: Reader,
@@ -77,10 +78,11 @@ export function listInventory(
           coalesce(page.member ->> 'model', device.model) as model, device.type, device.created_at, device.modified_at,
           case when page.member is null then device.name end as name,
           case when page.member is null then device.claim_code end as claim_code,
-          case when page.member is null then device.doc ->> 'deviceprofile_id' end as deviceprofile_id,
+          case when page.member is null then left(device.doc ->> 'deviceprofile_id', 100) end as deviceprofile_id,
           coalesce(status.connected, false) as connected, status.disconnected_at,
           case when ${isChassis} then device.mac end as vc_mac
         from ${devicesOnPage(scope, sql`coalesce(page.chassis_id, page.id)`)}`,
+      sizes: smallRows,
     },
     page,
   )
@@ -172,5 +174,6 @@ export function listSiteDevices(
     sort: byMac,
     page,
     columns: deviceColumns,
+    sizes: sizesOfDevices(scope),
   })
 }

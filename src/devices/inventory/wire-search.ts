@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { type Page, type Paged, pageQuery, parsePage } from '../../http/lists.ts'
+import { type Page, type Paged, nextPage, pageQuery, parsePage } from '../../http/lists.ts'
 import { Uuid } from '../../http/schemas.ts'
-import { type TimeRange, nextPage, parseSort } from '../../http/search.ts'
+import { type TimeRange, parseSort } from '../../http/search.ts'
 import { DeviceTypeName, DeviceTypeOrAll, parseType } from '../wire.ts'
 import type { InventoryCount, InventoryHit, InventorySearch } from './store-search.ts'
 import { parseMacFilter } from './wire.ts'
@@ -92,8 +92,8 @@ export const InventorySearchReply = Type.Object({
 })
 
 export function presentInventorySearch(
-  { rows, total }: Paged<InventoryHit>,
-  { limit, page, offset }: Page,
+  { rows, total, limit }: Paged<InventoryHit>,
+  { page }: Page,
   url: string,
 ): Static<typeof InventorySearchReply> {
   return {
@@ -101,7 +101,7 @@ export function presentInventorySearch(
     page,
     total,
     results: rows.map(presentHit),
-    ...(offset + rows.length < total && { next: nextPage(url, page) }),
+    ...(limit * page < total && { next: nextPage(url, { limit, page }) }),
   }
 }
 

@@ -3,6 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { DeviceRegistryTable } from '../../platform/schema/devices.ts'
+import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { ManifestItem } from './plan-import.ts'
 
@@ -66,7 +67,7 @@ export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly st
 /** Devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
   const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredDevice>(reader, hits, page)
+  return pageOf<RegisteredDevice>(reader, hits, page, { sizes: smallRows })
 }
 
 /** Locks what the registry has of these devices, and of their claim codes. */

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { ValueCount } from '../../http/search.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import type { Counts } from '../../http/search.ts'
 import { type Reader, containing } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { type CountedField, type DeviceFilter, type DeviceSort, countDevicesBy, pageOfDevices } from '../store-lists.ts'
@@ -47,7 +48,7 @@ export interface DeviceHit {
   /** As the device said it. */
   readonly ip: unknown
   readonly numMembers: number | null
-  readonly managed: unknown
+  readonly managed: boolean | null
 }
 
 /** Devices as they are now. */
@@ -62,7 +63,8 @@ export function searchDevices(
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
-      status.load -> 'ip' as ip, jsonb_array_length(status.members) as num_members, device.doc -> 'managed' as managed`,
+      status.load -> 'ip' as ip, jsonb_array_length(status.members) as num_members, device.doc -> 'managed' = 'true' as managed`,
+    sizes: smallRows,
   })
 }
 
@@ -77,7 +79,7 @@ export async function countDevices(
   reader: Reader,
   scope: OrgScope,
   { filter, field, limit }: DeviceCountQuery,
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }
   return countDevicesBy(reader, scope, { filter: filterOf(filter), field, limit })
 }

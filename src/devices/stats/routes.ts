@@ -29,9 +29,9 @@ export function deviceStatsRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listDeviceStats(ctx.db, scope, { filter: parseStats(query), page })
-        setPageHeaders(reply, page, total)
-        return rows.map((stats) => presentStats(stats, ctx.clock.now()))
+        const found = await listDeviceStats(ctx.db, scope, { filter: parseStats(query), page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map((stats) => presentStats(stats, ctx.clock.now()))
       },
     )
 
@@ -50,9 +50,9 @@ export function deviceStatsRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const page = parsePage(query)
         const filter = parseStats({ ...query, site_id: params.site_id })
-        const { rows, total } = await listDeviceStats(ctx.db, scope, { filter, page })
-        setPageHeaders(reply, page, total)
-        return rows.map((stats) => presentStats(stats, ctx.clock.now()))
+        const found = await listDeviceStats(ctx.db, scope, { filter, page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map((stats) => presentStats(stats, ctx.clock.now()))
       },
     )
 

@@ -3,7 +3,7 @@ import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { DeviceStatusTable, DeviceTable, DeviceType } from '../../platform/schema/devices.ts'
-import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes } from '../store-lists.ts'
+import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes, sizesOfDevices } from '../store-lists.ts'
 
 /** A device with what it last said of itself; null for what it never said. */
 export type DeviceStats = Pick<
@@ -45,6 +45,7 @@ export function listDeviceStats(
     sort: byMac,
     page,
     columns,
+    sizes: sizesOfDevices(scope),
   })
 }
 

@@ -27,9 +27,9 @@ export function mapStackRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
         const page = parsePage(query)
-        const { rows, total } = await listMapStacks(ctx.db, scope, { name: query.name ?? null, page })
-        setPageHeaders(reply, page, total)
-        return rows.map(presentMapStack)
+        const found = await listMapStacks(ctx.db, scope, { name: query.name ?? null, page })
+        setPageHeaders(reply, page, found)
+        return found.rows.map(presentMapStack)
       },
     )
 

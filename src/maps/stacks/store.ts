@@ -1,6 +1,7 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, containing, json } from '../../platform/db.ts'
 import type { MapStackTable } from '../../platform/schema/maps.ts'
@@ -19,7 +20,8 @@ export function listMapStacks(
     .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)
-  return pageOf<MapStack>(reader, name === null ? ofSite : ofSite.where('name', 'ilike', containing(name)), page)
+  const hits = name === null ? ofSite : ofSite.where('name', 'ilike', containing(name))
+  return pageOf<MapStack>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
 export interface NewMapStack {

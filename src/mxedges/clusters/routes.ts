@@ -32,10 +32,10 @@ export function clusterRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listClusters(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
+        const found = await listClusters(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
         const withSecrets = await revealsSecrets(ctx, caller, scope)
-        return rows.map((cluster) => presentCluster(cluster, withSecrets))
+        return found.rows.map((cluster) => presentCluster(cluster, withSecrets))
       },
     )
 

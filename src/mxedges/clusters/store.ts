@@ -1,6 +1,7 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -11,7 +12,8 @@ export type Cluster = Selectable<MxclusterTable>
 
 /** Oldest first. */
 export function listClusters(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Cluster>> {
-  return pageOf<Cluster>(reader, selectClusters(reader, scope), page)
+  const hits = selectClusters(reader, scope)
+  return pageOf<Cluster>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
 function selectClusters(reader: Reader, scope: OrgScope) {

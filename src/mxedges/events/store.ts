@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { TimeRange, ValueCount } from '../../http/search.ts'
+import type { Counts, TimeRange } from '../../http/search.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { MxedgeEventTable } from '../../platform/schema/mxedges.ts'
@@ -46,7 +47,8 @@ function member(name: string) {
 /** By time. */
 export function searchEvents(reader: Reader, scope: OrgScope, search: EventSearch): Promise<Paged<MxedgeEventRecord>> {
   const order = search.direction === 'asc' ? sql`hit.created_at, hit.id` : sql`hit.created_at desc, hit.id desc`
-  return pageOf<MxedgeEventRecord>(reader, selectEvents(reader, scope, search), search, order)
+  const hits = selectEvents(reader, scope, search)
+  return pageOf<MxedgeEventRecord>(reader, hits, search, { order, sizes: sizesOf(hits, sql`hit.event_bytes`) })
 }
 
 export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'
@@ -56,7 +58,7 @@ export function countEvents(
   reader: Reader,
   scope: OrgScope,
   { distinct, limit, ...filter }: EventFilter & { readonly distinct: EventDistinct; readonly limit: number },
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   const field = distinct === 'package' ? member('package') : sql.ref(distinct)
   return countsOf(reader, selectEvents(reader, scope, filter), { field, limit })
 }

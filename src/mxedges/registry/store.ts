@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { ManifestItem } from '../../devices/registry/plan-import.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
@@ -43,7 +44,7 @@ export async function releaseMxedge(tx: Tx, scope: OrgScope, id: string): Promis
 /** Hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<RegisteredMxedge>> {
   const hits = reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredMxedge>(reader, hits, page)
+  return pageOf<RegisteredMxedge>(reader, hits, page, { sizes: smallRows })
 }
 
 /** Locks what the registry has of this hardware, and of its claim codes. */

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { ValueCount } from '../../http/search.ts'
+import type { Counts } from '../../http/search.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -37,7 +38,11 @@ export interface MxedgeSearch extends MxedgeFilter, Page {
 export function searchMxedges(reader: Reader, scope: OrgScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
   const column = sql.ref(search.by === 'timestamp' ? 'hit.modified_at' : `hit.${search.by}`)
   const way = search.direction === 'asc' ? sql`asc` : sql`desc`
-  return pageOf<Mxedge>(reader, hitsOf(reader, scope, search), search, sql`${column} ${way}, hit.id ${way}`)
+  const hits = hitsOf(reader, scope, search)
+  return pageOf<Mxedge>(reader, hits, search, {
+    order: sql`${column} ${way}, hit.id ${way}`,
+    sizes: sizesOf(hits, sql`hit.doc_bytes`),
+  })
 }
 
 export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | 'tunterm_version'
@@ -47,7 +52,7 @@ export function countMxedges(
   reader: Reader,
   scope: OrgScope,
   { distinct, limit, ...filter }: MxedgeFilter & { readonly distinct: MxedgeDistinct; readonly limit: number },
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   return countsOf(reader, hitsOf(reader, scope, filter), { field: fieldOf(distinct), limit })
 }
 

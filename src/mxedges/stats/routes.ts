@@ -26,9 +26,9 @@ export function mxedgeStatsRoutes(ctx: Context, kind: PlaceKind): FastifyPluginA
       async ({ caller, params, query }, reply) => {
         const scope = await enterPlace(ctx, kind, { caller, params, needs: 'read' })
         const wanted = parseMxedges(query)
-        const { rows, total } = await listMxedges(ctx.db, scope, wanted)
-        setPageHeaders(reply, wanted.page, total)
-        return reply.send(rows.map(presentStats))
+        const found = await listMxedges(ctx.db, scope, wanted)
+        setPageHeaders(reply, wanted.page, found)
+        return reply.send(found.rows.map(presentStats))
       },
     )
 

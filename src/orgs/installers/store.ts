@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { SiteTable } from '../../platform/schema/access.ts'
@@ -35,7 +36,10 @@ export function listInstallerSites(
       join site_group on site_group.org_id = site.org_id and site_group.id::text = member.id
     ) as named on true
     where ${reached(scope, reach)}`
-  return pageOf<InstallerSite>(reader, hits, page, sql`hit.name, hit.id`)
+  return pageOf<InstallerSite>(reader, hits, page, {
+    order: sql`hit.name, hit.id`,
+    sizes: sizesOf(hits, sql`hit.doc_bytes + octet_length(hit.sitegroup_names::text)`),
+  })
 }
 
 export async function isReachedSite(

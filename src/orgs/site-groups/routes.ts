@@ -32,9 +32,9 @@ export function siteGroupRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, query }, reply) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const page = parsePage(query)
-        const { rows, total } = await listSiteGroups(ctx.db, scope, page)
-        setPageHeaders(reply, page, total)
-        return rows.map(presentSiteGroup)
+        const found = await listSiteGroups(ctx.db, scope, page)
+        setPageHeaders(reply, page, found)
+        return found.rows.map(presentSiteGroup)
       },
     )
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -26,7 +27,9 @@ function groupsOf({ orgId, siteIds }: OrgScope, id: string | null): RawBuilder<S
 
 /** In the order in which they were made. */
 export function listSiteGroups(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SiteGroup>> {
-  return pageOf<SiteGroup>(reader, groupsOf(scope, null), page)
+  const hits = groupsOf(scope, null)
+  const bytes = sql`octet_length(hit.doc::text) + octet_length(hit.site_ids::text)`
+  return pageOf<SiteGroup>(reader, hits, page, { sizes: sizesOf(hits, bytes) })
 }
 
 export async function getSiteGroup(reader: Reader, scope: OrgScope, id: string): Promise<SiteGroup> {

@@ -34,7 +34,7 @@ export function siteSearchRoutes(ctx: Context): FastifyPluginAsyncTypebox {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
         const parsed = parseSitesSearch(query, ctx.clock.now())
         const found = await searchSites(ctx.db, scope, parsed)
-        setPageHeaders(reply, parsed.page, found.total)
+        setPageHeaders(reply, parsed.page, found)
         return presentSearch(found, presentFoundSite, { search: parsed.page, url })
       },
     )

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { ValueCount } from '../../http/search.ts'
+import type { Counts } from '../../http/search.ts'
+import { smallRows } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf, containing } from '../../platform/db.ts'
 import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
@@ -14,7 +15,7 @@ function everySite({ orgId, siteIds }: OrgScope): RawBuilder<unknown> {
     return sql`coalesce(${doc} #> ${[...path]}::text[] = 'true', ${otherwise}::boolean) as ${sql.ref(name)}`
   })
   const settings = sql`
-    select site.id, site.org_id, site.name, site.timezone, site.doc ->> 'country_code' as country_code, site.modified_at,
+    select site.id, site.org_id, site.name, site.timezone, left(site.doc ->> 'country_code', 100) as country_code, site.modified_at,
       coalesce(own.doc, '{}') as setting, coalesce(own.doc -> 'auto_upgrade', of_org.doc -> 'auto_upgrade') as auto_upgrade
     from site
       left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
@@ -22,7 +23,7 @@ function everySite({ orgId, siteIds }: OrgScope): RawBuilder<unknown> {
     where site.org_id = ${orgId} and ${siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`}`
   return sql`
     select id, org_id, name, timezone, country_code, modified_at,
-      coalesce(auto_upgrade ->> 'version', 'stable') as auto_upgrade_version, ${sql.join(columns)}
+      coalesce(left(auto_upgrade ->> 'version', 100), 'stable') as auto_upgrade_version, ${sql.join(columns)}
     from (${settings}) as site`
 }
 
@@ -48,7 +49,10 @@ export function searchSites(
   const hits = hitsOf(scope, search)
   const by = sql.ref(order.by === 'timestamp' ? 'modified_at' : order.by)
   const direction = order.direction === 'asc' ? sql`asc` : sql`desc`
-  return pageOf<FoundSite>(reader, hits, page, sql`hit.${by} ${direction} nulls last, hit.id ${direction}`)
+  return pageOf<FoundSite>(reader, hits, page, {
+    order: sql`hit.${by} ${direction} nulls last, hit.id ${direction}`,
+    sizes: smallRows,
+  })
 }
 
 /** How many sites there are for each value of `distinct`, all of them texts. */
@@ -56,6 +60,6 @@ export function countSites(
   reader: Reader,
   scope: OrgScope,
   { distinct, limit }: { readonly distinct: SiteCount; readonly limit: number },
-): Promise<Paged<ValueCount>> {
+): Promise<Counts> {
   return countsOf(reader, everySite(scope), { field: sql`${sql.ref(distinct)}::text`, limit })
 }

@@ -18,6 +18,7 @@ export interface SiteTable {
   doc: Json<Record<string, unknown>>
   createdAt: Date
   modifiedAt: Date
+  docBytes: GeneratedAlways<number>
 }
 
 export interface AdminTable {
@@ -93,6 +94,7 @@ export interface AuditLogTable {
   before: Json<Record<string, unknown>> | null
   after: Json<Record<string, unknown>> | null
   createdAt: Date
+  bytes: GeneratedAlways<number>
 }
 
 export interface WebhookOutboxTable {

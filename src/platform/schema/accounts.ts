@@ -1,3 +1,4 @@
+import type { GeneratedAlways } from 'kysely'
 import type { Json } from './json.ts'
 
 /** Kept in wire shape until the address has been verified. */
@@ -97,6 +98,7 @@ export interface AccountLogTable {
   before: Json<Record<string, unknown>> | null
   after: Json<Record<string, unknown>> | null
   createdAt: Date
+  bytes: GeneratedAlways<number>
 }
 
 export interface OauthIdentityTable {

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 import type { Json } from './json.ts'
 
 export type DeviceType = 'ap' | 'switch' | 'gateway'
@@ -29,6 +29,7 @@ export interface DeviceTable {
   doc: Json<Record<string, unknown>>
   createdAt: Date
   modifiedAt: Date
+  docBytes: GeneratedAlways<number>
 }
 
 /** A member of a Virtual Chassis, as the device reports it. */
@@ -133,6 +134,7 @@ export interface DeviceEventTable {
   type: string
   event: Json<Record<string, unknown>>
   createdAt: Date
+  eventBytes: GeneratedAlways<number>
 }
 
 /** Kept by triggers: see migration 9. */

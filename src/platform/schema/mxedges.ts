@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 import type { Json } from './json.ts'
 
 export interface MxedgeRegistryTable {
@@ -34,6 +34,7 @@ export interface MxedgeTable {
   registeredAt: Date | null
   createdAt: Date
   modifiedAt: Date
+  docBytes: GeneratedAlways<number>
 }
 
 export interface MxedgeEventTable {
@@ -45,6 +46,7 @@ export interface MxedgeEventTable {
   type: string
   event: Json<Record<string, unknown>>
   createdAt: Date
+  eventBytes: GeneratedAlways<number>
 }
 
 export interface MxedgeImageTable {

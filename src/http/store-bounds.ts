@@ -1,0 +1,77 @@
+import { type Expression, type RawBuilder, sql } from 'kysely'
+import type { Page } from './lists.ts'
+
+/**
+ * What the rows of one page may take together, as the database hands them out. A row that is larger
+ * than this is a page of its own.
+ */
+const PAGE_BYTES = 4 * 1024 * 1024
+/** What a row takes besides its documents and long texts. */
+const ROW_BYTES = 1024
+/** Documents up to this size are not measured: as many as a page may have at most fit. Migration 23 has indexes for it. */
+const SMALL_BYTES = 1024
+
+/** How large the rows of a list are. Every list declares it; see {@link smallRows}. */
+export interface Sizes {
+  /** A query of one column `bytes`, for every row of the list (others do no harm) that is not small. */
+  readonly query: RawBuilder<unknown>
+  /** Up to how many bytes a row is small. Default {@link SMALL_BYTES}. */
+  readonly smallBytes: number
+}
+
+/** Declares that no row of a list exceeds a kilobyte, because all that clients write into it is bounded. */
+export const smallRows = null
+
+/**
+ * Sizes of lists whose `hits` have a document.
+ * @param bytes An expression over `hit` for the size of its documents and long texts.
+ */
+export function sizesOf(hits: Expression<unknown>, bytes: RawBuilder<unknown>): Sizes {
+  return largeOf(sql`(${hits}) as hit`, bytes)
+}
+
+/**
+ * @param from What follows `from`, down to a `where` that is extended.
+ * @param bytes An expression over it; where an index exists for the large ones, as the index has it.
+ */
+export function largeOf(
+  from: RawBuilder<unknown>,
+  bytes: RawBuilder<unknown>,
+  {
+    smallBytes = SMALL_BYTES,
+    where = sql`true`,
+  }: { readonly smallBytes?: number; readonly where?: RawBuilder<unknown> } = {},
+): Sizes {
+  // As a literal, or PostgreSQL would not know that its partial index applies.
+  return {
+    query: sql`select ${bytes} as bytes from ${from} where ${where} and ${bytes} > ${sql.lit(smallBytes)}`,
+    smallBytes,
+  }
+}
+
+/**
+ * A common table expression `fit` of one row: `rows`, how many rows a page has, and `skip`, how many come
+ * before it. Clients compute the next page by themselves, as the next number with the limit that they sent
+ * first or with the one that we answered. No row is lost or repeated only if all pages of the list, for
+ * either limit, have one length: hence the largest rows of the whole list decide, as if they came together,
+ * and the limit is halved until they fit.
+ */
+export function fitOf({ limit, page }: Page, sizes: Sizes | null): RawBuilder<unknown> {
+  if (sizes === null)
+    return sql`fit as materialized (select ${limit}::bigint as rows, (${page} - 1)::bigint * ${limit} as skip)`
+  const { query, smallBytes } = sizes
+  return sql`large as materialized (
+    select bytes from (${query}) as sized order by bytes desc limit ${limit}
+  ), fit as materialized (
+    select rows, (${page} - 1)::bigint * rows as skip from (
+      select coalesce(max(wanted), 1)::bigint as rows from unnest(${halvings(limit)}::integer[]) as wanted
+      where wanted::bigint * ${smallBytes + ROW_BYTES} + coalesce((
+        select sum(bytes - ${smallBytes}) from (select bytes from large order by bytes desc limit wanted) as largest
+      ), 0) <= ${PAGE_BYTES}
+    ) as fitting
+  )`
+}
+
+function halvings(limit: number): number[] {
+  return limit <= 1 ? [limit] : [limit, ...halvings(Math.floor(limit / 2))]
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type Operation, fetchOpenApi, operationsOf } from '../support/openapi.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { type LargeRows, ROWS, makeLargeRows } from './large-rows.ts'
+
+/** Every list answers megabytes, several times. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const MIB = 1024 * 1024
+/** What is added to documents on the wire is estimated: a kilobyte a row. */
+const MAX_ANSWER_BYTES = 4.2 * MIB
+
+/** Lists whose rows are small: what clients write into them has a limit for each field. */
+const SMALL: Readonly<Record<string, string>> = {
+  listApiTokens: 'names of 200 characters; a token of a person has no privileges of its own',
+  searchOrgSites: 'names of 200 characters, and flags',
+  getOrgInventory: 'no documents of devices',
+  searchOrgInventory: 'no documents of devices',
+  searchOrgDevices: 'no documents of devices',
+  searchSiteDevices: 'no documents of devices',
+  listInstallerSiteGroups: 'ids and names',
+  listInstallerAlarmTemplates: 'empty',
+  listInstallerDeviceProfiles: 'empty',
+  listInstallerRfTemplatesNames: 'empty',
+}
+
+let server: TestServer
+let lists: Operation[]
+let large: LargeRows
+beforeAll(async () => {
+  server = await startTestServer()
+  const operations = operationsOf(await fetchOpenApi(server))
+  lists = operations.filter(
+    ({ method, spec }) => method === 'GET' && spec.parameters?.some(({ name }) => name === 'page') === true,
+  )
+  large = await makeLargeRows(server)
+})
+afterAll(() => server.close())
+
+const ids = [
+  'listSelfAuditLogs listOrgSsos listOrgSsoLatestFailures listOrgSsoRoles listOrgApiTokens listOrgAdmins',
+  'listOrgAdminInvites listOrgSites listOrgAuditLogs searchOrgAuditLogs listOrgSiteGroups listSiteDevices',
+  'searchOrgDeviceEvents searchSiteDeviceEvents listOrgDevicesStats listSiteDevicesStats listOrgFirmware',
+  'listSiteMaps listSiteMapStacks listInstallerMaps listInstallerListOfRecentlyClaimedDevices listInstallerSites',
+  'listOrgMxEdgeClusters listOrgMxEdges searchOrgMxEdges searchOrgMistEdgeEvents listOrgMxEdgesStats',
+  'listSiteMxEdges searchSiteMistEdgeEvents listSiteMxEdgesStats listOrgDeviceUpgrades listOrgWebhooks',
+  'searchOrgWebhooksDeliveries listSiteWebhooks searchSiteWebhooksDeliveries',
+].flatMap((line) => line.split(' '))
+
+function pathOf({ path }: Operation): string {
+  const webhook = path.includes('/sites/') ? 'siteHook' : 'orgHook'
+  return path
+    .replace('/api/v1', '')
+    .replace('{webhook_id}', large.ids[webhook] ?? '')
+    .replace(/\{(\w+)\}/g, (_, name: string) => large.ids[name] ?? '')
+}
+
+async function read(path: string): Promise<Answer> {
+  const answer = await server.call('GET', path)
+  expect(answer.status).toBe(200)
+  expect(Buffer.byteLength(JSON.stringify(answer.body))).toBeLessThan(MAX_ANSWER_BYTES)
+  return answer
+}
+
+const rowsOf = ({ body }: Answer): unknown[] => (Array.isArray(body) ? body : body.results)
+
+interface Whole {
+  readonly limit: number
+  readonly total: number
+}
+
+/** As clients find them: in headers, or in the body of a search. */
+function wholeOf({ headers, body }: Answer): Whole {
+  const header = (name: string) => headers.get(`x-page-${name}`)
+  return { limit: Number(header('limit') ?? body.limit), total: Number(header('total') ?? body.total) }
+}
+
+/** The rows of all pages, as a client reads them that asks for page after page with the limit of `limitFor`. */
+async function readByNumbers(path: string, limitFor: (last: Whole) => number): Promise<unknown[]> {
+  const rows: unknown[] = []
+  let last: Whole = { limit: 1000, total: Number.POSITIVE_INFINITY }
+  let limit = 1000
+  for (let page = 1; page === 1 || last.limit * (page - 1) < last.total; page += 1) {
+    const answer = await read(`${path}?limit=${limit}&page=${page}`)
+    rows.push(...rowsOf(answer))
+    last = wholeOf(answer)
+    limit = limitFor(last)
+  }
+  return rows
+}
+
+async function readByLinks(path: string): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for (let next: string | undefined = `${path}?limit=1000`; next !== undefined;) {
+    const answer = await read(next)
+    rows.push(...rowsOf(answer))
+    const [, linked] = /^<\/api\/v1([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? []
+    next = linked ?? answer.body.next?.replace('/api/v1', '')
+  }
+  return rows
+}
+
+/** Each once: every row has something that no other has. */
+function expectAll(rows: readonly unknown[]): void {
+  expect(new Set(rows.map((row) => JSON.stringify(row))).size).toBe(rows.length)
+  expect(rows.length).toBeGreaterThanOrEqual(ROWS)
+}
+
+it('knows of every list whether its rows can be large', () => {
+  expect([...ids, ...Object.keys(SMALL)].toSorted()).toEqual(lists.map(({ id }) => id).toSorted())
+})
+
+describe.each(ids)('%s', (id) => {
+  it('ends at 4 MiB, and every client finds each row once', async () => {
+    const operation = lists.find((list) => list.id === id)
+    if (operation === undefined) throw new Error(`no operation ${id}`)
+    const path = pathOf(operation)
+    const first = await read(`${path}?limit=1000`)
+    expect(wholeOf(first).limit).toBeLessThan(ROWS)
+    const byLinks = await readByLinks(path)
+    expectAll(byLinks)
+    // The published Python client sends the limit that its caller chose, Terraform's provider the one that we answered.
+    expect(await readByNumbers(path, () => 1000)).toEqual(byLinks)
+    expect(await readByNumbers(path, ({ limit }) => limit)).toEqual(byLinks)
+  })
+})
