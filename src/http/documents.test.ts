@@ -13,9 +13,16 @@ describe('mergeDocument', () => {
     expect(before).toEqual({ a: { deep: 1 }, b: [2, 1], c: 3 })
   })
 
-  it('does not let a document grow by every body, and lets one that is too long become shorter', () => {
+  it('does not let a document grow by every body', () => {
+    const half = 'x'.repeat(70 * 1024)
+    expect(() => mergeDocument({ a: half }, { b: half })).toThrow('at most 131072 bytes of JSON')
+    expect(mergeDocument({ a: half }, { b: half }, 200 * 1024)).toEqual({ a: half, b: half })
+  })
+
+  it('lets one that is too long be changed, and become shorter', () => {
     const long = 'x'.repeat(600_000)
-    expect(() => mergeDocument({ a: long }, { b: long })).toThrow('All fields together')
+    expect(mergeDocument({ a: long }, { b: 1 })).toEqual({ a: long, b: 1 })
+    expect(() => mergeDocument({ a: long }, { b: long })).toThrow('at most 1048576 bytes of JSON')
     expect(mergeDocument({ a: long, b: long }, { '-b': '' })).toEqual({ a: long })
   })
 })

@@ -1,28 +1,37 @@
 import { AppError } from '../platform/errors.ts'
 
-/** As much as one body may bring: without a bound of its own, a document would grow by every body. */
-const MAX_CHARACTERS = 1024 * 1024
+/** What a document may take as JSON, unless its kind has a reason to take more. */
+export const MAX_DOCUMENT_BYTES = 128 * 1024
+/** What documents could have before there was that limit: those that are larger than it stay editable up to here. */
+const FORMER_MAX_BYTES = 1024 * 1024
 
 /**
  * Bodies as the interface's clients write them: an update replaces the top-level fields it names and
  * leaves the others; `"-field": ""` unsets a field, on creation as on update.
  *
+ * @param maxBytes Of the document as JSON.
  * @returns A new document; neither argument is changed.
- * @throws AppError too_large for more than a million characters of JSON.
+ * @throws AppError too_large
  */
 export function mergeDocument(
   before: Readonly<Record<string, unknown>>,
   change: Readonly<Record<string, unknown>>,
+  maxBytes: number = MAX_DOCUMENT_BYTES,
 ): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...before }
   for (const [key, value] of Object.entries(change)) {
     if (key.startsWith('-') && value === '') delete merged[key.slice(1)]
     else merged[key] = value
   }
-  const { length } = JSON.stringify(merged)
-  if (length > MAX_CHARACTERS)
-    throw new AppError('too_large', `All fields together may have at most ${MAX_CHARACTERS} characters of JSON.`)
+  const [bytes, bytesBefore] = [bytesOf(merged), bytesOf(before)]
+  const limit = bytesBefore > maxBytes ? Math.max(maxBytes, FORMER_MAX_BYTES) : maxBytes
+  if (bytes > limit && bytes > bytesBefore)
+    throw new AppError('too_large', `All fields together may have at most ${limit} bytes of JSON; these have ${bytes}`)
   return merged
+}
+
+function bytesOf(document: Readonly<Record<string, unknown>>): number {
+  return Buffer.byteLength(JSON.stringify(document))
 }
 
 /** The document without `names`: what the service itself decides (ids, times) is never taken from a client. */

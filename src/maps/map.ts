@@ -21,9 +21,12 @@ const OWN_FIELDS = [
   'thumbnail_url',
 ]
 
+/** A node of a path takes some hundred bytes, and a drawn building has thousands of them. */
+const MAX_MAP_BYTES = 512 * 1024
+
 /** Replaces the top-level fields that `change` names; see mergeDocument. */
 export function mergeMap(before: MapDocument, change: MapDocument): Record<string, unknown> {
-  return omitFields(mergeDocument(before, change), OWN_FIELDS)
+  return omitFields(mergeDocument(before, change, MAX_MAP_BYTES), OWN_FIELDS)
 }
 
 /** How a person would call it, in the audit log. */

@@ -28,11 +28,17 @@ export interface SettingDocument {
 const readOnly = ['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time']
 
 /**
+ * Clients write settings as one document with networks, port profiles, ACL tags and command lists of any number,
+ * and no list answers them.
+ */
+const MAX_SETTING_BYTES = 1024 * 1024
+
+/**
  * Merges a client's body over the stored settings of an organization or a site, top level only.
  * @throws AppError invalid for a protection that would not protect.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
-  const merged = omitFields(mergeDocument(before, body), readOnly)
+  const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnly)
   const addresses = memberOf(merged['api_policy'], 'src_ips')
   if (Array.isArray(addresses) && addresses.length > 0)
     throw invalidField(
