@@ -1,4 +1,5 @@
 import { uuidv7 } from 'uuidv7'
+import { reduceChange } from '../events/reduce-change.ts'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 
 export interface NewAccountLog {
@@ -12,7 +13,8 @@ export interface NewAccountLog {
 }
 
 export async function insertAccountLog(tx: Tx, entry: NewAccountLog): Promise<void> {
-  const { before, after, at, ...row } = entry
+  const { at, ...row } = entry
+  const { before, after } = reduceChange(entry)
   await tx
     .insertInto('accountLog')
     .values({

@@ -4,10 +4,11 @@ import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { reduceChange } from './reduce-change.ts'
 import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
 import type { AuditEvent, DeviceEvent, UpdownEvent } from './topics.ts'
 
-/** One change that someone made. `before` and `after` are wire documents without secrets. */
+/** One change that someone made. `before` and `after` are wire documents without secrets; what is kept of them: reduceChange(). */
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
@@ -33,8 +34,7 @@ export async function appendAudit(tx: Tx, scope: OrgScope, audit: Audit): Promis
     message: audit.message,
     src_ip: actor.srcIp,
     user_agent: actor.userAgent,
-    ...(audit.before && { before: audit.before }),
-    ...(audit.after && { after: audit.after }),
+    ...reduceChange(audit),
   }
   await insertAuditLog(tx, event, audit.at)
   await insertOutbox(tx, [{ orgId, siteId: event.site_id, topic: 'audits', event }], audit.at)
@@ -128,6 +128,9 @@ export async function appendDeviceEvents(
   wakeAfterCommit(tx, 'outbox')
 }
 
+/** A device chooses the words of its refusals; nobody reads more of them. */
+const MAX_TEXT_CHARACTERS = 1000
+
 function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): DeviceEvent {
   const { device, what, auditId, reason, text } = happening
   return {
@@ -143,7 +146,7 @@ function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): Devic
     ...(device.siteName !== null && { site_name: device.siteName }),
     ...(auditId !== undefined && { audit_id: auditId }),
     ...(reason !== undefined && { reason }),
-    ...(text !== undefined && { text }),
+    ...(text !== undefined && { text: text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed() }),
   }
 }
 
