@@ -10,6 +10,7 @@ import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
 import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
+import type { Retention } from './retention.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -40,6 +41,18 @@ const Environment = Type.Object({
   ),
   ...storageEnvironment,
   SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
+  SIGNALBOX_AUDIT_RETENTION_DAYS: integer(1, 36_500, 'days that audit logs are kept; default 365'),
+  SIGNALBOX_EVENT_RETENTION_DAYS: integer(
+    1,
+    36_500,
+    'days that events of devices and edge appliances are kept; default 90',
+  ),
+  SIGNALBOX_COMMAND_RETENTION_DAYS: integer(
+    1,
+    36_500,
+    'days that commands to devices are kept once they have ended; default 30',
+  ),
+  SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
@@ -60,6 +73,7 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly storage: StorageSettings
   readonly rolloutSoakMs: number
+  readonly retention: Retention
   readonly webhookAllowCidrs: readonly string[]
   /** Ranges of reverse proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
@@ -89,6 +103,12 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
     storage: parseStorageSettings(env),
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
+    retention: {
+      auditDays: env.SIGNALBOX_AUDIT_RETENTION_DAYS ?? 365,
+      eventDays: env.SIGNALBOX_EVENT_RETENTION_DAYS ?? 90,
+      commandDays: env.SIGNALBOX_COMMAND_RETENTION_DAYS ?? 30,
+      upgradeDays: env.SIGNALBOX_UPGRADE_RETENTION_DAYS ?? 400,
+    },
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
     accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),

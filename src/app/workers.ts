@@ -20,6 +20,7 @@ import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'
 import { imageTasks } from './images.ts'
 import { listenError } from './listen-error.ts'
+import { retentionTasks } from './retention.ts'
 
 export interface WorkerParts {
   readonly config: Config
@@ -44,6 +45,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
       ...firmwareTasks(ctx, parts.firmwareFiles),
       ...mapTasks(ctx, parts.imageFiles),
       ...imageTasks(ctx, parts.imageFiles),
+      ...retentionTasks(ctx, config.retention),
     ],
   })
   closing.add('jobs', () => jobs.stop())

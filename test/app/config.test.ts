@@ -34,6 +34,7 @@ describe('settings', () => {
         diskReserveBytes: 2 * GIB,
       },
       rolloutSoakMs: 120_000,
+      retention: { auditDays: 365, eventDays: 90, commandDays: 30, upgradeDays: 400 },
       webhookAllowCidrs: [],
     })
   })
@@ -45,11 +46,13 @@ describe('settings', () => {
       SIGNALBOX_UCENTRAL_PORT: '',
       SIGNALBOX_BASE_URL: 'https://signalbox.example.net/',
       SIGNALBOX_ROLLOUT_SOAK_S: '7',
+      SIGNALBOX_EVENT_RETENTION_DAYS: '14',
       SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
       UNRELATED: 'x',
     }
     expect(parseConfig(environment)).toMatchObject({
       host: '::1',
+      retention: { auditDays: 365, eventDays: 14, commandDays: 30, upgradeDays: 400 },
       port: 0,
       ucentralPort: 15_002,
       baseUrl: 'https://signalbox.example.net',

@@ -1,0 +1,14 @@
+import { sql } from 'kysely'
+import type { AgingRows } from '../platform/retention.ts'
+
+/**
+ * Downloads whose command is gone. As long as it is there, the fence of its download holds; the signed
+ * address of a download has expired long before its command is deleted.
+ */
+export const agingDownloads: AgingRows = {
+  table: 'firmware_download',
+  owner: 'org_id',
+  isOld: (before) => sql`touched_at < ${before} and not exists (
+    select from device_command command
+    where command.org_id = firmware_download.org_id and command.id = firmware_download.command_id)`,
+}

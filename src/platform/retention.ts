@@ -1,0 +1,73 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Context } from './context.ts'
+import { type Db, type Tx, inTx } from './db.ts'
+
+/** Rows of one table that are deleted when they are old. */
+export interface AgingRows {
+  readonly table: string
+  /** The first column of the table's indexes. */
+  readonly owner: 'org_id' | 'admin_id'
+  /** A condition over the table: the row is older than `before`, and nothing that goes on needs it. */
+  readonly isOld: (before: Date) => RawBuilder<unknown>
+}
+
+export interface AgingKind {
+  /** Rows that are deleted in this order: those that refer to others first. */
+  readonly rows: readonly AgingRows[]
+  readonly before: Date
+}
+
+/** Of one transaction: short enough that nobody waits for it. */
+const BATCH_ROWS = 2000
+/** Of one run: after years without a limit, the next runs go on. */
+const MAX_ROWS = 1_000_000
+
+/**
+ * Deletes what is old, a batch a transaction, until nothing is left, the bound of a run is reached or
+ * `signal` aborts. What is deleted twice at once is deleted once.
+ * @returns How many rows of each table were deleted.
+ */
+export async function deleteOldRows(
+  ctx: Context,
+  kinds: readonly AgingKind[],
+  signal?: AbortSignal,
+): Promise<Readonly<Record<string, number>>> {
+  const deleted: Record<string, number> = {}
+  let left = MAX_ROWS
+  const mayGoOn = (): boolean => left > 0 && signal?.aborted !== true
+  for (const { rows, before } of kinds)
+    for (const aging of rows)
+      for (const owner of await listOwners(ctx.db, aging))
+        for (let batch = BATCH_ROWS; batch === BATCH_ROWS && mayGoOn();) {
+          batch = await inTx(ctx, (tx) => deleteBatch(tx, aging, { owner, before }))
+          deleted[aging.table] = (deleted[aging.table] ?? 0) + batch
+          left -= batch
+        }
+  return deleted
+}
+
+/** Whose rows there are: a look at the index for each of them, where `distinct` would read all rows. */
+async function listOwners(db: Db, { table, owner }: AgingRows): Promise<string[]> {
+  const [rows, column] = [sql.table(table), sql.ref(owner)]
+  const { rows: found } = await sql<{ owner: string }>`
+    with recursive owners as (
+      (select ${column} as owner from ${rows} order by ${column} limit 1)
+      union all
+      select (select ${column} from ${rows} where ${column} > owners.owner order by ${column} limit 1)
+      from owners where owners.owner is not null
+    ) select owner from owners where owner is not null`.execute(db)
+  return found.map((row) => row.owner)
+}
+
+async function deleteBatch(
+  tx: Tx,
+  { table, owner, isOld }: AgingRows,
+  of: { readonly owner: string; readonly before: Date },
+): Promise<number> {
+  const rows = sql.table(table)
+  const { numAffectedRows } = await sql`
+    delete from ${rows} where ctid = any(array(
+      select ctid from ${rows} where ${sql.ref(owner)} = ${of.owner} and ${isOld(of.before)}
+      limit ${BATCH_ROWS} for update skip locked))`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}

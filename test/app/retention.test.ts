@@ -1,0 +1,215 @@
+import { Writable } from 'node:stream'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
+import { addMs } from '../../src/platform/clock.ts'
+import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleet.ts'
+import { type TestContext, createTestContext } from '../support/server.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const DAY_MS = 24 * 3600e3
+const retention: Retention = { auditDays: 365, eventDays: 90, commandDays: 30, upgradeDays: 400 }
+
+let context: TestContext
+let org: SeededOrg
+beforeEach(async () => {
+  context = await createTestContext(createTestClock())
+  org = await seedOrg(context.ctx, [{ devices: 3 }])
+})
+afterEach(() => context.close())
+
+const daysAgo = (days: number): Date => addMs(context.ctx.clock.now(), -days * DAY_MS)
+const orgId = () => org.scope.orgId
+const prune = () => deletePastRetention(context.ctx, retention)
+
+function device(index: number): SeededDevice {
+  const found = org.sites[0]?.devices[index]
+  if (found === undefined) throw new Error(`no device ${index}`)
+  return found
+}
+
+async function count(table: string): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*)::int as n from ${sql.table(table)}`.execute(context.ctx.db)
+  return rows[0]?.n ?? 0
+}
+
+/** Texts of `column`, in order. */
+async function texts(table: string, column: string): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select ${sql.ref(column)}::text as text from ${sql.table(table)} order by 1`.execute(context.ctx.db)
+  return rows.map(({ text }) => text)
+}
+
+async function addRecord(days: number, of = orgId()): Promise<void> {
+  await sql`insert into audit_log (org_id, id, message, created_at)
+    values (${of}, ${uuidv7()}, ${`${days} days`}, ${daysAgo(days)})`.execute(context.ctx.db)
+}
+
+async function addEvents(days: number, rows = 1): Promise<void> {
+  await sql`insert into device_event (org_id, id, device_id, type, event, created_at)
+    select ${orgId()}::uuid, gen_random_uuid(), ${device(0).id}::uuid, ${`${days} days`}, '{}', ${daysAgo(days)}
+    from generate_series(1, ${sql.lit(rows)})`.execute(context.ctx.db)
+}
+
+interface CommandSeed {
+  readonly state: 'queued' | 'sent' | 'done' | 'expired'
+  readonly days: number
+  readonly jobId?: string
+}
+
+/** With a download, which was touched when it ended. */
+async function addCommand(name: string, { state, days, jobId }: CommandSeed): Promise<void> {
+  const { db } = context.ctx
+  const id = uuidv7()
+  const at = daysAgo(days)
+  const ended = state === 'done' || state === 'expired'
+  await sql`insert into device_command (org_id, id, device_id, job_id, kind, params, state, created_at, expires_at, finished_at)
+    values (${orgId()}, ${id}, ${device(0).id}, ${jobId ?? null}, 'upgrade', ${JSON.stringify({ name })}::jsonb, ${state},
+      ${at}, ${at}, ${ended ? at : null})`.execute(db)
+  await sql`insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, fenced_at)
+    values (${orgId()}, ${id}, ${org.imageId}, ${at}, ${at}, ${at})`.execute(db)
+}
+
+const commandNames = async (): Promise<string[]> => {
+  const { rows } = await sql<{ name: string }>`select params ->> 'name' as name from device_command order by 1`.execute(
+    context.ctx.db,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** An upgrade made 500 days ago, with a site upgrade for each time at which one ended; null: it goes on. */
+async function addUpgrade(version: string, ended: readonly (number | null)[], targets = 2): Promise<string[]> {
+  const { db } = context.ctx
+  const [id, createdAt] = [uuidv7(), daysAgo(500)]
+  await sql`insert into org_upgrade (org_id, id, request, strategy, target_version, force, enable_p2p, planned, created_at)
+    values (${orgId()}, ${id}, '{}', 'big_bang', ${version}, false, false, 0, ${createdAt})`.execute(db)
+  const jobs: string[] = []
+  for (const days of ended) {
+    const jobId = uuidv7()
+    await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts,
+        total, created_at, finished_at)
+      values (${orgId()}, ${jobId}, ${id}, ${uuidv7()}, ${days === null ? 'upgrading' : 'completed'}, ${createdAt},
+        ${createdAt}, '{}', '{}', ${targets}, ${createdAt}, ${days === null ? null : daysAgo(days)})`.execute(db)
+    await sql`insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id,
+        target_version, force, state, entered_at)
+      select ${orgId()}::uuid, ${jobId}::uuid, gen_random_uuid(), '', '', 1, n, ${org.imageId}::uuid, ${version}, false,
+        'upgraded', ${createdAt} from generate_series(1, ${sql.lit(targets)}) n`.execute(db)
+    jobs.push(jobId)
+  }
+  return jobs
+}
+
+describe('retention', () => {
+  it('deletes records of audit logs after a year, of organizations that are gone too', async () => {
+    for (const days of [364, 366]) {
+      await addRecord(days)
+      await addRecord(days, uuidv7())
+    }
+    const adminId = uuidv7()
+    await sql`insert into admin (id, email, first_name, last_name, created_at)
+      values (${adminId}, 'a@example.test', '', '', ${daysAgo(400)})`.execute(context.ctx.db)
+    for (const days of [364, 366])
+      await sql`insert into account_log (admin_id, id, message, created_at)
+        values (${adminId}, ${uuidv7()}, ${`${days} days`}, ${daysAgo(days)})`.execute(context.ctx.db)
+    await prune()
+    expect(await texts('audit_log', 'message')).toEqual(['364 days', '364 days'])
+    expect(await texts('account_log', 'message')).toEqual(['364 days'])
+  })
+
+  it('deletes events after 90 days, however many, and leaves those that wait for webhooks', async () => {
+    await addEvents(89)
+    await addEvents(91, 5001)
+    for (const days of [89, 91])
+      await sql`insert into mxedge_event (org_id, id, mxedge_id, type, event, created_at)
+        values (${orgId()}, ${uuidv7()}, ${uuidv7()}, ${`${days} days`}, '{}', ${daysAgo(days)})`.execute(
+        context.ctx.db,
+      )
+    await sql`insert into webhook_outbox (id, org_id, topic, event, created_at)
+      values (${uuidv7()}, ${orgId()}, 'device-events', '{}', ${daysAgo(1000)})`.execute(context.ctx.db)
+    await prune()
+    expect(await texts('device_event', 'type')).toEqual(['89 days'])
+    expect(await texts('mxedge_event', 'type')).toEqual(['89 days'])
+    expect(await count('webhook_outbox')).toBe(1)
+  })
+
+  it('deletes commands 30 days after their end, with their downloads, but for those of upgrades that go on', async () => {
+    const [running] = await addUpgrade('running', [null])
+    const [over] = await addUpgrade('over', [1])
+    if (running === undefined || over === undefined) throw new Error('no upgrade')
+    await addCommand('done long ago', { state: 'done', days: 31 })
+    await addCommand('expired long ago', { state: 'expired', days: 31 })
+    await addCommand('of an upgrade that is over', { state: 'done', days: 31, jobId: over })
+    await addCommand('done lately', { state: 'done', days: 29 })
+    await addCommand('never sent', { state: 'queued', days: 500 })
+    await addCommand('without an answer', { state: 'sent', days: 500 })
+    await addCommand('of an upgrade that goes on', { state: 'done', days: 500, jobId: running })
+    await prune()
+    const kept = ['done lately', 'never sent', 'of an upgrade that goes on', 'without an answer']
+    expect(await commandNames()).toEqual(kept)
+    expect(await count('firmware_download')).toBe(kept.length)
+  })
+
+  it('deletes downloads of commands that went with their device', async () => {
+    await addCommand('lately', { state: 'done', days: 29 })
+    await addCommand('long ago', { state: 'done', days: 31 })
+    await context.ctx.db.deleteFrom('deviceCommand').execute()
+    await prune()
+    expect(await count('firmware_download')).toBe(1)
+  })
+
+  it('deletes upgrades 400 days after their last site ended, and no part of one that goes on', async () => {
+    await addUpgrade('over for long', [401, 450], 3000)
+    await addUpgrade('without sites', [])
+    await addUpgrade('over lately at one site', [399, 450])
+    await addUpgrade('going on at one site', [null, 450])
+    await prune()
+    expect(await texts('org_upgrade', 'target_version')).toEqual(['going on at one site', 'over lately at one site'])
+    expect(await count('site_upgrade')).toBe(4)
+    expect(await count('upgrade_target')).toBe(8)
+  })
+
+  it('says how many rows of which tables it deleted, and nothing where there was nothing', async () => {
+    const lines: string[] = []
+    const log = pino(
+      { base: null, timestamp: false },
+      new Writable({
+        write(chunk, _encoding, done) {
+          lines.push(String(chunk))
+          done()
+        },
+      }),
+    )
+    await addRecord(366)
+    await addEvents(91, 3)
+    const [task] = retentionTasks({ ...context.ctx, log }, retention)
+    const { signal } = new AbortController()
+    await task?.run(null, signal)
+    await task?.run(null, signal)
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({
+        rows: 4,
+        deleted: expect.objectContaining({ audit_log: 1, device_event: 3 }),
+        msg: 'Deleted what is older than it is kept',
+      }),
+    ])
+  })
+
+  it('stops between two batches', async () => {
+    await addEvents(91, 10)
+    await deletePastRetention(context.ctx, retention, AbortSignal.abort())
+    expect(await count('device_event')).toBe(10)
+  })
+
+  it('finds what is old by an index', async () => {
+    await addEvents(1, 20_000)
+    await addEvents(91, 10)
+    await sql`analyze device_event`.execute(context.ctx.db)
+    const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select ctid from device_event
+      where org_id = ${orgId()} and created_at < ${daysAgo(90)} limit 2000 for update skip locked`.execute(
+      context.ctx.db,
+    )
+    expect(JSON.stringify(rows)).toContain('device_event_by_time')
+  })
+})
