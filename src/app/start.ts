@@ -16,6 +16,7 @@ import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
+import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
@@ -60,6 +61,7 @@ export async function startServer(config: Config): Promise<Running> {
 }
 
 async function startParts(config: Config, log: Logger, closing: Closing): Promise<Omit<Running, 'log' | 'stop'>> {
+  await warnOfOpenFilesLimit(log)
   const dataDir = await openDataDir(config.dataDir)
   closing.add('data folder', () => dataDir.giveToOwner().finally(() => dataDir.release()))
   const secrets = createSecrets(await loadMasterKey(dataDir.path))

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+/** It makes a database, which takes long on a busy machine. */
+vi.setConfig({ testTimeout: 120_000 })
+
+const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+
+it.skipIf(process.platform !== 'linux')('warns of a limit of open files that few devices fit', async () => {
+  const child = spawn('sh', ['-c', 'ulimit -n 1024 && exec "$0" "$@"', process.execPath, program], {
+    env: {
+      ...process.env,
+      SIGNALBOX_DATA_DIR: join(await temporaryDir(), 'data'),
+      SIGNALBOX_PORT: '0',
+      SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  onTestFinished(async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const [line] = await new Promise<string[]>((resolve) => {
+    createInterface({ input: child.stderr }).once('line', (first) => resolve([first]))
+  })
+  expect(JSON.parse(line ?? '')).toMatchObject({
+    level: 40,
+    openFiles: 1024,
+    devices: 524,
+    msg: expect.stringContaining('may open 1024 files, which is enough for about 524 devices'),
+  })
+})
