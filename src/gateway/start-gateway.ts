@@ -52,7 +52,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   })
   const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
   const stopTicking = repeat(limits.tickMs, async () => {
-    server.dropStrangers(now() - limits.upgradeMs)
+    server.dropArrivals(now() - limits.upgradeMs)
     watchSessions(sockets.open, now(), limits)
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])

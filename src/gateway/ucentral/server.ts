@@ -8,6 +8,7 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { parseMac } from '../../devices/device.ts'
 import type { Admission } from '../admission.ts'
 import type { GatewayTls } from '../device-ca.ts'
+import { type Arrivals, createArrivals } from './arrivals.ts'
 
 /** One frame; larger ones close the session. */
 const MAX_FRAME_BYTES = 512 * 1024
@@ -38,15 +39,15 @@ export interface UcentralServerOptions {
 export interface UcentralServer {
   readonly port: number
   /** Drops the connections from before `beforeMs`, on the clock of `now`, that are no sessions yet. */
-  dropStrangers(beforeMs: number): void
+  dropArrivals(beforeMs: number): void
   /** Takes no more connections and drops those that are no sessions yet; resolves when all sockets are closed. */
   close(): Promise<void>
 }
 
 /** The listener that devices connect to: WebSocket over mutual TLS. */
 export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
-  const strangers = createStrangers(options)
-  const https = createTlsServer(options, strangers)
+  const arrivals = createArrivals(options)
+  const https = createTlsServer(options, arrivals)
   const listener = createServer((socket) => {
     const address = addressOf(socket)
     // It has none when it is gone already.
@@ -55,66 +56,23 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
       socket.destroy()
       return
     }
-    strangers.add(socket, address)
+    arrivals.add(socket, address)
     https.emit('connection', socket)
   })
   const port = await listen(listener, options)
   return {
     port,
-    dropStrangers: (beforeMs) => strangers.drop(beforeMs),
+    dropArrivals: (beforeMs) => arrivals.drop(beforeMs),
     close: () =>
       new Promise((resolve) => {
         listener.close(() => resolve())
-        strangers.drop(Infinity)
+        arrivals.drop(Infinity)
       }),
   }
 }
 
-/**
- * Connections that were admitted and are no sessions yet. Their peers have proved little: whatever they
- * send or leave unsaid, they get a deadline.
- */
-interface Strangers {
-  add(socket: Socket, address: string): void
-  /** TLS is up: another handshake may begin. */
-  shakenHands(socket: Socket): void
-  /** It is a session now. */
-  remove(socket: Socket): void
-  /** Destroys those that were added before. */
-  drop(beforeMs: number): void
-}
-
-function createStrangers({ admission, now }: Pick<UcentralServerOptions, 'admission' | 'now'>): Strangers {
-  /** By remote address and port, which the raw socket and the TLS socket on top of it share. */
-  const sockets = new Map<string, { readonly socket: Socket; readonly sinceMs: number }>()
-  /** Their addresses. */
-  const handshakes = new Map<string, string>()
-  const leave = (endpoint: string): void => {
-    const address = handshakes.get(endpoint)
-    if (address === undefined) return
-    handshakes.delete(endpoint)
-    admission.leave(address)
-  }
-  return {
-    add(socket, address) {
-      const endpoint = endpointOf(socket)
-      handshakes.set(endpoint, address)
-      sockets.set(endpoint, { socket, sinceMs: now() })
-      socket.once('close', () => {
-        sockets.delete(endpoint)
-        leave(endpoint)
-      })
-    },
-    shakenHands: (socket) => leave(endpointOf(socket)),
-    remove: (socket) => void sockets.delete(endpointOf(socket)),
-    drop(beforeMs) {
-      for (const { socket, sinceMs } of sockets.values()) if (sinceMs < beforeMs) socket.destroy()
-    },
-  }
-}
-
 /** Never listens itself, so its own timers never run: it is handed the sockets that were admitted. */
-function createTlsServer(options: UcentralServerOptions, strangers: Strangers): HttpsServer {
+function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
     minVersion: 'TLSv1.2',
@@ -136,13 +94,13 @@ function createTlsServer(options: UcentralServerOptions, strangers: Strangers): 
     closeTimeout: CLOSE_TIMEOUT_MS,
   }
   const sockets = new WebSocketServer(settings)
-  https.on('secureConnection', (socket: TLSSocket) => strangers.shakenHands(socket))
+  https.on('secureConnection', (socket: TLSSocket) => arrivals.shakenHands(socket))
   https.on('tlsClientError', (_error, socket) => options.onRefused('tls', addressOf(socket)))
   https.on('request', (request, response) => {
     options.onRefused('request', addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
-  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, strangers }, { request, socket, head }))
+  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, arrivals }, { request, socket, head }))
   return https
 }
 
@@ -155,10 +113,10 @@ interface Upgrade {
 interface UpgradeHost {
   readonly sockets: WebSocketServer
   readonly options: UcentralServerOptions
-  readonly strangers: Strangers
+  readonly arrivals: Arrivals
 }
 
-function upgrade({ sockets, options, strangers }: UpgradeHost, { request, socket, head }: Upgrade): void {
+function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket, head }: Upgrade): void {
   const address = addressOf(request.socket)
   // ws takes over the errors of a socket that it accepts; one that we refuse may break off too.
   const refuse = (status: string, why: Refusal): void => {
@@ -170,7 +128,7 @@ function upgrade({ sockets, options, strangers }: UpgradeHost, { request, socket
   const mac = macOf(request.socket)
   if (mac === null) return refuse('403 Forbidden', 'identity')
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
-    strangers.remove(request.socket)
+    arrivals.remove(request.socket)
     options.onSession(webSocket, { mac, address })
   })
 }
@@ -185,10 +143,6 @@ function macOf(socket: Socket): string | null {
 
 function addressOf(socket: Socket): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
-}
-
-function endpointOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`
 }
 
 function listen(listener: Server, { host, port }: UcentralServerOptions): Promise<number> {
