@@ -3,6 +3,7 @@ import { type Counters, createCounters } from '../platform/metrics.ts'
 const names = [
   'sessions',
   'refused_busy',
+  'refused_late',
   'refused_tls',
   'refused_identity',
   'refused_request',

@@ -6,7 +6,7 @@ export interface Limits {
   readonly tickMs: number
   /** How often the database is looked after: leases, lost devices, expired commands. */
   readonly sweepMs: number
-  /** From the TCP connection to the end of its upgrade to a WebSocket. */
+  /** From the beginning of TLS to our answer to the request for a WebSocket: access points wait 5 s for it. */
   readonly upgradeMs: number
   /** From then to the `connect` message. */
   readonly helloMs: number
@@ -21,7 +21,7 @@ export const defaultLimits: Limits = {
   admission: { perSecond: 300, burst: 600, handshakes: 200 },
   tickMs: 1000,
   sweepMs: 5000,
-  upgradeMs: 20_000,
+  upgradeMs: 4000,
   helloMs: 30_000,
   // Access points hang up after 70 s without a sign of ours.
   pingMs: 50_000,

@@ -41,6 +41,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     tls: options.tls,
     admission: createAdmission(limits.admission),
     now,
+    upgradeMs: limits.upgradeMs,
     onSession(socket, peer) {
       counters.add('sessions')
       sockets.add(new Session(socket, peer, hub.sessionHost))
@@ -52,7 +53,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   })
   const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
   const stopTicking = repeat(limits.tickMs, async () => {
-    server.dropArrivals(now() - limits.upgradeMs)
+    server.dropLate()
     watchSessions(sockets.open, now(), limits)
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
-import { connect as connectTls } from 'node:tls'
+import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { issueDeviceCertificate, makeCa } from '../../src/gateway/device-ca.ts'
 import type { Gateway } from '../../src/gateway/start-gateway.ts'
@@ -21,6 +22,34 @@ const untilConnected = (mac: string, connected = true): Promise<unknown> =>
 
 function counted(gateway: Gateway, name: keyof ReturnType<Gateway['counters']['read']>): Promise<unknown> {
   return waitUntil(`count of ${name}`, () => gateway.counters.read()[name] > 0)
+}
+
+const upgradeRequest = [
+  'GET / HTTP/1.1',
+  'Host: a',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+  '\r\n',
+].join('\r\n')
+
+/** A device that has shaken hands and has not yet asked for anything. */
+async function openTls(port: number): Promise<TLSSocket> {
+  const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
+  const socket = connectTls({ host: '127.0.0.1', port, ca: harness.ca.certificatePem, cert, key }).resume()
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => socket.destroy())
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+/** What the gateway answers, as far as the end of its first line; null when it closes instead. */
+function firstLine(socket: TLSSocket): Promise<string | null> {
+  return new Promise((resolve) => {
+    socket.once('data', (data: Buffer) => resolve(data.toString('latin1').split('\r\n', 1)[0] ?? ''))
+    socket.once('close', () => resolve(null))
+  })
 }
 
 describe('mutual TLS', () => {
@@ -49,20 +78,30 @@ describe('mutual TLS', () => {
     await counted(gateway, 'refused_identity')
   })
 
-  test('drops, after 20 s, what sends no whole request', async () => {
+  test('drops, after 4 s, what sends no whole request', async () => {
     const gateway = await harness.start()
-    const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
-    const peer = { host: '127.0.0.1', port: gateway.port, ca: harness.ca.certificatePem, cert, key }
-    const [silent, slow] = [connectTls(peer).resume(), connectTls(peer).resume()]
-    await Promise.all([silent, slow].map((socket) => once(socket, 'secureConnect')))
+    const [silent, slow] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     slow.write('GET / HTTP/1.1\r\nHost: a\r\n')
     const closed = Promise.all([silent, slow].map((socket) => once(socket, 'close')))
-    harness.advance(19_999)
+    harness.advance(3999)
     slow.write('X-Still: here\r\n')
     const session = await openDevice(gateway.port, harness.ca)
     harness.advance(2)
     await closed
     expect(session.socket.readyState).toBe(session.socket.OPEN)
+  })
+
+  test('answers an upgrade request within 4 s of the start of TLS, and closes a later one unanswered', async () => {
+    // No tick comes in between: the answer itself must be in time.
+    const gateway = await harness.start({ limits: { tickMs: 1_000_000 } })
+    const [prompt, late] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
+    harness.advance(4000)
+    prompt.write(upgradeRequest)
+    expect(await firstLine(prompt)).toBe('HTTP/1.1 101 Switching Protocols')
+    harness.advance(1)
+    late.write(upgradeRequest)
+    expect(await firstLine(late)).toBeNull()
+    expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_late: 1 })
   })
 
   test('answers plain HTTP requests with 426', async () => {

@@ -12,7 +12,6 @@ import { type Arrivals, createArrivals } from './arrivals.ts'
 
 /** One frame; larger ones close the session. */
 const MAX_FRAME_BYTES = 512 * 1024
-const HANDSHAKE_TIMEOUT_MS = 10_000
 /** How long a peer may take to answer our goodbye. */
 const CLOSE_TIMEOUT_MS = 5000
 
@@ -22,8 +21,11 @@ export interface Peer {
   readonly address: string | null
 }
 
-/** Why a connection did not become a session: too many at once, no TLS, a certificate without a MAC, not our request. */
-export type Refusal = 'busy' | 'tls' | 'identity' | 'request'
+/**
+ * Why a connection did not become a session: too many at once, too slow to be answered in time, no TLS, a certificate
+ * without a MAC, not our request.
+ */
+export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request'
 
 export interface UcentralServerOptions {
   readonly host: string
@@ -32,21 +34,28 @@ export interface UcentralServerOptions {
   readonly tls: GatewayTls
   readonly admission: Admission
   readonly now: () => number
+  /** From the beginning of TLS to the answer to the upgrade request. */
+  readonly upgradeMs: number
   readonly onSession: (socket: WebSocket, peer: Peer) => void
   readonly onRefused: (why: Refusal, address: string | null) => void
 }
 
 export interface UcentralServer {
   readonly port: number
-  /** Drops the connections from before `beforeMs`, on the clock of `now`, that are no sessions yet. */
-  dropArrivals(beforeMs: number): void
+  /** Drops the connections that have taken too long to become sessions. */
+  dropLate(): void
   /** Takes no more connections and drops those that are no sessions yet; resolves when all sockets are closed. */
   close(): Promise<void>
 }
 
 /** The listener that devices connect to: WebSocket over mutual TLS. */
 export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
-  const arrivals = createArrivals(options)
+  const arrivals = createArrivals({
+    admission: options.admission,
+    now: options.now,
+    upgradeMs: options.upgradeMs,
+    onLate: (socket) => options.onRefused('late', addressOf(socket)),
+  })
   const https = createTlsServer(options, arrivals)
   const listener = createServer((socket) => {
     const address = addressOf(socket)
@@ -62,11 +71,11 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
   const port = await listen(listener, options)
   return {
     port,
-    dropArrivals: (beforeMs) => arrivals.drop(beforeMs),
+    dropLate: () => arrivals.dropLate(),
     close: () =>
       new Promise((resolve) => {
         listener.close(() => resolve())
-        arrivals.drop(Infinity)
+        arrivals.dropAll()
       }),
   }
 }
@@ -81,7 +90,6 @@ function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): Ht
     // Each connection proves its key anew; tickets would also cost memory on every one.
     secureOptions: constants.SSL_OP_NO_TICKET,
     sessionTimeout: 1,
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     // Without it each connection gets a copy of the default list, and with that holds on to a shared slab of 64 KiB.
     ALPNCallback: ({ protocols }) => protocols.find((protocol) => protocol === 'http/1.1'),
   })
@@ -117,6 +125,7 @@ interface UpgradeHost {
 }
 
 function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket, head }: Upgrade): void {
+  if (!arrivals.checkInTime(request.socket)) return
   const address = addressOf(request.socket)
   // ws takes over the errors of a socket that it accepts; one that we refuse may break off too.
   const refuse = (status: string, why: Refusal): void => {
