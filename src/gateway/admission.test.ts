@@ -1,80 +1,140 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Admission, createAdmission } from './admission.ts'
+import { Admission, type AdmissionLimits } from './admission.ts'
 
-const plenty = { perSecond: 1000, burst: 1000 }
+const plenty: AdmissionLimits = { perSecond: 1000, burst: 1000, handshakes: 1000, waitMs: 10_000 }
 
-/** As many as get in at once. */
-function fill(admission: Admission, address: string, atMs = 0): number {
-  let entered = 0
-  while (admission.enter(address, atMs)) entered += 1
-  return entered
+/** Connections go by the address that they come from. */
+function open(limits: Partial<AdmissionLimits>) {
+  const admission = new Admission<string>({ ...plenty, ...limits })
+  return {
+    admission,
+    /** What is decided when these have come. */
+    arrive: (addresses: readonly string[], atMs = 0) => {
+      for (const address of addresses) admission.add(address, address, atMs)
+      return admission.decide(atMs)
+    },
+  }
 }
 
-describe('createAdmission', () => {
-  test('lets a burst in, of which nobody gets more than is left for the others, then the rate', () => {
-    const admission = createAdmission({ perSecond: 10, burst: 10, handshakes: 1000 })
-    expect(['a', 'b', 'c', 'd', 'e'].map((address) => fill(admission, address))).toEqual([5, 3, 1, 1, 0])
-    expect(admission.enter('e', 99)).toBe(false)
-    expect(admission.enter('e', 100)).toBe(true)
+const times = (count: number, address: string): string[] => Array.from({ length: count }, () => address)
+
+describe('Admission', () => {
+  test('lets a burst in, then the rate; the others wait', () => {
+    const { admission, arrive } = open({ perSecond: 10, burst: 3 })
+    expect(arrive(['a', 'a', 'b', 'c', 'a'])).toEqual({ entered: ['a', 'b', 'c'], refused: [] })
+    expect(admission.waiting).toBe(2)
+    expect(admission.decide(99).entered).toEqual([])
+    expect(admission.decide(100).entered).toEqual(['a'])
+    expect(admission.decide(10_000)).toEqual({ entered: ['a'], refused: [] })
+    expect(admission.waiting).toBe(0)
   })
 
-  test('gives somebody who is alone nearly the whole rate', () => {
-    const admission = createAdmission({ perSecond: 300, burst: 600, handshakes: 100_000 })
-    let entered = 0
-    for (let at = 0; at < 60_000; at += 10) entered += fill(admission, 'a', at)
-    expect(entered).toBeGreaterThan(300 * 60 * 0.98)
+  test('refuses a connection when it has waited as long as it may', () => {
+    const { admission, arrive } = open({ perSecond: 1, burst: 1, waitMs: 2000, handshakes: 2 })
+    expect(arrive(['a', 'a', 'a'])).toEqual({ entered: ['a'], refused: [] })
+    expect(admission.decide(2000)).toEqual({ entered: [], refused: [] })
+    expect(admission.decide(2001)).toEqual({ entered: [], refused: ['a', 'a'] })
   })
 
-  test.each([
-    { noisy: 3, settledMs: 0 },
-    // So many that come at once take all there is, for a moment.
-    { noisy: 50, settledMs: 1000 },
-  ])('has a token for every newcomer while $noisy others take all they can', ({ noisy, settledMs }) => {
-    const admission = createAdmission({ perSecond: 300, burst: 600, handshakes: 100_000 })
-    const refused: number[] = []
+  test('takes the newest from the network that most connections wait for, where too many wait', () => {
+    const { admission, arrive } = open({ perSecond: 1, burst: 1, waitMs: 4000 })
+    const all = [...times(4, 'a'), 'b', 'c']
+    expect(arrive(all)).toEqual({ entered: ['a'], refused: ['a'] })
+    expect(arrive(['d'])).toEqual({ entered: [], refused: ['a'] })
+    expect(admission.waiting).toBe(4)
+    expect(admission.decide(1000).entered).toEqual(['b'])
+  })
+
+  test('gives somebody who is alone the whole rate', () => {
+    const { admission, arrive } = open({ perSecond: 300, burst: 600, waitMs: 15_000, handshakes: 100_000 })
+    let entered = arrive(times(3000, 'a')).entered.length
+    expect(entered).toBe(600)
+    for (let at = 10; at <= 8000; at += 10) entered += admission.decide(at).entered.length
+    expect(entered).toBe(3000)
+  })
+
+  test.each([3, 50])('lets a newcomer in at the next token while %d others always wait', (noisy) => {
+    const { admission, arrive } = open({ perSecond: 300, burst: 600, waitMs: 15_000, handshakes: 100_000 })
     for (let at = 0; at < 20_000; at += 10) {
-      for (let one = 0; one < noisy; one += 1) fill(admission, `10.0.0.${one}`, at)
-      if (!admission.enter(`192.0.2.${at}`, at) && at >= settledMs) refused.push(at)
+      for (let one = 0; one < noisy; one += 1)
+        for (const address of times(5, `10.0.0.${one}`)) admission.add(address, address, at)
+      const newcomer = `192.0.2.${at}`
+      expect(arrive([newcomer], at).entered).toContain(newcomer)
     }
-    expect(refused).toEqual([])
   })
 
-  test('bounds the handshakes under way', () => {
-    const admission = createAdmission({ ...plenty, handshakes: 4 })
-    expect(['a', 'b', 'c', 'd'].map((address) => fill(admission, address))).toEqual([2, 1, 1, 0])
+  test('leaves handshakes for others to a network that never finishes its own', () => {
+    const { admission, arrive } = open({ handshakes: 4 })
+    expect(arrive(times(4, 'a')).entered).toEqual(['a', 'a'])
+    expect(arrive(['b', 'b']).entered).toEqual(['b'])
+    expect(arrive(['c', 'd']).entered).toEqual(['c'])
     admission.leave('a')
-    expect(admission.enter('d', 0)).toBe(true)
-    expect(admission.enter('e', 0)).toBe(false)
+    expect(admission.decide(0).entered).toEqual(['d'])
   })
 
   test('gives places back to those who left them', () => {
-    const admission = createAdmission({ ...plenty, handshakes: 200 })
+    const { admission, arrive } = open({ handshakes: 200 })
     for (let round = 0; round < 3; round += 1) {
-      expect(fill(admission, 'a', round * 10_000)).toBe(100)
-      for (let count = 0; count < 100; count += 1) admission.leave('a')
+      expect(arrive(times(100, 'a'), round * 10_000).entered).toHaveLength(100)
+      for (const address of times(100, 'a')) admission.leave(address)
     }
     admission.leave('nobody')
-    expect(fill(admission, 'b', 40_000)).toBe(100)
+    expect(arrive(times(100, 'b'), 40_000).entered).toHaveLength(100)
   })
 
   test('takes the addresses of one /64 for one', () => {
-    const admission = createAdmission({ ...plenty, handshakes: 4 })
+    const { admission, arrive } = open({ handshakes: 4 })
     const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1']
-    expect(addresses.map((address) => admission.enter(address, 0))).toEqual([true, true, false, true])
+    expect(arrive(addresses).entered).toEqual(['2001:db8::1', '2001:db8:0:1::1', '2001:db8::2'])
     admission.leave('2001:db8::1')
-    admission.leave('2001:db8::2')
-    expect(admission.enter('2001:db8::3', 0)).toBe(true)
+    expect(admission.decide(0).entered).toEqual(['2001:db8::3'])
   })
+})
 
-  test('never lets in more than burst and rate allow, whatever the clock does', () => {
-    const times = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 200 })
+describe('Admission, whatever comes', () => {
+  const limits = { perSecond: 20, burst: 5, handshakes: 4, waitMs: 1000 }
+  const steps = fc.array(
+    fc.record({
+      at: fc.integer({ min: 0, max: 5000 }),
+      network: fc.integer({ min: 0, max: 6 }),
+      arrivals: fc.integer({ min: 0, max: 12 }),
+      leaves: fc.integer({ min: 0, max: 4 }),
+    }),
+    { minLength: 1, maxLength: 100 },
+  )
+
+  test('decides each connection once, within its time, and bounds who waits, enters and shakes hands', () => {
     fc.assert(
-      fc.property(times, (ats) => {
-        const admission = createAdmission({ perSecond: 20, burst: 5, handshakes: 1000 })
-        const entered = ats.filter((at, i) => admission.enter(`10.0.0.${i % 7}`, at)).length
-        const forwardMs = ats.reduce((sum, at, i) => sum + Math.max(0, at - (ats[i - 1] ?? at)), 0)
-        expect(entered).toBeLessThanOrEqual(5 + (forwardMs * 20) / 1000)
+      fc.property(steps, (all) => {
+        const admission = new Admission<{ id: number; address: string; atMs: number }>(limits)
+        const open = new Set<number>()
+        const underWay: string[] = []
+        let ids = 0
+        let entered = 0
+        let forwardMs = 0
+        let lastMs = all[0]?.at ?? 0
+        for (const { at, network, arrivals, leaves } of all) {
+          forwardMs += Math.max(0, at - lastMs)
+          lastMs = at
+          const address = `10.0.0.${network}`
+          for (let count = 0; count < arrivals; count += 1) {
+            open.add((ids += 1))
+            admission.add({ id: ids, address, atMs: at }, address, at)
+          }
+          for (const left of underWay.splice(0, leaves)) admission.leave(left)
+          const decision = admission.decide(at)
+          for (const { id } of [...decision.entered, ...decision.refused]) expect(open.delete(id)).toBe(true)
+          for (const one of decision.entered) {
+            expect(at - one.atMs).toBeLessThanOrEqual(limits.waitMs)
+            underWay.push(one.address)
+          }
+          entered += decision.entered.length
+          expect(admission.waiting).toBe(open.size)
+          expect(open.size).toBeLessThanOrEqual(20)
+          expect(underWay.length).toBeLessThanOrEqual(limits.handshakes)
+          expect(entered).toBeLessThanOrEqual(limits.burst + (forwardMs * limits.perSecond) / 1000 + 1e-6)
+        }
       }),
     )
   })

@@ -6,72 +6,165 @@ export interface AdmissionLimits {
   readonly burst: number
   /** Handshakes under way at once: each costs processor time and memory before the peer has proved anything. */
   readonly handshakes: number
+  /** How long a connection waits before it is refused. No more wait than the rate can let in within that time. */
+  readonly waitMs: number
 }
 
-/**
- * Decides on new connections before TLS: a fleet that retries without jitter is more than TLS can keep up with.
- *
- * A network (see networkOf) gets in while it holds less than what is left for all, of tokens and of places alike. So
- * one that takes all it can leaves half, two leave a third, and there is something left for those who come now and
- * then; yet one that is alone gets nearly the whole rate, as what it has taken is forgotten as fast as tokens come.
- */
-export interface Admission {
-  /** True takes a token and a place among the handshakes, which `leave` gives back. */
-  enter(address: string, nowMs: number): boolean
-  leave(address: string): void
+export interface AdmissionDecision<T> {
+  /** TLS begins on them. Each has taken a place among the handshakes, which `leave` gives back. */
+  readonly entered: readonly T[]
+  readonly refused: readonly T[]
 }
 
-interface Network {
+/** The connections from one network (see networkOf). */
+interface Network<T> {
   /** Its handshakes. */
-  readonly underWay: number
+  underWay: number
   /** Tokens that it has taken, as far as they are not forgotten at `atMs`. */
-  readonly taken: number
-  readonly atMs: number
+  taken: number
+  atMs: number
+  /** In the order of arrival. */
+  readonly waiting: { readonly connection: T; readonly sinceMs: number }[]
 }
 
 /** So little is no longer worth remembering. */
 const FORGOTTEN = 0.01
 
-export function createAdmission({ perSecond, burst, handshakes }: AdmissionLimits): Admission {
-  const forgetMs = (burst / perSecond) * 1000
-  const networks = new Map<string, Network>()
-  let tokens = burst
-  let underWay = 0
-  let filledAtMs: number | null = null
-  let sweptAtMs: number | null = null
+/**
+ * Decides when TLS begins on new connections: a fleet that retries without jitter is more than TLS can keep up with, so
+ * connections wait for their turn.
+ *
+ * The network that has got least of late comes first, so that one with many devices, or with a device that never stops
+ * connecting, delays nobody else. A network also holds no more handshakes than are left for the others, and where too many
+ * connections wait, the network with most of them loses its newest.
+ */
+export class Admission<T> {
+  readonly #limits: AdmissionLimits
+  readonly #forgetMs: number
+  readonly #maxWaiting: number
+  readonly #networks = new Map<string, Network<T>>()
+  /** Those of them for which connections wait. */
+  readonly #queues = new Set<Network<T>>()
+  #waiting = 0
+  #underWay = 0
+  #tokens: number
+  #filledAtMs: number | null = null
+  #sweptAtMs: number | null = null
 
-  // A clock that went back fills and forgets nothing.
-  const since = (beforeMs: number, nowMs: number): number => Math.max(0, nowMs - beforeMs)
-  const takenBy = ({ taken, atMs }: Network, nowMs: number): number => taken * Math.exp(-since(atMs, nowMs) / forgetMs)
-
-  function sweep(nowMs: number): void {
-    sweptAtMs ??= nowMs
-    if (since(sweptAtMs, nowMs) < forgetMs) return
-    sweptAtMs = nowMs
-    for (const [name, network] of networks)
-      if (network.underWay === 0 && takenBy(network, nowMs) < FORGOTTEN) networks.delete(name)
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits
+    this.#forgetMs = (limits.burst / limits.perSecond) * 1000
+    this.#maxWaiting = Math.ceil((limits.perSecond * limits.waitMs) / 1000)
+    this.#tokens = limits.burst
   }
 
-  return {
-    enter(address, nowMs) {
-      tokens = Math.min(burst, tokens + (since(filledAtMs ?? nowMs, nowMs) * perSecond) / 1000)
-      filledAtMs = nowMs
-      sweep(nowMs)
-      const name = networkOf(address)
-      const own = networks.get(name) ?? { underWay: 0, taken: 0, atMs: nowMs }
-      const taken = takenBy(own, nowMs)
-      if (tokens < 1 || taken >= tokens || own.underWay >= handshakes - underWay) return false
-      tokens -= 1
-      underWay += 1
-      networks.set(name, { underWay: own.underWay + 1, taken: taken + 1, atMs: nowMs })
-      return true
-    },
-    leave(address) {
-      const name = networkOf(address)
-      const own = networks.get(name)
-      if (own === undefined) return
-      underWay -= 1
-      networks.set(name, { ...own, underWay: own.underWay - 1 })
-    },
+  /** How many connections wait. */
+  get waiting(): number {
+    return this.#waiting
   }
+
+  /** Lets the connection wait; `decide` says at once or later what becomes of it. */
+  add(connection: T, address: string, nowMs: number): void {
+    const name = networkOf(address)
+    const network = this.#networks.get(name) ?? { underWay: 0, taken: 0, atMs: nowMs, waiting: [] }
+    network.waiting.push({ connection, sinceMs: nowMs })
+    this.#networks.set(name, network)
+    this.#queues.add(network)
+    this.#waiting += 1
+  }
+
+  /** Each connection comes up in one decision. */
+  decide(nowMs: number): AdmissionDecision<T> {
+    this.#refill(nowMs)
+    this.#sweep(nowMs)
+    const overdue = this.#takeOverdue(nowMs)
+    const entered = this.#takeNext(nowMs)
+    return { entered, refused: [...overdue, ...this.#takeExcess()] }
+  }
+
+  /** A handshake is over. */
+  leave(address: string): void {
+    const network = this.#networks.get(networkOf(address))
+    if (network === undefined || network.underWay === 0) return
+    this.#underWay -= 1
+    network.underWay -= 1
+  }
+
+  #refill(nowMs: number): void {
+    const { burst, perSecond } = this.#limits
+    this.#tokens = Math.min(burst, this.#tokens + (since(this.#filledAtMs ?? nowMs, nowMs) * perSecond) / 1000)
+    this.#filledAtMs = nowMs
+  }
+
+  #takeOverdue(nowMs: number): T[] {
+    const overdue: T[] = []
+    for (const network of this.#queues) {
+      const isOverdue = ({ sinceMs }: { readonly sinceMs: number }): boolean =>
+        since(sinceMs, nowMs) > this.#limits.waitMs
+      while (network.waiting[0] !== undefined && isOverdue(network.waiting[0]))
+        overdue.push(...this.#take(network, 'first'))
+    }
+    return overdue
+  }
+
+  #takeNext(nowMs: number): T[] {
+    const entered: T[] = []
+    for (let network = this.#findNext(nowMs); network !== undefined; network = this.#findNext(nowMs)) {
+      entered.push(...this.#take(network, 'first'))
+      this.#tokens -= 1
+      this.#underWay += 1
+      network.underWay += 1
+      network.taken = this.#takenBy(network, nowMs) + 1
+      network.atMs = nowMs
+    }
+    return entered
+  }
+
+  #findNext(nowMs: number): Network<T> | undefined {
+    if (this.#tokens < 1) return undefined
+    let best: Network<T> | undefined
+    for (const network of this.#queues) {
+      if (network.underWay >= this.#limits.handshakes - this.#underWay) continue
+      if (best === undefined || this.#takenBy(network, nowMs) < this.#takenBy(best, nowMs)) best = network
+    }
+    return best
+  }
+
+  #takeExcess(): T[] {
+    const excess: T[] = []
+    while (this.#waiting > this.#maxWaiting) {
+      const [first, ...others] = this.#queues
+      if (first === undefined) break
+      const largest = others.reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), first)
+      excess.push(...this.#take(largest, 'last'))
+    }
+    return excess
+  }
+
+  #take(network: Network<T>, end: 'first' | 'last'): T[] {
+    const entry = end === 'first' ? network.waiting.shift() : network.waiting.pop()
+    if (network.waiting.length === 0) this.#queues.delete(network)
+    if (entry === undefined) return []
+    this.#waiting -= 1
+    return [entry.connection]
+  }
+
+  #takenBy({ taken, atMs }: Network<T>, nowMs: number): number {
+    return taken * Math.exp(-since(atMs, nowMs) / this.#forgetMs)
+  }
+
+  #sweep(nowMs: number): void {
+    this.#sweptAtMs ??= nowMs
+    if (since(this.#sweptAtMs, nowMs) < this.#forgetMs) return
+    this.#sweptAtMs = nowMs
+    for (const [name, network] of this.#networks) {
+      const isIdle = network.underWay === 0 && network.waiting.length === 0
+      if (isIdle && this.#takenBy(network, nowMs) < FORGOTTEN) this.#networks.delete(name)
+    }
+  }
+}
+
+/** If the clock is set back, nothing refills or expires. */
+function since(beforeMs: number, nowMs: number): number {
+  return Math.max(0, nowMs - beforeMs)
 }

@@ -18,7 +18,8 @@ export interface Limits {
 }
 
 export const defaultLimits: Limits = {
-  admission: { perSecond: 300, burst: 600, handshakes: 200 },
+  // Clients allow 30 s for TLS to begin and end.
+  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 15_000 },
   tickMs: 1000,
   sweepMs: 5000,
   upgradeMs: 4000,

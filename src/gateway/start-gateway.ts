@@ -1,6 +1,5 @@
 import { recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
-import { createAdmission } from './admission.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { createHub } from './hub.ts'
@@ -39,7 +38,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     host: options.host,
     port: options.port,
     tls: options.tls,
-    admission: createAdmission(limits.admission),
+    admission: limits.admission,
     now,
     upgradeMs: limits.upgradeMs,
     onSession(socket, peer) {

@@ -308,13 +308,31 @@ test('a compressed state is understood', async () => {
   expect((await harness.status(mac)).load).toEqual({ cpu_percent: 7, uptime_s: 5, ip: '10.0.0.7' })
 })
 
-test('more connections than the bucket holds are closed before TLS', async () => {
-  // Of which one address gets half.
-  const gateway = await harness.start({ limits: { admission: { perSecond: 1, burst: 4, handshakes: 10 } } })
-  await openDevice(gateway.port, harness.ca)
-  await openDevice(gateway.port, harness.ca)
-  await expect(openDevice(gateway.port, harness.ca)).rejects.toThrow()
-  expect(gateway.counters.read().refused_busy).toBe(1)
-  harness.advance(1000)
-  await openDevice(gateway.port, harness.ca)
+describe('more connections than TLS may begin on', () => {
+  const admission = { perSecond: 1, burst: 1, handshakes: 10, waitMs: 2000 }
+
+  test('wait for their turn, and have their time for the upgrade from then on', async () => {
+    const gateway = await harness.start({ limits: { admission, upgradeMs: 500 } })
+    await openDevice(gateway.port, harness.ca)
+    // One more than can come in within the wait.
+    const results = Promise.allSettled([1, 2, 3].map(() => openDevice(gateway.port, harness.ca)))
+    await counted(gateway, 'refused_busy')
+    expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_busy: 1 })
+    for (const sessions of [2, 3]) {
+      harness.advance(1000)
+      await waitUntil('another session', () => gateway.counters.read().sessions === sessions)
+    }
+    expect((await results).filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
+    expect(gateway.counters.read()).toMatchObject({ refused_busy: 1, refused_late: 0 })
+  })
+
+  test('are closed when they have waited too long', async () => {
+    const gateway = await harness.start({ limits: { admission: { ...admission, waitMs: 900 } } })
+    await openDevice(gateway.port, harness.ca)
+    const results = Promise.allSettled([1, 2].map(() => openDevice(gateway.port, harness.ca)))
+    await counted(gateway, 'refused_busy')
+    harness.advance(901)
+    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_busy: 2 })
+  })
 })

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { parseMac } from '../../devices/device.ts'
-import type { Admission } from '../admission.ts'
+import type { AdmissionLimits } from '../admission.ts'
 import type { GatewayTls } from '../device-ca.ts'
 import { type Arrivals, createArrivals } from './arrivals.ts'
 
@@ -14,6 +14,8 @@ import { type Arrivals, createArrivals } from './arrivals.ts'
 const MAX_FRAME_BYTES = 512 * 1024
 /** How long a peer may take to answer our goodbye. */
 const CLOSE_TIMEOUT_MS = 5000
+/** Connections that the kernel holds for us; Linux takes 4096 at most by default. */
+const BACKLOG = 4096
 
 export interface Peer {
   /** From the client certificate: twelve lower-case hex digits. */
@@ -32,7 +34,7 @@ export interface UcentralServerOptions {
   /** 0 = any free one. */
   readonly port: number
   readonly tls: GatewayTls
-  readonly admission: Admission
+  readonly admission: AdmissionLimits
   readonly now: () => number
   /** From the beginning of TLS to the answer to the upgrade request. */
   readonly upgradeMs: number
@@ -54,19 +56,16 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
     admission: options.admission,
     now: options.now,
     upgradeMs: options.upgradeMs,
-    onLate: (socket) => options.onRefused('late', addressOf(socket)),
+    beginTls: (socket) => void https.emit('connection', socket),
+    onRefused: (why, socket) => options.onRefused(why, addressOf(socket)),
   })
   const https = createTlsServer(options, arrivals)
-  const listener = createServer((socket) => {
+  // What waits is not read: its first bytes are for TLS.
+  const listener = createServer({ pauseOnConnect: true }, (socket) => {
     const address = addressOf(socket)
     // It has none when it is gone already.
-    if (address === null || !options.admission.enter(address, options.now())) {
-      options.onRefused('busy', address)
-      socket.destroy()
-      return
-    }
-    arrivals.add(socket, address)
-    https.emit('connection', socket)
+    if (address === null) socket.destroy()
+    else arrivals.add(socket, address)
   })
   const port = await listen(listener, options)
   return {
@@ -75,7 +74,7 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
     close: () =>
       new Promise((resolve) => {
         listener.close(() => resolve())
-        arrivals.dropAll()
+        arrivals.stop()
       }),
   }
 }
@@ -157,7 +156,7 @@ function addressOf(socket: Socket): string | null {
 function listen(listener: Server, { host, port }: UcentralServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     listener.once('error', reject)
-    listener.listen(port, host, () => {
+    listener.listen({ port, host, backlog: BACKLOG }, () => {
       listener.off('error', reject)
       // A listening TCP server has no other kind of address.
       resolve((listener.address() as AddressInfo).port)
