@@ -1,4 +1,4 @@
-import { recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
+import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { GatewayTls } from './device-ca.ts'
@@ -32,6 +32,9 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const { nodeId, monotonicMs: now = () => performance.now() } = options
   await recordNodeStarted(ctx, nodeId)
+  const sweepLostDevices = createLostDevicesSweep(ctx, now)
+  // Their time to come back begins now.
+  await sweepLostDevices()
   const hub = createHub(ctx, { nodeId, limits, now })
   const { counters, dispatcher, sockets } = hub
   const server = await startUcentralServer({
@@ -57,7 +60,9 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])
   })
-  const stopSweeping = repeat(limits.sweepMs, () => sweepDatabase(ctx, { nodeId, sessions: hub.sessions, counters }))
+  const stopSweeping = repeat(limits.sweepMs, () =>
+    sweepDatabase(ctx, { nodeId, sessions: hub.sessions, counters, sweepLostDevices }),
+  )
   return {
     port: server.port,
     counters,

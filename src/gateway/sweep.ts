@@ -1,9 +1,4 @@
-import {
-  recordNodeAlive,
-  recordNodeStarted,
-  sweepDeadNodes,
-  sweepLostDevices,
-} from '../devices/sessions/record-node.ts'
+import { recordNodeAlive, recordNodeStarted, sweepDeadNodes } from '../devices/sessions/record-node.ts'
 import { tellOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
@@ -28,6 +23,8 @@ export interface SweepOptions {
   readonly nodeId: string
   readonly sessions: SessionRegistry
   readonly counters: GatewayCounters
+  /** See createLostDevicesSweep. */
+  readonly sweepLostDevices: () => Promise<void>
 }
 
 /** The gateway's regular work on the database. Each step stands for itself: one that fails is tried again next time. */
@@ -36,7 +33,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
     lease: () => keepLease(ctx, options),
     superseded: () => closeSuperseded(ctx, options),
     nodes: () => sweepDeadNodes(ctx, options.nodeId),
-    lost: () => sweepLostDevices(ctx),
+    lost: options.sweepLostDevices,
     outages: () => tellOutages(ctx),
     commands: () => sweepCommands(ctx),
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
-import { recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
+import { createLostDevicesSweep, recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
@@ -59,9 +59,34 @@ test('a device that does not come back after a restart is disconnected after the
   const { mac } = await leftBehind(harness.nodeId)
   await harness.start()
   expect((await harness.status(mac)).connected).toBe(true)
-  harness.advance(61_000)
+  harness.advance(70_000)
   await waitUntil('disconnected', async () => !(await harness.status(mac)).connected)
   expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_DISCONNECTED'])
+})
+
+test('devices have the longer to come back the longer they had no gateway, and were never away then', async () => {
+  const macs = [(await leftBehind(harness.nodeId)).mac, (await leftBehind(harness.nodeId)).mac] as const
+  harness.advance(100_000)
+  await recordNodeStarted(harness.ctx, harness.nodeId)
+  let nowMs = 0
+  const sweep = createLostDevicesSweep(harness.ctx, () => nowMs)
+  const connected = async () => Promise.all(macs.map(async (mac) => (await harness.status(mac)).connected))
+  await sweep()
+  // By then an access point has had two tries, of which the first may have met a busy gateway.
+  nowMs = 135_000
+  await sweep()
+  expect(await connected()).toEqual([true, true])
+  await recordConnects(harness.ctx, harness.nodeId, [{ mac: macs[0], facts }])
+  nowMs = 140_000
+  await sweep()
+  // One has just come back, so the other may.
+  nowMs = 239_000
+  await sweep()
+  expect(await connected()).toEqual([true, true])
+  nowMs = 250_000
+  await sweep()
+  expect(await connected()).toEqual([true, false])
+  expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_CONNECTED', 'AP_DISCONNECTED'])
 })
 
 test('the sessions of a dead node are ended when its lease has run out', async () => {

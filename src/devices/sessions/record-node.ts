@@ -2,11 +2,13 @@ import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
+import { type Grace, updateGrace } from './decide-grace.ts'
 import { loseCommands } from '../commands/store.ts'
 import {
+  countLost,
   deleteDeadNodes,
   deleteNode,
-  extendLost,
+  findLease,
   insertNode,
   loseSessions,
   renewLease,
@@ -15,24 +17,23 @@ import {
 
 /** A gateway process that has not renewed for this long is dead. */
 const LEASE_MS = 30_000
-/** Devices of a restarted process that come back within this time have not been away, as far as anybody is told. */
-const GRACE_MS = 60_000
 const LOST_PER_SWEEP = 1000
 
 /** Registers a gateway process and ends what its former self, which had the same id, left behind. */
 export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
+    const lease = await findLease(tx, nodeId)
     await insertNode(tx, nodeId, { at, until: addMs(at, LEASE_MS) })
-    await abandonSessions(tx, nodeId, at)
-    await extendLost(tx, nodeId, at)
+    await abandonSessions(tx, nodeId, { at, lostAt: lostAt(lease, at) })
   })
 }
 
 /** The process ends and has closed its sockets. */
 export async function recordNodeStopped(ctx: Context, nodeId: string): Promise<void> {
   await inTx(ctx, async (tx) => {
-    await abandonSessions(tx, nodeId, ctx.clock.now())
+    const at = ctx.clock.now()
+    await abandonSessions(tx, nodeId, { at, lostAt: at })
     await deleteNode(tx, nodeId)
   })
 }
@@ -46,19 +47,35 @@ export function recordNodeAlive(ctx: Context, nodeId: string): Promise<boolean> 
 export async function sweepDeadNodes(ctx: Context, ownId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    for (const nodeId of await deleteDeadNodes(tx, ownId, at)) await abandonSessions(tx, nodeId, at)
+    for (const { id, leaseUntil } of await deleteDeadNodes(tx, ownId, at))
+      await abandonSessions(tx, id, { at, lostAt: lostAt(leaseUntil, at) })
   })
 }
 
-/** Calls those devices disconnected that have not come back since their node went away. */
-export async function sweepLostDevices(ctx: Context): Promise<void> {
-  const at = ctx.clock.now()
-  await inTx(ctx, async (tx) => {
-    const lost = await takeLost(tx, addMs(at, -GRACE_MS), LOST_PER_SWEEP)
-    if (lost.length > 0) await applyDisconnections(tx, lost, at)
-  })
+/**
+ * Calls those lost devices disconnected that have not come back in time (see Grace). Those that come back before have not
+ * been away, as far as anybody is told.
+ * @param now Monotonic milliseconds: a clock that is set ends no grace.
+ */
+export function createLostDevicesSweep(ctx: Context, now: () => number): () => Promise<void> {
+  let grace: Grace | null = null
+  return async () => {
+    const at = ctx.clock.now()
+    const { lost, since } = await countLost(ctx.db)
+    grace = updateGrace(grace, { lost, outageMs: since === null ? 0 : at.getTime() - since.getTime() }, now())
+    if (grace?.isOver !== true) return
+    await inTx(ctx, async (tx) => applyDisconnections(tx, await takeLost(tx, LOST_PER_SWEEP), at))
+  }
 }
 
-async function abandonSessions(tx: Tx, nodeId: string, at: Date): Promise<void> {
-  await loseCommands(tx, await loseSessions(tx, nodeId, at), { at, why: 'gateway_lost' })
+/** When the node was last alive for certain. Devices that it lost may have tried to come back ever since. */
+function lostAt(leaseUntil: Date | undefined, at: Date): Date {
+  if (leaseUntil === undefined) return at
+  const aliveAt = addMs(leaseUntil, -LEASE_MS)
+  return aliveAt < at ? aliveAt : at
+}
+
+async function abandonSessions(tx: Tx, nodeId: string, times: { at: Date; lostAt: Date }): Promise<void> {
+  const lost = await loseSessions(tx, nodeId, times.lostAt)
+  await loseCommands(tx, lost, { at: times.at, why: 'gateway_lost' })
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/db.ts'
 import type { SessionKey } from './store.ts'
 
 export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Date; until: Date }): Promise<void> {
@@ -8,6 +8,12 @@ export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Da
     .values({ id: nodeId, startedAt: at, leaseUntil: until })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ startedAt: at, leaseUntil: until }))
     .execute()
+}
+
+/** Until when the node was alive for certain, unless it renews; undefined = there is no such node. */
+export async function findLease(tx: Tx, nodeId: string): Promise<Date | undefined> {
+  const row = await tx.selectFrom('gatewayNode').select('leaseUntil').where('id', '=', nodeId).executeTakeFirst()
+  return row?.leaseUntil
 }
 
 /** False when the node is gone: another one has ended its sessions. */
@@ -25,15 +31,14 @@ export async function deleteNode(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('gatewayNode').where('id', '=', nodeId).execute()
 }
 
-/** Removes the nodes, other than the caller's own, whose lease has run out, and returns their ids. */
-export async function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<string[]> {
-  const dead = await tx
+/** Removes the nodes, other than the caller's own, whose lease has run out. */
+export function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<{ id: string; leaseUntil: Date }[]> {
+  return tx
     .deleteFrom('gatewayNode')
     .where('leaseUntil', '<', at)
     .where('id', '<>', ownId)
-    .returning('id')
+    .returning(['id', 'leaseUntil'])
     .execute()
-  return dead.map(({ id }) => id)
 }
 
 /** Ends the sessions of a node that is no more, and returns them; their devices count as connected for a while. */
@@ -50,24 +55,22 @@ export async function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<Se
   return lost.rows
 }
 
-/** Starts the wait for lost devices anew: nobody listened while the node was away. */
-export async function extendLost(tx: Tx, nodeId: string, at: Date): Promise<void> {
-  await sql`
-    with locked as materialized (
-      select device_id from device_session where node_id = ${nodeId} and lost_at is not null
-      order by device_id for update
-    )
-    update device_session session set lost_at = ${at}
-    from locked where session.device_id = locked.device_id
-  `.execute(tx)
+/** How many devices are lost and have not come back, and since when the first of them. */
+export async function countLost(reader: Reader): Promise<{ lost: number; since: Date | null }> {
+  const { lost, since } = await reader
+    .selectFrom('deviceSession')
+    .select(({ fn }) => [fn.countAll<string>().as('lost'), fn.min('lostAt').as('since')])
+    .where('lostAt', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return { lost: Number(lost), since }
 }
 
-/** Takes up to `limit` devices that were lost before `lostBefore` and have not come back. */
-export async function takeLost(tx: Tx, lostBefore: Date, limit: number): Promise<string[]> {
+/** Takes up to `limit` devices that are lost and have not come back. */
+export async function takeLost(tx: Tx, limit: number): Promise<string[]> {
   const taken = await sql<{ deviceId: string }>`
     update device_session set lost_at = null
     where device_id in (
-      select device_id from device_session where lost_at < ${lostBefore}
+      select device_id from device_session where lost_at is not null
       order by device_id limit ${limit} for update skip locked)
     returning device_id
   `.execute(tx)

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Grace, updateGrace } from './decide-grace.ts'
+
+const SECOND = 1000
+/** How often a gateway looks. */
+const LOOK_S = 5
+const MAX_S = 960
+
+/** When an access point tries again, in seconds after its loss, where each try takes `tryS`. */
+function* tries(tryS: number): Generator<number> {
+  let at = 0
+  for (let pause = 10; ; pause = Math.min(900, pause + 10)) {
+    at += pause
+    yield at
+    at += tryS
+  }
+}
+
+/** The tries of a device that come to a gateway which listens again after `outageS`, in seconds since then. */
+function triesAfter(outageS: number, tryS: number, count: number): number[] {
+  const found: number[] = []
+  for (const at of tries(tryS)) {
+    if (at >= outageS) found.push(at - outageS + tryS)
+    if (found.length === count) break
+  }
+  return found
+}
+
+/** @returns When the grace ends, in seconds since the gateway listens, if `backS` is when each device comes back. */
+function graceEnds(outageS: number, backS: readonly number[]): number {
+  let grace: Grace | null = null
+  for (let at = 0; ; at += LOOK_S) {
+    const lost = backS.filter((back) => back > at).length
+    grace = updateGrace(grace, { lost, outageMs: (outageS + at) * SECOND }, at * SECOND)
+    if (grace === null) return Infinity
+    if (grace.isOver) return at
+  }
+}
+
+const never = Infinity
+const outage = fc.integer({ min: 0, max: 100_000 })
+
+describe('the grace of lost devices', () => {
+  test.each([
+    { outageS: 5, back: [], endsS: 70 },
+    { outageS: 5, back: [5, 5, 6], endsS: 80 },
+    { outageS: 60, back: [], endsS: 120 },
+    { outageS: 600, back: [], endsS: 260 },
+    { outageS: 3600, back: [], endsS: 580 },
+    { outageS: 100_000, back: [], endsS: 960 },
+  ])('ends $endsS s after an outage of $outageS s for a device that is gone', ({ outageS, back, endsS }) => {
+    expect(graceEnds(outageS, [...back, never])).toBe(endsS)
+  })
+
+  test('does not end before every device that lives has had two tries', () => {
+    const devices = fc.array(fc.record({ tryS: fc.integer({ min: 0, max: 15 }), needs: fc.constantFrom(1, 2) }), {
+      minLength: 1,
+      maxLength: 20,
+    })
+    fc.assert(
+      fc.property(outage, devices, (outageS, all) => {
+        const backS = all.map(({ tryS, needs }) => triesAfter(outageS, tryS, needs).at(-1) ?? 0)
+        const inTime = backS.filter((back) => back < MAX_S)
+        expect(graceEnds(outageS, [...inTime, never])).toBeGreaterThan(Math.max(0, ...inTime))
+      }),
+    )
+  })
+
+  test('goes on through a storm, while each wave of tries brings some back', () => {
+    const waves = fc.integer({ min: 1, max: 8 })
+    fc.assert(
+      fc.property(outage, waves, (outageS, count) => {
+        const backS = triesAfter(outageS, 15, count)
+        const inTime = backS.filter((back) => back < MAX_S)
+        expect(graceEnds(outageS, [...inTime, never])).toBeGreaterThan(Math.max(0, ...inTime))
+      }),
+    )
+  })
+
+  test('ends after 16 minutes at the latest, and is none while nothing is lost', () => {
+    const backS = fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 50 })
+    fc.assert(
+      fc.property(outage, backS, (outageS, all) => {
+        expect(graceEnds(outageS, [...all, never])).toBeLessThanOrEqual(MAX_S)
+      }),
+    )
+    expect(updateGrace(null, { lost: 0, outageMs: 0 }, 1e9)).toBeNull()
+  })
+
+  test('begins anew when more devices are lost, and stays over while those that are down are written', () => {
+    let grace: Grace | null = null
+    const look = (lost: number, atS: number): boolean | undefined => {
+      grace = updateGrace(grace, { lost, outageMs: 0 }, atS * SECOND)
+      return grace?.isOver
+    }
+    expect([look(10, 0), look(10, 55), look(10, 70)]).toEqual([false, false, true])
+    expect([look(6, 75), look(2, 80)]).toEqual([true, true])
+    expect([look(3, 85), look(3, 140), look(3, 155)]).toEqual([false, false, true])
+    expect([look(0, 160), look(1, 1000)]).toEqual([undefined, false])
+  })
+})

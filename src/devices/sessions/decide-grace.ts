@@ -1,0 +1,60 @@
+/**
+ * The time in which devices that a gateway has lost, because it stopped or died, may come back without ever having been
+ * away. Access points try again 10, 20, 30 ... 900 s after the last try, so how soon they come depends on how long they
+ * have tried: all of them get the time for two tries. Where so many come that some are refused, it goes on while others
+ * come back. Switches try every 5 s.
+ */
+export interface Grace {
+  /** Devices that are lost and have not come back. */
+  readonly lost: number
+  /** When they were first seen to be lost, by a gateway that listens to them. */
+  readonly beganMs: number
+  /** How long the first of them had tried in vain by then. */
+  readonly outageMs: number
+  /** When a lost device was last seen to have come back, or the beginning. */
+  readonly returnedMs: number
+  /** The devices that are still lost are down. */
+  readonly isOver: boolean
+}
+
+const STEP_MS = 10_000
+const LONGEST_STEP_MS = 900_000
+/** From a device's try until it is connected or knows that it is not. */
+const TRY_MS = 30_000
+const MIN_MS = 60_000
+/** One try after the longest pause. */
+const MAX_MS = LONGEST_STEP_MS + 2 * TRY_MS
+
+/**
+ * @param before What was decided last; null = no device was lost.
+ * @param seen.lost Devices that are lost now.
+ * @param seen.outageMs How long ago the first of them was lost.
+ */
+export function updateGrace(
+  before: Grace | null,
+  seen: { readonly lost: number; readonly outageMs: number },
+  nowMs: number,
+): Grace | null {
+  const { lost, outageMs } = seen
+  if (lost === 0) return null
+  if (before === null || lost > before.lost)
+    return { lost, beganMs: nowMs, outageMs: Math.max(0, outageMs), returnedMs: nowMs, isOver: false }
+  if (before.isOver) return { ...before, lost }
+  const grace = { ...before, lost, returnedMs: lost < before.lost ? nowMs : before.returnedMs }
+  return { ...grace, isOver: hasEnded(grace, nowMs) }
+}
+
+function hasEnded({ beganMs, outageMs, returnedMs }: Grace, nowMs: number): boolean {
+  const listenedMs = nowMs - beganMs
+  const pauseMs = pauseAfter(outageMs)
+  const twoTriesMs = pauseMs + pauseAfter(outageMs + pauseMs) + TRY_MS
+  const hasEbbed = nowMs - returnedMs >= pauseAfter(outageMs + listenedMs) + TRY_MS
+  return listenedMs >= MAX_MS || (listenedMs >= Math.max(MIN_MS, twoTriesMs) && hasEbbed)
+}
+
+/** The longest pause between two tries of an access point that lost its gateway `lostMs` ago. */
+function pauseAfter(lostMs: number): number {
+  // The k-th try is at least 10 + 20 + ... + 10 k s after the loss, which is 5 k (k + 1) s.
+  const tries = Math.floor((Math.sqrt(1 + (8 * lostMs) / STEP_MS) - 1) / 2)
+  return Math.min(LONGEST_STEP_MS, (tries + 1) * STEP_MS)
+}
