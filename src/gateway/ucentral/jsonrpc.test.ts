@@ -6,10 +6,12 @@ import {
   MAX_INFLATED_BYTES,
   MIN_CALL_ID,
   compressParams,
+  decodeEnvelope,
   decodeFrame,
   encodeCall,
   encodeNotification,
   encodeResult,
+  inflateCall,
   nextCallId,
 } from './jsonrpc.ts'
 
@@ -21,6 +23,9 @@ const params = fc.dictionary(
 const storable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value).replaceAll(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\ufffd'))
 const method = fc.stringMatching(/^[a-z.-]{1,20}$/)
+
+const compressed = (text: string): string =>
+  JSON.stringify({ method: 'state', params: { compress_64: deflateSync(text).toString('base64') } })
 
 describe('decodeFrame', () => {
   test('reads what the encoders write', () => {
@@ -67,17 +72,46 @@ describe('decodeFrame', () => {
     ['{"id":"2","result":{}}', 'neither call nor reply'],
     ['{"method":"a","id":"x"}', 'id is no integer'],
     ['{"method":"a","params":[]}', 'params is no object'],
-    ['{"method":"a","params":{"compress_64":7}}', 'compressed params can not be read'],
-    ['{"method":"a","params":{"compress_64":"AAAA"}}', 'compressed params can not be read'],
+    ['{"method":"a","params":{"compress_64":7}}', 'compressed params: not readable'],
+    ['{"method":"a","params":{"compress_64":"AAAA"}}', 'compressed params: not readable'],
+    ['{"method":"a","params":{"compress_64":"AAAA","compress_sz":524289}}', 'compressed params: too large'],
+    [compressed('[]'), 'compressed params: not a JSON object'],
   ])('calls %s malformed: %s', (text, why) => {
     expect(decodeFrame(text)).toEqual({ kind: 'malformed', why })
   })
 
   test('does not inflate a bomb', () => {
-    const bomb = deflateSync(Buffer.alloc(MAX_INFLATED_BYTES + 1, 0x20)).toString('base64')
+    const bomb = compressed(' '.repeat(MAX_INFLATED_BYTES + 1))
     expect(bomb.length).toBeLessThan(8192)
-    const text = JSON.stringify({ method: 'state', params: { compress_64: bomb, compress_sz: 10 } })
-    expect(decodeFrame(text).kind).toBe('malformed')
+    expect(decodeFrame(bomb)).toEqual({ kind: 'malformed', why: 'compressed params: not readable' })
+  })
+
+  test.each([
+    ['values', '{},'.repeat(20_000)],
+    ['lists', '[],'.repeat(20_000)],
+    ['nested lists', '['.repeat(20_001)],
+    ['members', Array.from({ length: 20_001 }, (_, index) => `"k${index}":0`).join(',')],
+    ['escapes', String.raw`\u0000`.repeat(20_001)],
+  ])('does not parse 20,001 %s', (_, text) => {
+    expect(decodeFrame(`{"method":"state","params":{"a":${text}}}`)).toEqual({
+      kind: 'malformed',
+      why: 'more than 20000 values',
+    })
+    expect(decodeFrame(compressed(`{"a":${text}}`))).toEqual({
+      kind: 'malformed',
+      why: 'compressed params: more than 20000 values',
+    })
+  })
+
+  test('says what had to be inflated, and leaves compressed params alone where nobody reads them', () => {
+    const call = decodeEnvelope(compressed('{"a":1}'))
+    expect(call).toMatchObject({ kind: 'packed', method: 'state', id: null })
+    if (call.kind !== 'packed') throw new Error('unreachable: it is')
+    expect(inflateCall(call)).toEqual({
+      frame: { kind: 'call', id: null, method: 'state', params: { a: 1 } },
+      inflatedBytes: 7,
+    })
+    expect(inflateCall({ ...call, packed: 'AAAA' }).inflatedBytes).toBe(MAX_INFLATED_BYTES)
   })
 
   test('keeps pairs of surrogates and escaped backslashes, and replaces what can not be stored', () => {
