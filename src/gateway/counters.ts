@@ -7,6 +7,7 @@ const names = [
   'refused_tls',
   'refused_identity',
   'refused_request',
+  'refused_flooding',
   'malformed_frame',
   'unknown_method',
   'invalid_message',
@@ -16,6 +17,7 @@ const names = [
   'repeated_connect',
   'message_failed',
   'lost_lease',
+  'flood',
 ] as const
 
 /** What the gateway counts: sessions that were opened, and everything that it drops or refuses. */

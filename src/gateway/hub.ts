@@ -1,6 +1,8 @@
+import type { WebSocket } from 'ws'
 import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
 import type { SessionKey } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
+import { Allowances } from './allowance.ts'
 import { closeCodes } from './close-codes.ts'
 import { createConnects } from './connects.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
@@ -10,8 +12,11 @@ import { createJournal } from './journal.ts'
 import type { Limits } from './limits.ts'
 import { createReports } from './reports.ts'
 import { type SessionRegistry, createSessionRegistry } from './session-registry.ts'
+import { watchSessions } from './sweep.ts'
+import { createTurns } from './turns.ts'
 import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
-import type { Session, SessionHost } from './ucentral/session.ts'
+import type { Peer } from './ucentral/server.ts'
+import { Session, type SessionHost } from './ucentral/session.ts'
 
 export interface HubOptions {
   readonly nodeId: string
@@ -24,8 +29,13 @@ export interface Hub {
   readonly counters: GatewayCounters
   readonly sessions: SessionRegistry
   readonly dispatcher: Dispatcher
-  readonly sockets: Sockets
-  readonly sessionHost: SessionHost
+  /** Every socket that has become a session, connected or not. */
+  readonly open: Iterable<Session>
+  /** False for a device that has taken too much of late. */
+  mayOpen(mac: string): boolean
+  openSession(socket: WebSocket, peer: Peer): void
+  /** Regular work: looks after sessions. */
+  look(): void
   /** Tries again to write what could not be written. Never rejects. */
   flush(): Promise<void>
   /** Closes every session; that their devices go is not recorded. */
@@ -53,25 +63,22 @@ export function createHub(ctx: Context, { nodeId, limits, now }: HubOptions): Hu
       else sessions.attach(session)
     },
   }
+  const allowances = new Allowances()
+  const sessionHost = createSessionHost({ host, sessions, sockets, allowances, records, now })
   return {
     counters,
     sessions,
     dispatcher,
-    sockets,
-    sessionHost: {
-      now,
-      onCall: (session, call) => receiveCall(host, session, call),
-      onReply(session, id, reply) {
-        if (dispatcher.onReply(session, id, reply)) return
-        dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
-      },
-      onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
-      onClosed(session) {
-        sockets.remove(session)
-        sessions.detach(session)
-        dispatcher.onClosed(session)
-        records.end(session)
-      },
+    open: sockets.open,
+    mayOpen: (mac) => !allowances.isSpent(mac, now()),
+    openSession(socket, peer) {
+      counters.add('sessions')
+      const allowance = allowances.open(peer.mac, now())
+      sockets.add(new Session(socket, { ...peer, allowance }, sessionHost))
+    },
+    look() {
+      watchSessions(sockets.open, now(), limits)
+      allowances.sweep(now())
     },
     flush: () => records.flush(),
     closeSessions() {
@@ -82,7 +89,40 @@ export function createHub(ctx: Context, { nodeId, limits, now }: HubOptions): Hu
   }
 }
 
-/** Every socket that has become a session, connected or not. */
+interface SessionHostParts extends Pick<Hub, 'sessions'> {
+  readonly host: ReceiveHost
+  readonly sockets: Sockets
+  readonly allowances: Allowances
+  readonly records: Records
+  readonly now: () => number
+}
+
+function createSessionHost({ host, sessions, sockets, allowances, records, now }: SessionHostParts): SessionHost {
+  const { ctx, counters, dispatcher } = host
+  return {
+    now,
+    turns: createTurns(now),
+    onCall: (session, call) => receiveCall(host, session, call),
+    onReply(session, id, reply) {
+      if (dispatcher.onReply(session, id, reply)) return
+      dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
+    },
+    onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
+    onFlood({ mac, address }) {
+      counters.add('flood')
+      ctx.log.warn({ mac, address }, 'closed a session: the device sends more than the gateway reads')
+    },
+    onClosed(session) {
+      allowances.release(session.mac)
+      sockets.remove(session)
+      sessions.detach(session)
+      dispatcher.onClosed(session)
+      records.end(session)
+    },
+  }
+}
+
+/** Every socket that has become a session. */
 interface Sockets {
   readonly open: Iterable<Session>
   add(session: Session): void

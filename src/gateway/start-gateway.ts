@@ -4,9 +4,8 @@ import type { GatewayCounters } from './counters.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { createHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
-import { sweepDatabase, watchSessions } from './sweep.ts'
+import { sweepDatabase } from './sweep.ts'
 import { startUcentralServer } from './ucentral/server.ts'
-import { Session } from './ucentral/session.ts'
 
 export interface GatewayOptions {
   readonly host: string
@@ -36,7 +35,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   // Their time to come back begins now.
   await sweepLostDevices()
   const hub = createHub(ctx, { nodeId, limits, now })
-  const { counters, dispatcher, sockets } = hub
+  const { counters, dispatcher } = hub
   const server = await startUcentralServer({
     host: options.host,
     port: options.port,
@@ -44,10 +43,8 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     admission: limits.admission,
     now,
     upgradeMs: limits.upgradeMs,
-    onSession(socket, peer) {
-      counters.add('sessions')
-      sockets.add(new Session(socket, peer, hub.sessionHost))
-    },
+    mayOpen: (mac) => hub.mayOpen(mac),
+    onSession: (socket, peer) => hub.openSession(socket, peer),
     onRefused(why, address) {
       counters.add(`refused_${why}`)
       ctx.log.debug({ why, address }, 'refused a connection')
@@ -56,7 +53,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
   const stopTicking = repeat(limits.tickMs, async () => {
     server.dropLate()
-    watchSessions(sockets.open, now(), limits)
+    hub.look()
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])
   })

@@ -9,9 +9,10 @@ import type { Limits } from './limits.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { Session } from './ucentral/session.ts'
 
-/** Pings sessions, and ends those that are dead or never said hello. */
+/** Pings sessions, and ends those that are dead, never said hello or send too much. */
 export function watchSessions(sessions: Iterable<Session>, nowMs: number, { helloMs, pingMs, deadMs }: Limits): void {
   for (const session of sessions) {
+    session.look()
     if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
       session.close(closeCodes.policy, 'no connect message')
     else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()

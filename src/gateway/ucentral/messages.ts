@@ -213,6 +213,11 @@ export function isDeviceMethod(method: string): method is DeviceMethod {
   return Object.hasOwn(deviceMessages, method)
 }
 
+/** False for messages of which only the sender matters. */
+export function isContentRead(method: DeviceMethod): boolean {
+  return deviceMessages[method] !== Sender
+}
+
 export function isDeviceMessage<M extends DeviceMethod>(method: M, params: unknown): params is DeviceMessage<M> {
   return deviceChecks[method].Check(params)
 }

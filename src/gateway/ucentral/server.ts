@@ -21,13 +21,15 @@ export interface Peer {
   /** From the client certificate: twelve lower-case hex digits. */
   readonly mac: string
   readonly address: string | null
+  /** What carries the WebSocket. */
+  readonly stream: Duplex
 }
 
 /**
  * Why a connection did not become a session: too many at once, too slow to be answered in time, no TLS, a certificate
- * without a MAC, not our request.
+ * without a MAC, not our request, a device that has taken more than its allowance.
  */
-export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request'
+export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request' | 'flooding'
 
 export interface UcentralServerOptions {
   readonly host: string
@@ -38,6 +40,8 @@ export interface UcentralServerOptions {
   readonly now: () => number
   /** From the beginning of TLS to the answer to the upgrade request. */
   readonly upgradeMs: number
+  /** False for a device that gets no session now. */
+  readonly mayOpen: (mac: string) => boolean
   readonly onSession: (socket: WebSocket, peer: Peer) => void
   readonly onRefused: (why: Refusal, address: string | null) => void
 }
@@ -96,6 +100,8 @@ function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): Ht
   const settings: ServerOptions & { closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
+    // Sessions answer pings, as far as the allowance of the device goes.
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
     closeTimeout: CLOSE_TIMEOUT_MS,
@@ -135,9 +141,10 @@ function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket,
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
   const mac = macOf(request.socket)
   if (mac === null) return refuse('403 Forbidden', 'identity')
+  if (!options.mayOpen(mac)) return refuse('503 Service Unavailable', 'flooding')
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
-    options.onSession(webSocket, { mac, address })
+    options.onSession(webSocket, { mac, address, stream: socket })
   })
 }
 

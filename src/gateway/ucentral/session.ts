@@ -1,15 +1,32 @@
 import type { RawData, WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
+import type { Allowance, Cost } from '../allowance.ts'
 import { closeCodes } from '../close-codes.ts'
 import type { Call, Reply } from '../drivers/driver.ts'
-import { type Frame, MIN_CALL_ID, decodeFrame, encodeCall, nextCallId } from './jsonrpc.ts'
+import type { Turns } from '../turns.ts'
+import {
+  type Frame,
+  MIN_CALL_ID,
+  type PackedCall,
+  decodeEnvelope,
+  encodeCall,
+  inflateCall,
+  nextCallId,
+} from './jsonrpc.ts'
+import { isContentRead, isDeviceMethod } from './messages.ts'
+import type { Peer } from './server.ts'
 
 /** Above it the device does not read: what we would write only fills our memory. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
-/** Beyond it the socket is not read until the session has caught up. */
+/** Beyond either the socket is not read until the session has caught up. */
 const MAX_QUEUED = 16
-/** A device that sends this many frames that can't be read is broken or hostile. */
-const MAX_MALFORMED = 20
+const MAX_QUEUED_BYTES = 256 * 1024
+/** A session that had to wait for its allowance for so long, and never caught up, sends too much. */
+const MAX_WAIT_MS = 5000
+/** What a frame that can't be read costs: a device that sends nothing else is broken or hostile. */
+const MALFORMED: Cost = { frames: 50 }
+/** A computer that was asleep or busy says nothing of the frame that was being decoded. */
+const MAX_DECODE_MS = 20
 
 /** Epoch of a session whose device has not said hello: lower than any in the database. */
 const NO_EPOCH = '0'
@@ -19,14 +36,29 @@ export type DeviceCall = Extract<Frame, { kind: 'call' }>
 /** What the gateway does with what its sessions hear. */
 export interface SessionHost {
   readonly now: () => number
+  readonly turns: Turns
   /** The next message of the session waits until this settles; must not reject. */
   readonly onCall: (session: Session, call: DeviceCall) => Promise<void>
   readonly onReply: (session: Session, id: number, reply: Reply) => void
   readonly onMalformed: (session: Session, why: string) => void
+  /** It sends more than its device's allowance, and is being closed. */
+  readonly onFlood: (session: Session) => void
   readonly onClosed: (session: Session, code: number) => void
 }
 
-/** One connection of a device, whose identity is that of its certificate. Messages are handled one by one, in order. */
+export interface SessionPeer extends Peer {
+  readonly allowance: Allowance
+}
+
+interface RawFrame {
+  readonly data: Buffer
+  readonly isBinary: boolean
+}
+
+/**
+ * One connection of a device, whose identity is that of its certificate. Messages are decoded and handled one by one, in
+ * order, and only as long as the device's allowance lasts: then the socket is not read until there is some again.
+ */
 export class Session {
   readonly mac: string
   readonly deviceId: string
@@ -41,22 +73,32 @@ export class Session {
   isOdd = false
   readonly #socket: WebSocket
   readonly #host: SessionHost
-  #queue: DeviceCall[] = []
+  readonly #allowance: Allowance
+  #queue: RawFrame[] = []
+  #queuedBytes = 0
   #isDraining = false
-  #malformed = 0
+  /** Since when it has waited for its allowance again and again; null = it has not since the last look. */
+  #waitingSinceMs: number | null = null
+  #hasWaited = false
+  #isFlooding = false
   #nextId = MIN_CALL_ID
 
-  constructor(socket: WebSocket, peer: { mac: string; address: string | null }, host: SessionHost) {
+  constructor(socket: WebSocket, peer: SessionPeer, host: SessionHost) {
     this.#socket = socket
     this.#host = host
+    this.#allowance = peer.allowance
     this.mac = peer.mac
     this.deviceId = deviceIdOf(peer.mac)
     this.address = peer.address
     this.openedAtMs = this.heardAtMs = this.pingedAtMs = host.now()
-    const heard = (): void => void (this.heardAtMs = host.now())
-    socket.on('message', (data, isBinary) => this.#receive(data, isBinary))
-    socket.on('ping', heard)
-    socket.on('pong', heard)
+    // Everything counts: bytes that make no message cost time too.
+    peer.stream.on('data', (chunk: Buffer) => this.#spend({ bytes: chunk.length }))
+    socket.on('message', (data, isBinary) => this.#receive({ data: bytesOf(data), isBinary }))
+    socket.on('ping', (data) => this.#onPing(data))
+    socket.on('pong', () => {
+      this.heardAtMs = host.now()
+      this.#spend({ frames: 1 })
+    })
     // The frame was too large, or no WebSocket frame at all; `close` follows.
     socket.on('error', (error) => host.onMalformed(this, error.message))
     socket.on('close', (code) => this.#onClose(code))
@@ -100,36 +142,104 @@ export class Session {
     this.#socket.terminate()
   }
 
-  #receive(data: RawData, isBinary: boolean): void {
+  /** To be called now and then: goes on after a wait for the allowance, and ends a session that waits too much. */
+  look(): void {
+    if (this.#isFlooding) return this.terminate()
+    const nowMs = this.#host.now()
+    const isSpent = this.#allowance.isSpent(nowMs)
+    if (!isSpent && !this.#hasWaited) this.#waitingSinceMs = null
+    this.#hasWaited = isSpent
+    if (this.#waitingSinceMs === null) return
+    if (nowMs - this.#waitingSinceMs >= MAX_WAIT_MS) return this.#closeFlood()
+    if (isSpent) return
+    this.#resume()
+    if (!this.#isDraining) void this.#drain()
+  }
+
+  #receive(frame: RawFrame): void {
     this.heardAtMs = this.#host.now()
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const frame: Frame = isBinary ? { kind: 'malformed', why: 'binary frame' } : decodeFrame(textOf(data))
-    switch (frame.kind) {
-      case 'malformed':
-        this.#host.onMalformed(this, frame.why)
-        this.#malformed += 1
-        if (this.#malformed >= MAX_MALFORMED) this.close(closeCodes.policy, 'too many malformed frames')
-        return
-      case 'reply':
-        this.#host.onReply(this, frame.id, frame)
-        return
-      case 'call':
-        this.#queue.push(frame)
-        if (this.#queue.length >= MAX_QUEUED) this.#socket.pause()
-        if (!this.#isDraining) void this.#drain()
-    }
+    this.#queue.push(frame)
+    this.#queuedBytes += frame.data.length
+    if (this.#isBehind(1)) this.#socket.pause()
+    if (!this.#isDraining) void this.#drain()
+  }
+
+  /** Of pings nothing is queued: one that comes while the device has to wait is not answered. */
+  #onPing(data: Buffer): void {
+    this.heardAtMs = this.#host.now()
+    this.#spend({ frames: 1 })
+    if (!this.#mustWait() && this.#socket.readyState === this.#socket.OPEN) this.#socket.pong(data)
+  }
+
+  #spend(cost: Cost): void {
+    this.#allowance.spend(cost, this.#host.now())
+    if (this.#mustWait()) this.#socket.pause()
+  }
+
+  #mustWait(): boolean {
+    const nowMs = this.#host.now()
+    if (!this.#allowance.isSpent(nowMs)) return false
+    this.#hasWaited = true
+    this.#waitingSinceMs ??= nowMs
+    return true
+  }
+
+  #isBehind(share: number): boolean {
+    return this.#queue.length >= MAX_QUEUED * share || this.#queuedBytes >= MAX_QUEUED_BYTES * share
+  }
+
+  #resume(): void {
+    if (!this.#socket.isPaused || this.#isFlooding || this.#isBehind(0.5)) return
+    this.heardAtMs = this.#host.now()
+    this.#socket.resume()
   }
 
   async #drain(): Promise<void> {
     this.#isDraining = true
-    for (let call = this.#queue.shift(); call !== undefined; call = this.#queue.shift()) {
-      await this.#host.onCall(this, call)
-      if (this.#socket.isPaused && this.#queue.length < MAX_QUEUED / 2) {
-        this.heardAtMs = this.#host.now()
-        this.#socket.resume()
-      }
+    while (!this.#mustWait()) {
+      const raw = this.#queue.shift()
+      if (raw === undefined) break
+      this.#queuedBytes -= raw.data.length
+      await this.#handle(await this.#host.turns.run(() => this.#decode(raw)))
+      if (!this.#mustWait()) this.#resume()
     }
     this.#isDraining = false
+  }
+
+  #decode({ data, isBinary }: RawFrame): Frame {
+    if (isBinary) return { kind: 'malformed', why: 'binary frame' }
+    const startMs = this.#host.now()
+    const { frame, inflatedBytes } = this.#unpack(decodeEnvelope(data.toString('utf8')))
+    const decodeMs = Math.min(MAX_DECODE_MS, this.#host.now() - startMs)
+    this.#spend({ frames: 1, bytes: inflatedBytes, decodeMs })
+    return frame
+  }
+
+  #unpack(frame: Frame | PackedCall): { frame: Frame; inflatedBytes: number } {
+    if (frame.kind !== 'packed') return { frame, inflatedBytes: 0 }
+    const { id, method } = frame
+    if (isDeviceMethod(method) && isContentRead(method)) return inflateCall(frame)
+    return { frame: { kind: 'call', id, method, params: { serial: this.mac } }, inflatedBytes: 0 }
+  }
+
+  async #handle(frame: Frame): Promise<void> {
+    // It may have been closed while the frame waited.
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (frame.kind === 'call') return this.#host.onCall(this, frame)
+    if (frame.kind === 'reply') return this.#host.onReply(this, frame.id, frame)
+    this.#host.onMalformed(this, frame.why)
+    this.#spend(MALFORMED)
+  }
+
+  /** Its socket stays unread, so that it can't go on while it is told. */
+  #closeFlood(): void {
+    this.#isFlooding = true
+    this.#queue = []
+    // A new session would only go on with it.
+    this.#allowance.exhaust(this.#host.now())
+    this.#host.onFlood(this)
+    this.#socket.close(closeCodes.policy, 'more than the gateway reads')
   }
 
   #onClose(code: number): void {
@@ -139,7 +249,7 @@ export class Session {
   }
 }
 
-function textOf(data: RawData): string {
-  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
-  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
+function bytesOf(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return Buffer.isBuffer(data) ? data : Buffer.from(data)
 }

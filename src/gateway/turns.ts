@@ -1,0 +1,47 @@
+/** Does work of many sessions bit by bit, so that the event loop serves others in between. */
+export interface Turns {
+  /** Resolves with what the work answers, once its turn has come. Work is done in the order of the calls. */
+  run<T>(work: () => T): Promise<T>
+}
+
+/** For so long at a time; a single bit of work may take longer. */
+const SLICE_MS = 5
+
+export function createTurns(now: () => number): Turns {
+  let waiting: (() => void)[] = []
+  let isScheduled = false
+
+  function schedule(): void {
+    if (isScheduled || waiting.length === 0) return
+    isScheduled = true
+    // After the input that has arrived meanwhile.
+    setImmediate(takeSlice)
+  }
+
+  function takeSlice(): void {
+    isScheduled = false
+    const startMs = now()
+    let done = 0
+    for (const work of waiting) {
+      work()
+      done += 1
+      if (now() - startMs >= SLICE_MS) break
+    }
+    waiting = waiting.slice(done)
+    schedule()
+  }
+
+  return {
+    run: (work) =>
+      new Promise((resolve, reject) => {
+        waiting.push(() => {
+          try {
+            resolve(work())
+          } catch (error) {
+            reject(error instanceof Error ? error : new Error(String(error)))
+          }
+        })
+        schedule()
+      }),
+  }
+}
