@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Child, startChild } from './child.ts'
 
@@ -21,6 +22,8 @@ export interface Signalbox {
   readonly call: Call
   /** As call(), with the operator's key. */
   readonly operate: Call
+  /** Stops the server and starts it again after a pause, with its data and ports. */
+  restart(pauseMs: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -28,19 +31,9 @@ const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url
 
 export async function startSignalbox(): Promise<Signalbox> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const ucentralPort = await freePort()
-  const child = await startChild({
-    args: [program],
-    env: {
-      SIGNALBOX_DATA_DIR: dataDir,
-      SIGNALBOX_PORT: '0',
-      SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
-      SIGNALBOX_LOG_LEVEL: 'warn',
-      // The limit of a token is not what is measured.
-      SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
-    },
-    ready: /^signalbox ready (\S+)$/,
-  })
+  const [port, ucentralPort] = [await freePort(), await freePort()]
+  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort })
+  let child = await start()
   const url = child.said[1] ?? ''
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
   const operate = caller(url, `Operator ${key}`)
@@ -52,20 +45,46 @@ export async function startSignalbox(): Promise<Signalbox> {
   const authorization = `Token ${made.api_token}`
   return {
     url,
-    pid: child.pid,
+    get pid() {
+      return child.pid
+    },
     ucentralPort,
     dataDir,
     orgId: made.org_id,
     authorization,
     call: caller(url, authorization),
     operate,
-    stop: () => stopAndRemove(child, dataDir),
+    async restart(pauseMs) {
+      await child.stop()
+      await delay(pauseMs)
+      child = await start()
+    },
+    async stop() {
+      await child.stop()
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
+    },
   }
 }
 
-async function stopAndRemove(child: Child, dataDir: string): Promise<void> {
-  await child.stop()
-  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
+interface ServerPlace {
+  readonly dataDir: string
+  readonly port: number
+  readonly ucentralPort: number
+}
+
+function startServer({ dataDir, port, ucentralPort }: ServerPlace): Promise<Child> {
+  return startChild({
+    args: [program],
+    env: {
+      SIGNALBOX_DATA_DIR: dataDir,
+      SIGNALBOX_PORT: String(port),
+      SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
+      SIGNALBOX_LOG_LEVEL: 'warn',
+      // The limit of a token is not what is measured.
+      SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
+    },
+    ready: /^signalbox ready (\S+)$/,
+  })
 }
 
 function caller(url: string, authorization: string): Call {

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { Figures } from '../scripts/run-measurement.ts'
+import { type EnrolledDevice, claimDevices, enroll } from './support/devices.ts'
+import type { FlooderData, FlooderReport } from './support/flooder.worker.ts'
+import { residentKb } from './support/resident-memory.ts'
+import { type Signalbox, startSignalbox } from './support/signalbox.ts'
+
+const CALLS_PER_S = 50
+const WARM_UP_S = 5
+const QUIET_S = 20
+const FLOOD_S = 30
+
+/**
+ * What one enrolled device that floods the gateway costs the others: the p99 of API calls and the memory of the server
+ * process, without and with it. The device connects again at once whenever it is closed.
+ */
+export async function run(): Promise<Figures> {
+  const signalbox = await startSignalbox()
+  try {
+    const { ca, devices } = await enroll(signalbox, await claimDevices(signalbox, 2))
+    const [inflating, small] = devices
+    if (inflating === undefined || small === undefined) throw new Error('unreachable: two were asked for')
+    await observe(signalbox, WARM_UP_S)
+    const quiet = await observe(signalbox, QUIET_S)
+    const flood = (device: EnrolledDevice, kind: FlooderData['kind']): Promise<Figures> =>
+      floodBy({ port: signalbox.ucentralPort, ca, device, kind }, signalbox, quiet)
+    return {
+      calls_per_s: CALLS_PER_S,
+      flood_s: FLOOD_S,
+      quiet_p50_ms: quiet.p50Ms,
+      quiet_p99_ms: quiet.p99Ms,
+      inflating_50_per_s: await flood(inflating, 'inflating'),
+      small_1000_per_s: await flood(small, 'small'),
+    }
+  } finally {
+    await signalbox.stop()
+  }
+}
+
+async function floodBy(data: FlooderData, signalbox: Signalbox, quiet: Observation): Promise<Figures> {
+  const worker = new Worker(new URL('support/flooder.worker.ts', import.meta.url), { workerData: data })
+  const loud = await observe(signalbox, FLOOD_S)
+  worker.postMessage('report')
+  const [report] = (await once(worker, 'message')) as [FlooderReport]
+  await worker.terminate()
+  return {
+    p50_ms: loud.p50Ms,
+    p99_ms: loud.p99Ms,
+    max_ms: loud.maxMs,
+    memory_more_mb: Math.round((loud.maxKb - quiet.maxKb) / 1024),
+    closed_after_s: report.closedAfterS,
+    close_code: report.closeCode,
+    connections: report.connections,
+    refused: report.refused,
+    frames_sent: report.framesSent,
+  }
+}
+
+interface Observation {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly maxKb: number
+}
+
+/** Calls at a fixed rate, whether earlier ones have been answered or not: a server that hangs does not slow the measure. */
+async function observe(signalbox: Signalbox, seconds: number): Promise<Observation> {
+  const latencies: number[] = []
+  const calls: Promise<void>[] = []
+  let maxKb = 0
+  const startMs = performance.now()
+  for (let sent = 0; sent < seconds * CALLS_PER_S; sent += 1) {
+    const dueMs = startMs + (1000 * sent) / CALLS_PER_S
+    if (dueMs > performance.now()) await delay(dueMs - performance.now())
+    calls.push(
+      signalbox
+        .call('GET', `/api/v1/orgs/${signalbox.orgId}/sites`)
+        .then(() => void latencies.push(performance.now() - dueMs)),
+    )
+    if (sent % 10 === 0) maxKb = Math.max(maxKb, await residentKb(signalbox.pid))
+  }
+  await Promise.all(calls)
+  const sorted = latencies.toSorted((a, b) => a - b)
+  const at = (share: number): number => Math.round(10 * (sorted[Math.floor(sorted.length * share)] ?? 0)) / 10
+  return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: Math.round(sorted.at(-1) ?? 0), maxKb }
+}

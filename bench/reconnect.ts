@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { claimDevices, enroll } from './support/devices.ts'
+import type { ClientsData, ClientsReport } from './support/returning-clients.worker.ts'
+import { type Signalbox, startSignalbox } from './support/signalbox.ts'
+
+export const options = { devices: { type: 'string' }, pause: { type: 'string' } } as const
+
+const DEFAULT_DEVICES = 2000
+const DEFAULT_PAUSE_S = 5
+/** After the last device is back: whoever is to be reported as down falsely would have been by then. */
+const WATCH_S = 20
+const GIVE_UP_S = 1200
+
+/**
+ * The server is stopped and started again after a pause, while access points are connected that come back as the real
+ * client does: 10, 20, 30 s after the last try. How soon they are back, and how many were reported as down.
+ */
+export async function run(values: OptionValues): Promise<Figures> {
+  const count = parseCount(values, 'devices', DEFAULT_DEVICES)
+  const pauseS = parseCount(values, 'pause', DEFAULT_PAUSE_S)
+  const signalbox = await startSignalbox()
+  try {
+    const { ca, devices } = await enroll(signalbox, await claimDevices(signalbox, count))
+    const clients = startClients({ port: signalbox.ucentralPort, ca, devices })
+    await clients.untilBack(count)
+    // Their connections are written by then.
+    await delay(5000)
+    const before = await countEvents(signalbox)
+    const failedBefore = clients.failed()
+    const stopMs = performance.now()
+    await signalbox.restart(pauseS * 1000)
+    const readyMs = performance.now()
+    const seconds = async (share: number): Promise<number> => {
+      await clients.untilBack(Math.ceil(count * share))
+      return Math.round((performance.now() - readyMs) / 100) / 10
+    }
+    const times = {
+      half_back_s: await seconds(0.5),
+      back_99_percent_s: await seconds(0.99),
+      all_back_s: await seconds(1),
+    }
+    await delay(WATCH_S * 1000)
+    const after = await countEvents(signalbox)
+    await clients.stop()
+    return {
+      devices: count,
+      outage_s: Math.round((readyMs - stopMs) / 100) / 10,
+      ...times,
+      failed_attempts: clients.failed() - failedBefore,
+      reported_down: after.down - before.down,
+      reported_up: after.up - before.up,
+    }
+  } finally {
+    await signalbox.stop()
+  }
+}
+
+function startClients(data: ClientsData) {
+  const worker = new Worker(new URL('support/returning-clients.worker.ts', import.meta.url), { workerData: data })
+  let last: ClientsReport = { connected: 0, failed: 0 }
+  worker.on('message', (report: ClientsReport) => (last = report))
+  return {
+    failed: () => last.failed,
+    async untilBack(count: number): Promise<void> {
+      for (const startMs = performance.now(); last.connected < count; await delay(50))
+        if (performance.now() - startMs > GIVE_UP_S * 1000)
+          throw new Error(`after ${GIVE_UP_S} s ${last.connected} of ${count} devices are connected`)
+    },
+    stop: () => worker.terminate(),
+  }
+}
+
+async function countEvents({ orgId, call }: Signalbox): Promise<{ down: number; up: number }> {
+  const count = async (type: string): Promise<number> => {
+    const found = await call('GET', `/api/v1/orgs/${orgId}/devices/events/search?duration=1d&limit=1&type=${type}`)
+    return (found as { readonly total: number }).total
+  }
+  return { down: await count('AP_DISCONNECTED'), up: await count('AP_CONNECTED') }
+}

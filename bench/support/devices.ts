@@ -1,0 +1,42 @@
+import { type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import type { Signalbox } from './signalbox.ts'
+
+export interface BenchDevice {
+  readonly mac: string
+  readonly serial: string
+  readonly model: string
+  readonly type: 'ap'
+}
+
+/** A device with what it proves its identity by. */
+export interface EnrolledDevice extends KeyPairPem {
+  readonly mac: string
+}
+
+const CLAIMS_AT_ONCE = 500
+
+/** Access points that the organization has claimed and that have never connected. */
+export async function claimDevices({ orgId, call, operate }: Signalbox, count: number): Promise<BenchDevice[]> {
+  const devices = Array.from({ length: count }, (_, index): BenchDevice => {
+    const mac = `02${index.toString(16).padStart(10, '0')}`
+    return { mac, serial: `B${mac}`, model: 'EAP101', type: 'ap' }
+  })
+  const codeOf = ({ mac }: BenchDevice): string => `BENCH-${mac}`
+  for (let from = 0; from < count; from += CLAIMS_AT_ONCE) {
+    const some = devices.slice(from, from + CLAIMS_AT_ONCE)
+    const manifest = some.map((device) => Object.assign({ claim_code: codeOf(device) }, device))
+    await operate('POST', '/operator/v1/manifest', { devices: manifest })
+    await call('POST', `/api/v1/orgs/${orgId}/inventory`, some.map(codeOf))
+  }
+  return devices
+}
+
+export async function enroll(
+  { dataDir }: Signalbox,
+  devices: readonly BenchDevice[],
+): Promise<{ readonly ca: string; readonly devices: EnrolledDevice[] }> {
+  const ca = await loadDeviceCa(dataDir)
+  const enrolled: EnrolledDevice[] = []
+  for (const { mac } of devices) enrolled.push(Object.assign({ mac }, await issueDeviceCertificate(ca, mac)))
+  return { ca: ca.certificatePem, devices: enrolled }
+}

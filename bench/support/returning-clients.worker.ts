@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
+import { parentPort, workerData } from 'node:worker_threads'
+import { reconnectDelayMs } from '../../src/simulator/pace.ts'
+import type { EnrolledDevice } from './devices.ts'
+
+/** Access points that only connect, and connect again as the real client does when they lose the gateway. */
+export interface ClientsData {
+  readonly port: number
+  readonly ca: string
+  readonly devices: readonly EnrolledDevice[]
+}
+
+/** What it tells its parent every 100 ms. */
+export interface ClientsReport {
+  readonly connected: number
+  /** Attempts that failed, all together. */
+  readonly failed: number
+}
+
+const STARTS_PER_S = 150
+const REPORT_MS = 100
+/** The real client allows this for the connection and TLS, and then for the answer to its upgrade request. */
+const TLS_MS = 30_000
+const ANSWER_MS = 5000
+/** An access point whose upgrade request was not answered in time comes back when its watchdog restarts the client. */
+const WATCHDOG_MS = 300_000
+
+const PING = 0x89
+const CLOSE = 0x88
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
+
+const { port, ca, devices } = workerData as ClientsData
+let connected = 0
+let failed = 0
+
+const REQUEST = [
+  'GET / HTTP/1.1',
+  'Host: gateway',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Protocol: ucentral-broker',
+  `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+  '\r\n',
+].join('\r\n')
+
+/** One unfragmented text frame, masked by zeros. */
+function frameOf(value: unknown): Buffer {
+  const payload = Buffer.from(JSON.stringify(value))
+  const header = Buffer.alloc(8)
+  header.set([0x81, 0x80 | 126])
+  header.writeUInt16BE(payload.length, 2)
+  return Buffer.concat([header, payload])
+}
+
+function helloOf(mac: string): Buffer {
+  const capabilities = { compatible: 'EAP101', model: 'EAP101', platform: 'ap' }
+  return frameOf({
+    jsonrpc: '2.0',
+    method: 'connect',
+    params: { serial: mac, uuid: 1, firmware: '1.0.0', capabilities },
+  })
+}
+
+class Client {
+  readonly #mac: string
+  readonly #identity: SecureContext
+  #failures = 0
+
+  constructor({ mac, certificatePem, keyPem }: EnrolledDevice) {
+    this.#mac = mac
+    this.#identity = createSecureContext({ ca, cert: certificatePem, key: keyPem })
+  }
+
+  connect(): void {
+    const socket = connect({ host: '127.0.0.1', port, secureContext: this.#identity })
+    let isOpen = false
+    let isLost = false
+    let deadline = setTimeout(() => socket.destroy(), TLS_MS)
+    socket.once('secureConnect', () => {
+      clearTimeout(deadline)
+      socket.write(REQUEST)
+      deadline = setTimeout(() => {
+        isLost = true
+        socket.destroy()
+      }, ANSWER_MS)
+    })
+    socket.once('data', (data: Buffer) => {
+      clearTimeout(deadline)
+      isOpen = data.toString('latin1').startsWith('HTTP/1.1 101')
+      if (isOpen) this.#open(socket)
+      else socket.destroy()
+    })
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      clearTimeout(deadline)
+      if (isOpen) connected -= 1
+      else failed += 1
+      this.#failures += 1
+      setTimeout(() => this.connect(), isLost ? WATCHDOG_MS : reconnectDelayMs('ap', this.#failures, 1))
+    })
+  }
+
+  /** Answers pings, and ends when the gateway does; it is told nothing else that matters here. */
+  #open(socket: TLSSocket): void {
+    connected += 1
+    this.#failures = 0
+    socket.write(helloOf(this.#mac))
+    socket.on('data', (frame: Buffer) => {
+      if (frame[0] === CLOSE) socket.destroy()
+      if (frame[0] === PING) socket.write(PONG)
+    })
+  }
+}
+
+setInterval(() => parentPort?.postMessage({ connected, failed } satisfies ClientsReport), REPORT_MS)
+for (const device of devices) {
+  new Client(device).connect()
+  await new Promise((resolve) => setTimeout(resolve, 1000 / STARTS_PER_S))
+}
