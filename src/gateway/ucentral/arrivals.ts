@@ -15,6 +15,8 @@ export interface Arrivals {
   checkInTime(socket: Socket): boolean
   /** It is a session now. */
   remove(socket: Socket): void
+  /** It is refused by leaving it unanswered until its deadline: an instant refusal invites an instant retry. */
+  hold(socket: Socket): void
   /** Destroys those that are past their deadline. */
   dropLate(): void
   /** Destroys all, and takes no more. */
@@ -38,6 +40,8 @@ interface Arrival {
   startedMs: number | null
   /** It has a place among the handshakes. */
   isShakingHands: boolean
+  /** It will get no answer, and that has been counted. */
+  isHeld: boolean
 }
 
 /** How often those that wait are looked at. */
@@ -88,7 +92,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   return {
     add(socket, address) {
       const endpoint = endpointOf(socket)
-      const arrival: Arrival = { socket, address, startedMs: null, isShakingHands: false }
+      const arrival: Arrival = { socket, address, startedMs: null, isShakingHands: false, isHeld: false }
       arrivals.set(endpoint, arrival)
       socket.once('close', () => {
         if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)
@@ -105,8 +109,16 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       return false
     },
     remove: (socket) => void arrivals.delete(endpointOf(socket)),
+    hold(socket) {
+      const arrival = arrivals.get(endpointOf(socket))
+      if (arrival !== undefined) arrival.isHeld = true
+    },
     dropLate() {
-      for (const arrival of arrivals.values()) if (isLate(arrival)) refuse('late', arrival.socket)
+      for (const arrival of arrivals.values()) {
+        if (!isLate(arrival)) continue
+        if (arrival.isHeld) arrival.socket.destroy()
+        else refuse('late', arrival.socket)
+      }
     },
     stop() {
       isStopped = true

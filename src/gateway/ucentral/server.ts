@@ -141,7 +141,12 @@ function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket,
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
   const mac = macOf(request.socket)
   if (mac === null) return refuse('403 Forbidden', 'identity')
-  if (!options.mayOpen(mac)) return refuse('503 Service Unavailable', 'flooding')
+  if (!options.mayOpen(mac)) {
+    options.onRefused('flooding', address)
+    socket.on('error', () => socket.destroy())
+    arrivals.hold(request.socket)
+    return
+  }
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
     options.onSession(webSocket, { mac, address, stream: socket })
