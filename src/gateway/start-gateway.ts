@@ -42,7 +42,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     tls: options.tls,
     admission: limits.admission,
     now,
-    upgradeMs: limits.upgradeMs,
+    times: limits,
     mayOpen: (mac) => hub.mayOpen(mac),
     onSession: (socket, peer) => hub.openSession(socket, peer),
     onRefused(why, address) {

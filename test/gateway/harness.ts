@@ -24,7 +24,7 @@ import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Short waits in real time; what takes long is moved with the clock. */
-const quick = { tickMs: 10, sweepMs: 20 } satisfies Partial<Limits>
+const quick = { lookMs: 1, tickMs: 10, sweepMs: 20 } satisfies Partial<Limits>
 
 export interface GatewayHarness {
   readonly ctx: Context

@@ -78,12 +78,12 @@ describe('mutual TLS', () => {
     await counted(gateway, 'refused_identity')
   })
 
-  test('drops, after 4 s, what sends no whole request', async () => {
+  test('drops, after 20 s, what sends no whole request', async () => {
     const gateway = await harness.start()
     const [silent, slow] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     slow.write('GET / HTTP/1.1\r\nHost: a\r\n')
     const closed = Promise.all([silent, slow].map((socket) => once(socket, 'close')))
-    harness.advance(3999)
+    harness.advance(19_999)
     slow.write('X-Still: here\r\n')
     const session = await openDevice(gateway.port, harness.ca)
     harness.advance(2)
@@ -91,9 +91,9 @@ describe('mutual TLS', () => {
     expect(session.socket.readyState).toBe(session.socket.OPEN)
   })
 
-  test('answers an upgrade request within 4 s of the start of TLS, and closes a later one unanswered', async () => {
-    // No tick comes in between: the answer itself must be in time.
-    const gateway = await harness.start({ limits: { tickMs: 1_000_000 } })
+  test('closes a request unanswered that may have waited for more than 4 s, as the event loop was held', async () => {
+    // No timer runs in between, as when something else does.
+    const gateway = await harness.start({ limits: { tickMs: 1_000_000, lookMs: 1_000_000 } })
     const [prompt, late] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     harness.advance(4000)
     prompt.write(upgradeRequest)
@@ -102,6 +102,16 @@ describe('mutual TLS', () => {
     late.write(upgradeRequest)
     expect(await firstLine(late)).toBeNull()
     expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_late: 1 })
+  })
+
+  test('answers a request on a slow line, whose TLS took more than 4 s', async () => {
+    const gateway = await harness.start()
+    const slow = await openTls(gateway.port)
+    harness.advance(15_000)
+    // Meanwhile the gateway has read all there is.
+    await openDevice(gateway.port, harness.ca)
+    slow.write(upgradeRequest)
+    expect(await firstLine(slow)).toBe('HTTP/1.1 101 Switching Protocols')
   })
 
   test('answers plain HTTP requests with 426', async () => {

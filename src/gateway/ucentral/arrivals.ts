@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../admission.ts'
+import { InputWatch } from '../input-watch.ts'
 
 /**
  * Connections that are no sessions yet. First they wait, unread, for their turn: clients allow 30 s for TLS. Then each
- * has a deadline: its peer has proved little, and an access point gives up 5 s after its upgrade request. If it is
- * answered later than that, it does not connect again until its watchdog restarts it after 5 minutes. When it sent the
- * request is not known, but it was after TLS had begun.
+ * has a deadline, since its peer has proved little. An access point gives up 5 s after its upgrade request: if it is
+ * answered later than that, it does not connect again until its watchdog restarts it after 5 minutes.
  */
 export interface Arrivals {
   add(socket: Socket, address: string): void
@@ -15,7 +15,7 @@ export interface Arrivals {
   checkInTime(socket: Socket): boolean
   /** It is a session now. */
   remove(socket: Socket): void
-  /** It is refused by leaving it unanswered until its deadline: an instant refusal invites an instant retry. */
+  /** It is refused by leaving it unanswered for a while: an instant refusal invites an instant retry. */
   hold(socket: Socket): void
   /** Destroys those that are past their deadline. */
   dropLate(): void
@@ -26,8 +26,12 @@ export interface Arrivals {
 export interface ArrivalsOptions {
   readonly admission: AdmissionLimits
   readonly now: () => number
-  /** From the beginning of TLS to the answer to the upgrade request. */
+  /** From the beginning of TLS to the upgrade request. */
   readonly upgradeMs: number
+  /** From the arrival of the request to its answer. */
+  readonly answerMs: number
+  /** How often those that wait are looked at. */
+  readonly lookMs: number
   /** Its turn has come. */
   readonly beginTls: (socket: Socket) => void
   readonly onRefused: (why: 'busy' | 'late', socket: Socket) => void
@@ -36,22 +40,20 @@ export interface ArrivalsOptions {
 interface Arrival {
   readonly socket: Socket
   readonly address: string
-  /** When TLS began; null while it waits for that. */
-  startedMs: number | null
+  /** When it is dropped; null while it waits for TLS to begin. */
+  dueMs: number | null
   /** It has a place among the handshakes. */
   isShakingHands: boolean
   /** It will get no answer, and that has been counted. */
   isHeld: boolean
 }
 
-/** How often those that wait are looked at. */
-const LOOK_MS = 10
-
 export function createArrivals(options: ArrivalsOptions): Arrivals {
-  const { now, upgradeMs, beginTls, onRefused } = options
+  const { now, upgradeMs, answerMs, beginTls, onRefused } = options
   const admission = new Admission<Arrival>(options.admission)
   /** By remote address and port, which the raw socket and the TLS socket on top of it share. */
   const arrivals = new Map<string, Arrival>()
+  const input = new InputWatch()
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
@@ -64,58 +66,67 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   function begin(arrival: Arrival): void {
     // It may have gone while it waited.
     if (arrival.socket.destroyed) return admission.leave(arrival.address)
-    arrival.startedMs = now()
+    arrival.dueMs = now() + upgradeMs
     arrival.isShakingHands = true
     beginTls(arrival.socket)
   }
 
-  function look(): void {
+  function admit(): void {
     if (isStopped) return
     const { entered, refused } = admission.decide(now())
     for (const { socket } of refused) refuse('busy', socket)
     for (const arrival of entered) begin(arrival)
-    if (admission.waiting === 0) return
+  }
+
+  /** While there are any. */
+  function lookAgain(): void {
     timer ??= setTimeout(() => {
       timer = null
-      look()
-    }, LOOK_MS)
+      input.look(now())
+      admit()
+      if (arrivals.size > 0) lookAgain()
+    }, options.lookMs)
   }
 
   function leave(arrival: Arrival | undefined): void {
     if (arrival?.isShakingHands !== true) return
     arrival.isShakingHands = false
     admission.leave(arrival.address)
-    if (admission.waiting > 0) look()
+    if (admission.waiting > 0) admit()
   }
 
-  const isLate = ({ startedMs }: Arrival): boolean => startedMs !== null && now() - startedMs > upgradeMs
+  const isDue = ({ dueMs }: Arrival): boolean => dueMs !== null && now() > dueMs
   return {
     add(socket, address) {
       const endpoint = endpointOf(socket)
-      const arrival: Arrival = { socket, address, startedMs: null, isShakingHands: false, isHeld: false }
+      if (arrivals.size === 0) input.begin(now())
+      const arrival: Arrival = { socket, address, dueMs: null, isShakingHands: false, isHeld: false }
       arrivals.set(endpoint, arrival)
       socket.once('close', () => {
         if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)
         leave(arrival)
       })
       admission.add(arrival, address, now())
-      look()
+      admit()
+      lookAgain()
     },
     shakenHands: (socket) => leave(arrivals.get(endpointOf(socket))),
     checkInTime(socket) {
       const arrival = arrivals.get(endpointOf(socket))
-      if (arrival !== undefined && !isLate(arrival)) return true
+      if (arrival !== undefined && !isDue(arrival) && now() - input.sinceMs <= answerMs) return true
       refuse('late', socket)
       return false
     },
     remove: (socket) => void arrivals.delete(endpointOf(socket)),
     hold(socket) {
       const arrival = arrivals.get(endpointOf(socket))
-      if (arrival !== undefined) arrival.isHeld = true
+      if (arrival === undefined) return
+      arrival.isHeld = true
+      arrival.dueMs = now() + answerMs
     },
     dropLate() {
       for (const arrival of arrivals.values()) {
-        if (!isLate(arrival)) continue
+        if (!isDue(arrival)) continue
         if (arrival.isHeld) arrival.socket.destroy()
         else refuse('late', arrival.socket)
       }

@@ -8,10 +8,12 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { parseMac } from '../../devices/device.ts'
 import type { AdmissionLimits } from '../admission.ts'
 import type { GatewayTls } from '../device-ca.ts'
+import type { Limits } from '../limits.ts'
 import { type Arrivals, createArrivals } from './arrivals.ts'
 
 /** One frame; larger ones close the session. */
 const MAX_FRAME_BYTES = 512 * 1024
+const HANDSHAKE_TIMEOUT_MS = 10_000
 /** How long a peer may take to answer our goodbye. */
 const CLOSE_TIMEOUT_MS = 5000
 /** Connections that the kernel holds for us; Linux takes 4096 at most by default. */
@@ -38,8 +40,8 @@ export interface UcentralServerOptions {
   readonly tls: GatewayTls
   readonly admission: AdmissionLimits
   readonly now: () => number
-  /** From the beginning of TLS to the answer to the upgrade request. */
-  readonly upgradeMs: number
+  /** Times of connections that are no sessions yet, see Limits. */
+  readonly times: Pick<Limits, 'upgradeMs' | 'answerMs' | 'lookMs'>
   /** False for a device that gets no session now. */
   readonly mayOpen: (mac: string) => boolean
   readonly onSession: (socket: WebSocket, peer: Peer) => void
@@ -59,7 +61,7 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
   const arrivals = createArrivals({
     admission: options.admission,
     now: options.now,
-    upgradeMs: options.upgradeMs,
+    ...options.times,
     beginTls: (socket) => void https.emit('connection', socket),
     onRefused: (why, socket) => options.onRefused(why, addressOf(socket)),
   })
@@ -88,6 +90,7 @@ function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): Ht
   const https = createHttpsServer({
     ...options.tls,
     minVersion: 'TLSv1.2',
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
     rejectUnauthorized: true,
     // Each connection proves its key anew; tickets would also cost memory on every one.
