@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Figures } from '../scripts/run-measurement.ts'
 import { type EnrolledDevice, claimDevices, enroll } from './support/devices.ts'
 import type { FlooderData, FlooderReport } from './support/flooder.worker.ts'
-import { residentKb } from './support/resident-memory.ts'
+import { residentKb } from './support/process-usage.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 const CALLS_PER_S = 50

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChild } from './support/child.ts'
 import { claimDevices } from './support/devices.ts'
-import { residentKb } from './support/resident-memory.ts'
+import { residentKb } from './support/process-usage.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 /** Resident memory of the server process (PostgreSQL is another), idle and for each connected device. Linux only. */

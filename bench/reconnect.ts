@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { claimDevices, enroll } from './support/devices.ts'
+import { cpuSeconds } from './support/process-usage.ts'
 import type { ClientsData, ClientsReport } from './support/returning-clients.worker.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
@@ -32,6 +33,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const stopMs = performance.now()
     await signalbox.restart(pauseS * 1000)
     const readyMs = performance.now()
+    const cpuBefore = await cpuSeconds(signalbox.pid)
     const seconds = async (share: number): Promise<number> => {
       await clients.untilBack(Math.ceil(count * share))
       return Math.round((performance.now() - readyMs) / 100) / 10
@@ -41,6 +43,7 @@ export async function run(values: OptionValues): Promise<Figures> {
       back_99_percent_s: await seconds(0.99),
       all_back_s: await seconds(1),
     }
+    const cpuS = (await cpuSeconds(signalbox.pid)) - cpuBefore
     await delay(WATCH_S * 1000)
     const after = await countEvents(signalbox)
     await clients.stop()
@@ -48,6 +51,7 @@ export async function run(values: OptionValues): Promise<Figures> {
       devices: count,
       outage_s: Math.round((readyMs - stopMs) / 100) / 10,
       ...times,
+      server_cpu_ms_per_device: Math.round((10_000 * cpuS) / count) / 10,
       failed_attempts: clients.failed() - failedBefore,
       reported_down: after.down - before.down,
       reported_up: after.up - before.up,

@@ -23,7 +23,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   // Clients allow 30 s for TLS to begin and end.
-  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 15_000 },
+  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
   tickMs: 1000,
   sweepMs: 5000,
   lookMs: 10,
