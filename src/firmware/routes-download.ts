@@ -22,6 +22,13 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
     // A stop does not wait for the slowest device: devices take up a cut download where it ended.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
 
+    // The downloader of some switches ignores the status and takes the body of a refusal for the image.
+    http.addHook('onSend', (_request, reply, payload, done) => {
+      if (reply.statusCode < 400) return done(null, payload)
+      void reply.removeHeader('content-type').removeHeader('content-length')
+      done(null, '')
+    })
+
     http.route({
       method: ['GET', 'HEAD'],
       exposeHeadRoute: false,

@@ -125,7 +125,8 @@ describe('the address', () => {
     const expired = await fetch(address)
     now = before
     expect(expired.status).toBe(403)
-    expect(await expired.json()).toMatchObject({ detail: expect.any(String) })
+    // The downloader of some switches takes the body of a refusal for the image.
+    expect(await expired.text()).toBe('')
     expect(await row()).toBeUndefined()
   })
 })
@@ -257,7 +258,7 @@ describe('an address', () => {
     const refused = await fetch(url(largeId))
     expect(refused.status).toBe(429)
     expect(refused.headers.get('retry-after')).toBe('10')
-    expect(await refused.json()).toMatchObject({ detail: expect.stringContaining('Too Many Request.') })
+    expect(await refused.text()).toBe('')
     expect((await fetch(url(largeId), { method: 'HEAD' })).status).toBe(200)
     const mine = commandId
     commandId = uuidv7()
