@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { type Logger, createLog } from '../src/platform/log.ts'
@@ -11,6 +10,7 @@ import type { Context } from '../src/platform/context.ts'
 import { openDb, openPool } from '../src/platform/db.ts'
 import { type PostgresConnection, startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
+import { startPoller } from '../src/platform/poller.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { createServiceClock } from '../src/platform/service-clock.ts'
 import { createWakes } from '../src/platform/wakes.ts'
@@ -25,6 +25,7 @@ export const options = { devices: { type: 'string' }, sites: { type: 'string' } 
 
 const DEFAULT_DEVICES = 10_000
 const DEFAULT_SITES = 1
+const POLL_MS = 200
 
 /** The database under the benchmark: new, on its own disk files, and never analyzed by hand. */
 interface Database {
@@ -110,15 +111,25 @@ function sizesOf(devices: number, sites: number): SiteSeed[] {
   }))
 }
 
-/** @returns How many commands were sent. */
+/** Sends and answers as the gateway does: when it is woken, and at an interval. @returns How many commands were sent. */
 async function carryOut(ctx: Context, fleet: Fleet, id: string): Promise<number> {
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0 })
+  const over = Promise.withResolvers<number>()
   let commands = 0
-  while (!(await isOver(ctx, id))) {
-    const sent = await fleet.answer()
-    commands += sent
-    if (sent === 0) await yieldToOthers()
-  }
+  const gateway = startPoller({
+    name: 'gateway',
+    ctx,
+    wake: 'commands',
+    intervalMs: POLL_MS,
+    async work() {
+      const sent = await fleet.answer()
+      commands += sent
+      if (await isOver(ctx, id)) over.resolve(commands)
+      return sent > 0
+    },
+  })
+  await over.promise
+  await gateway.stop()
   await rollouts.stop()
   return commands
 }

@@ -5,42 +5,52 @@
 export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'rollouts' | 'thumbnails'
 
 export interface Wakes {
-  /** Calls `listener` after each wake of `name`; returns the way to stop it. */
-  on(name: WakeName, listener: () => void): () => void
-  wake(name: WakeName): void
+  /**
+   * Calls `listener` after each wake of `name`, with the ids that the waker named; returns the way to stop it.
+   */
+  on(name: WakeName, listener: (ids: Iterable<string>) => void): () => void
+  /** @param ids What changed, where the woken can make use of it. */
+  wake(name: WakeName, ids?: Iterable<string>): void
 }
 
 export function createWakes(): Wakes {
-  const listeners = new Map<WakeName, Set<() => void>>()
+  const listeners = new Map<WakeName, Set<(ids: Iterable<string>) => void>>()
   return {
     on(name, listener) {
       const set = listeners.get(name) ?? new Set()
       listeners.set(name, set.add(listener))
       return () => set.delete(listener)
     },
-    wake(name) {
-      for (const listener of listeners.get(name) ?? []) listener()
+    wake(name, ids = []) {
+      for (const listener of listeners.get(name) ?? []) listener(ids)
     },
   }
 }
 
-const collected = new WeakMap<object, Set<WakeName>>()
+type CollectedWakes = Map<WakeName, Set<string>>
 
-/** Wakes `name` once `tx` has committed. Outside `inTx` there is nothing to wake after: a defect. */
-export function wakeAfterCommit(tx: object, name: WakeName): void {
-  const set = collected.get(tx)
-  if (set === undefined) throw new Error('wakeAfterCommit outside inTx')
-  set.add(name)
+const collected = new WeakMap<object, CollectedWakes>()
+
+/**
+ * Wakes `name` once `tx` has committed. Outside `inTx` there is nothing to wake after: a defect.
+ * @param ids As in Wakes.wake().
+ */
+export function wakeAfterCommit(tx: object, name: WakeName, ids: readonly string[] = []): void {
+  const wakes = collected.get(tx)
+  if (wakes === undefined) throw new Error('wakeAfterCommit outside inTx')
+  const known = wakes.get(name) ?? new Set()
+  wakes.set(name, known)
+  for (const id of ids) known.add(id)
 }
 
 export async function runCollectingWakes<T>(
   run: (collect: (tx: object) => void) => Promise<T>,
-): Promise<{ result: T; wakes: ReadonlySet<WakeName> }> {
-  const wakes = new Set<WakeName>()
+): Promise<{ result: T; wakes: ReadonlyMap<WakeName, ReadonlySet<string>> }> {
+  const wakes: CollectedWakes = new Map()
   const result = await run((tx) => collected.set(tx, wakes))
   return { result, wakes }
 }
 
-export function publishWakes(target: Wakes, wakes: ReadonlySet<WakeName>): void {
-  for (const name of wakes) target.wake(name)
+export function publishWakes(target: Wakes, wakes: ReadonlyMap<WakeName, ReadonlySet<string>>): void {
+  for (const [name, ids] of wakes) target.wake(name, ids)
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { LossReason } from '../devices/commands/command.ts'
-import { type Tx, noneOf } from '../platform/db.ts'
+import { type Reader, type Tx, noneOf } from '../platform/db.ts'
 import { planEachTime } from '../platform/prepared.ts'
 import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
 import type { JobNow } from './decide-next.ts'
@@ -13,6 +13,25 @@ export interface JobTarget extends TargetNow {
   readonly mac: string
   /** Its name; null for a device without one, or that is gone. */
   readonly name: string | null
+}
+
+export interface TargetKey {
+  readonly upgradeId: string
+  readonly deviceId: string
+}
+
+/** The targets of these devices that have not ended. */
+export async function listChangedTargets(reader: Reader, deviceIds: readonly string[]): Promise<TargetKey[]> {
+  if (deviceIds.length === 0) return []
+  const { rows } = await sql<TargetKey>`${planEachTime}
+    select active.upgrade_id, changed.id as device_id
+    from unnest(${deviceIds}::uuid[]) as changed (id)
+    cross join lateral (select org_id from device where id = changed.id limit 1) device
+    cross join lateral (
+      select upgrade_id from active_upgrade_target
+      where org_id = device.org_id and device_id = changed.id limit 1) active
+  `.execute(reader)
+  return rows
 }
 
 export interface TargetLimits {
@@ -67,16 +86,16 @@ export async function listTargets(
   tx: Tx,
   scope: OrgScope,
   jobs: readonly TargetedJob[],
-  limits: TargetLimits,
+  limits: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): Promise<JobTarget[]> {
   const { rows } = await targetQuery(scope, jobs, limits).execute(tx)
   return rows.map(targetOf)
 }
 
-type TargetedJob = Omit<JobNow & { readonly id: string }, 'targets'>
+type TargetedJob = Omit<JobNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
 
 /**
- * Absent deferred targets come once they may be given up. Those that wait for the answer of a connected device are left
+ * All targets of a job that is due; else those of `changes`. Absent deferred targets come once they may be given up. Those that wait for the answer of a connected device are left
  * out: they are most of a large upgrade's, at each of its many rounds.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
@@ -87,7 +106,7 @@ type TargetedJob = Omit<JobNow & { readonly id: string }, 'targets'>
 export function targetQuery(
   scope: OrgScope,
   jobs: readonly TargetedJob[],
-  { unsentSinceMs, stalledSinceMs, absentSinceMs }: TargetLimits,
+  { changes, unsentSinceMs, stalledSinceMs, absentSinceMs }: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): RawBuilder<TargetRow> {
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
@@ -107,11 +126,19 @@ export function targetQuery(
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from unnest(${jobs.map(({ id }) => id)}::uuid[], ${jobs.map(({ stopping }) => stopping !== null)}::boolean[],
-      ${jobs.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[])
-      as job (id, stopping, held, up_to, give_up)
+      ${jobs.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[],
+      ${jobs.map(({ isDue }) => isDue)}::boolean[]) as job (id, stopping, held, up_to, give_up, is_due)
     cross join lateral (
       select * from upgrade_target
-      where org_id = ${scope.orgId} and upgrade_id = job.id and phase <= job.up_to and state <> ${noneOf(terminalStates)}
+      where job.is_due and org_id = ${scope.orgId} and upgrade_id = job.id
+      union all
+      select changed_target.* from unnest(${changes.map(({ upgradeId }) => upgradeId)}::uuid[],
+        ${changes.map(({ deviceId }) => deviceId)}::uuid[]) as changed (upgrade_id, device_id)
+      cross join lateral (
+        select * from upgrade_target
+        where org_id = ${scope.orgId} and upgrade_id = changed.upgrade_id and device_id = changed.device_id
+        limit 1) changed_target
+      where not job.is_due and changed.upgrade_id = job.id
       offset 0) t
     left join lateral (
       select * from device where id = t.device_id limit 1) d on d.org_id = t.org_id
@@ -123,7 +150,8 @@ export function targetQuery(
       select * from device_command where org_id = t.org_id and id = t.command_id limit 1) c on true
     left join lateral (
       select * from firmware_download where org_id = t.org_id and command_id = t.command_id limit 1) f on true
-    where (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
+    where t.phase <= job.up_to and t.state <> ${noneOf(terminalStates)}
+      and (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
       and (job.stopping or job.held or d.id is null or session.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal

@@ -4,7 +4,7 @@ import { type Db, type Tx, anyOf, noneOf } from '../platform/db.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { orgPhasesOf } from './store-phases.ts'
-import { type JobTarget, type TargetLimits, listTargets } from './store-targets.ts'
+import { type JobTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
 export interface JobClaim {
@@ -12,13 +12,17 @@ export interface JobClaim {
   readonly id: string
   readonly orgUpgradeId: string
   readonly epoch: string
+  /** It is due: all its targets need a look. Else only those that have changed. */
+  readonly isDue: boolean
 }
 
 export interface ClaimOptions {
   /** Service time here and below. */
   readonly nowMs: number
-  /** Takes what becomes due before it too, as far as it is not in `seen`. */
+  /** Takes what becomes due before it too, as far as it is not in `seen`, and looks at it as if it were due. */
   readonly dueBeforeMs: number
+  /** Ids of site upgrades with targets that changed; taken where a phase has opened and as far as they are not in `seen`. */
+  readonly changed: readonly string[]
   /** Ids of site upgrades that need no look before they are due. */
   readonly seen: readonly string[]
   readonly leaseUntilMs: number
@@ -28,20 +32,20 @@ export interface ClaimOptions {
 /** Takes site upgrades that are due, all of one organization: the one that has waited longest. */
 export async function claimJobs(
   db: Db,
-  { nowMs, dueBeforeMs, seen, leaseUntilMs, limit }: ClaimOptions,
+  { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
 ): Promise<JobClaim[]> {
   const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
-    and (due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} and id <> ${noneOf(seen)})`
+    and (due_ms <= ${nowMs} or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id = ${anyOf(changed)}) and id <> ${noneOf(seen)})`
   const claimed = await sql<JobClaim>`
     with due as (
-      select org_id, id from site_upgrade
+      select org_id, id, due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} as is_due from site_upgrade
       where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_ms limit 1)
       order by due_ms limit ${limit}
       for update skip locked
     )
     update site_upgrade job set lease_until_ms = ${leaseUntilMs}, epoch = job.epoch + 1
     from due where job.org_id = due.org_id and job.id = due.id
-    returning job.org_id, job.id, job.org_upgrade_id, job.epoch
+    returning job.org_id, job.id, job.org_upgrade_id, job.epoch, coalesce(due.is_due, false) as is_due
   `.execute(db)
   return claimed.rows
 }
@@ -66,15 +70,21 @@ export interface Job extends JobNow {
   readonly orgUpgradeId: string
   readonly siteId: string
   readonly siteName: string | null
+  /** When it was to be looked at again, as of before this round. */
+  readonly dueMs: number | null
+  /** As in its claim. */
+  readonly isDue: boolean
   readonly targets: readonly JobTarget[]
 }
 
 export interface HeldClaims extends TargetLimits {
   readonly claims: readonly JobClaim[]
+  /** Looked at where a claim is not due. */
+  readonly changes: readonly TargetKey[]
 }
 
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
-export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: HeldClaims): Promise<Job[]> {
+export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...limits }: HeldClaims): Promise<Job[]> {
   const ids = claims.map(({ id }) => id)
   const epochs = claims.map(({ epoch }) => epoch)
   const rows = await tx
@@ -93,6 +103,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
       'job.plan',
       'job.currentPhase',
       'job.phaseOpenedMs',
+      'job.dueMs',
       'job.graceUntilMs',
       'job.counts',
       'job.hardFailures',
@@ -107,8 +118,10 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, ...limits }: H
     .orderBy('job.id')
     .forUpdate('job')
     .execute()
-  const targets = Map.groupBy(await listTargets(tx, scope, rows, limits), ({ upgradeId }) => upgradeId)
-  return rows.map((row) => Object.assign(row, { targets: targets.get(row.id) ?? [] }))
+  const due = new Set(claims.filter(({ isDue }) => isDue).map(({ id }) => id))
+  const asked = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
+  const targets = Map.groupBy(await listTargets(tx, scope, asked, { changes, ...limits }), ({ upgradeId }) => upgradeId)
+  return asked.map((job) => Object.assign(job, { targets: targets.get(job.id) ?? [] }))
 }
 
 /**

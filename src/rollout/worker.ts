@@ -7,9 +7,11 @@ import { applyRounds } from './apply.ts'
 import { findAbsentSinceMs, isDisturbed } from './decide-grace.ts'
 import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
 import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
+import { decidePartly, putOffLook } from './decide-partly.ts'
 import type { RolloutOptions } from './rollout.ts'
 import { type AbsenceCheck, countBystanders, updateGrace } from './store-grace.ts'
 import { type Job, type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
+import { type TargetKey, listChangedTargets } from './store-targets.ts'
 
 /**
  * A worker that died holds the claims of one round for so long, and a broken upgrade rests for as long.
@@ -28,7 +30,11 @@ const CLOCK_STEP_MS = 1000
 /** Drives all upgrades. Any number of processes may run one: each claim is held by one of them. */
 export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
   let offsetMs: number | null = null
-  return startPoller({
+  let changed = new Set<string>()
+  const unsubscribe = ctx.wakes.on('rollouts', (deviceIds) => {
+    for (const id of deviceIds) changed.add(id)
+  })
+  const poller = startPoller({
     name: 'rollout',
     ctx,
     wake: 'rollouts',
@@ -36,9 +42,18 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
     minGapMs: MIN_GAP_MS,
     async work(signal) {
       offsetMs = await followWallClock(ctx, offsetMs)
-      return advanceRollouts(ctx, options, signal)
+      // Those of a round that fails are looked at with all others when their upgrade is due.
+      const some = changed
+      changed = new Set()
+      return advanceRollouts(ctx, options, signal, [...some])
     },
   })
+  return {
+    stop() {
+      unsubscribe()
+      return poller.stop()
+    },
+  }
 }
 
 /**
@@ -57,48 +72,76 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
 }
 
 /**
- * Advances every upgrade as far as it goes now. Those that have devices in flight are looked at
- * though they are not due yet: something has woken us.
+ * Advances every upgrade as far as it goes now. All targets of an upgrade that is due are looked at; of any other one
+ * those whose devices have changed, so that a round costs what has happened, not what there is.
+ *
+ * @param changed Ids of the devices that have changed since the last time. Without it every upgrade in flight is looked at.
  * @returns Null: the next wake or interval is soon enough.
  */
-export async function advanceRollouts(ctx: Context, options: RolloutOptions, signal: AbortSignal): Promise<null> {
-  const dueBeforeMs = ctx.serviceClock.nowMs() + IN_FLIGHT_POLL_MS
+export async function advanceRollouts(
+  ctx: Context,
+  options: RolloutOptions,
+  signal: AbortSignal,
+  changed?: readonly string[],
+): Promise<null> {
+  const startMs = ctx.serviceClock.nowMs()
+  const dueBeforeMs = changed === undefined ? startMs + IN_FLIGHT_POLL_MS : startMs
+  const changes = await listChangedTargets(ctx.db, changed ?? [])
+  const look = { changes, mayRest: changed !== undefined }
   const seen = new Set<string>()
   while (!signal.aborted) {
     const nowMs = ctx.serviceClock.nowMs()
     const claims = await claimJobs(ctx.db, {
       nowMs,
       dueBeforeMs,
+      changed: [...new Set(changes.map(({ upgradeId }) => upgradeId))],
       seen: [...seen],
       leaseUntilMs: nowMs + LEASE_MS,
       limit: JOBS_PER_ROUND,
     })
     if (claims.length === 0) break
     for (const { id } of claims) seen.add(id)
-    await advanceEach(ctx, claims, options)
+    await advanceEach(ctx, claims, { options, look })
   }
   return null
+}
+
+interface Look {
+  /** Targets that have changed, for upgrades that are not due. */
+  readonly changes: readonly TargetKey[]
+  /** An upgrade whose targets take long to read is looked at less often, because changes of its devices are heard of. */
+  readonly mayRest: boolean
+}
+
+interface RoundOptions {
+  readonly options: RolloutOptions
+  readonly look: Look
 }
 
 /**
  * Where a round fails, each of its site upgrades gets one of its own, so that a broken one holds up no
  * other. It is tried again when its lease ends.
  */
-async function advanceEach(ctx: Context, claims: readonly JobClaim[], options: RolloutOptions): Promise<void> {
+async function advanceEach(ctx: Context, claims: readonly JobClaim[], { options, look }: RoundOptions): Promise<void> {
   try {
-    await advanceJobs(ctx, claims, options)
+    await advanceJobs(ctx, claims, options, look)
   } catch (error) {
     if (claims.length === 1) {
       ctx.log.error({ err: error, claim: claims[0] }, 'a site upgrade could not be advanced')
       return
     }
     ctx.log.warn({ err: error, claims: claims.length }, 'a round failed; trying its site upgrades one by one')
-    for (const claim of claims) await advanceEach(ctx, [claim], options)
+    for (const claim of claims) await advanceEach(ctx, [claim], { options, look })
   }
 }
 
 /** One round of site upgrades of one organization, in one transaction. Claims that no longer hold change nothing. */
-export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], options: RolloutOptions): Promise<void> {
+export async function advanceJobs(
+  ctx: Context,
+  claims: readonly JobClaim[],
+  options: RolloutOptions,
+  { changes, mayRest }: Look = { changes: [], mayRest: false },
+): Promise<void> {
   const [first] = claims
   if (first === undefined) return
   const scope = systemScope('rollout', first.orgId)
@@ -114,10 +157,14 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
       scope,
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
-    const locked = await lockJobs(tx, scope, { claims, ...limits })
+    const startedMs = performance.now()
+    const locked = await lockJobs(tx, scope, { claims, changes, ...limits })
+    const lookMs = performance.now() - startedMs
     const decide = (jobs: readonly Job[]): OrgRound<Job>[] => {
       const byUpgrade = Map.groupBy(jobs, ({ orgUpgradeId }) => orgUpgradeId)
-      return orgUpgrades.map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
+      return orgUpgrades
+        .map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
+        .map((round) => limitRound(round, { nowMs: at.nowMs, lookMs: mayRest ? lookMs : 0 }))
     }
     const rounds = decide(locked)
     const disturbed = await graceDisturbed(tx, scope, rounds, at)
@@ -125,6 +172,15 @@ export async function advanceJobs(ctx: Context, claims: readonly JobClaim[], opt
     const patient = locked.map((job) => (disturbed.has(job.id) ? Object.assign({}, job, { graceUntilMs }) : job))
     await applyRounds(tx, scope, disturbed.size === 0 ? rounds : decide(patient), at)
   })
+}
+
+/** Keeps of a round what it may decide, having looked at all targets of some upgrades and at some of the others'. */
+function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readonly lookMs: number }): OrgRound<Job> {
+  const decisions = round.decisions.map(({ job, decision }) => ({
+    job,
+    decision: job.isDue ? putOffLook(decision, look) : decidePartly(job, decision, look.nowMs),
+  }))
+  return { ...round, decisions }
 }
 
 /**

@@ -40,7 +40,14 @@ const advance = () => advanceRollouts(test.ctx, options, new AbortController().s
 async function advanceOnce(): Promise<boolean> {
   const nowMs = clock.now().getTime()
   const leaseUntilMs = nowMs + LEASE_MS
-  const claims = await claimJobs(test.ctx.db, { nowMs, dueBeforeMs: leaseUntilMs, seen: [], leaseUntilMs, limit: 10 })
+  const claims = await claimJobs(test.ctx.db, {
+    nowMs,
+    dueBeforeMs: leaseUntilMs,
+    changed: [],
+    seen: [],
+    leaseUntilMs,
+    limit: 10,
+  })
   return advanceJobs(test.ctx, claims, options).then(
     () => false,
     () => true,

@@ -47,7 +47,7 @@ function mostRows(node: PlanNode): number {
 
 interface Upgrade {
   readonly scope: OrgScope
-  readonly jobs: Parameters<typeof targetQuery>[1]
+  readonly jobs: readonly Omit<Parameters<typeof targetQuery>[1][number], 'isDue'>[]
 }
 
 /** Upgrades new devices and lets the engine command all of them. */
@@ -64,12 +64,22 @@ async function commandAll({ ctx }: TestContext, devices: number): Promise<Upgrad
   }
 }
 
-/** Reads the targets as the engine's next round would. */
-async function readTargets({ ctx }: TestContext, { scope, jobs }: Upgrade): Promise<number> {
-  const limits = { unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0 }
+/** Reads the targets as the engine's next round would: because the upgrade is due, or because all have changed. */
+async function readTargets(
+  { ctx }: TestContext,
+  { scope, jobs }: Upgrade,
+  { isDue }: { readonly isDue: boolean },
+): Promise<number> {
+  const targets = ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId']).where('orgId', '=', scope.orgId)
+  const changes = isDue ? [] : await targets.execute()
+  const limits = { changes, unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0 }
   const { rows } = await sql<{
     'QUERY PLAN': readonly [{ readonly Plan: PlanNode }]
-  }>`explain (analyze, format json) ${targetQuery(scope, jobs, limits)}`.execute(ctx.db)
+  }>`explain (analyze, format json) ${targetQuery(
+    scope,
+    jobs.map((job) => Object.assign(job, { isDue })),
+    limits,
+  )}`.execute(ctx.db)
   const [explained] = rows
   if (explained === undefined) throw new Error('no plan')
   return mostRows(explained['QUERY PLAN'][0].Plan)
@@ -120,9 +130,13 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
   }
 
   it('has each of its rows read once in a round', { timeout: 60_000 }, async () => {
-    expect(await readTargets(test, await commandAll(test, DEVICES))).toBe(DEVICES)
+    const { scope, jobs } = await commandAll(test, DEVICES)
+    expect(await readTargets(test, { scope, jobs }, { isDue: true })).toBe(DEVICES)
+    expect(await readTargets(test, { scope, jobs }, { isDue: false })).toBe(DEVICES)
     await analyzeAlmostEmpty()
-    expect(await readTargets(test, await commandAll(test, DEVICES))).toBe(DEVICES)
+    const later = await commandAll(test, DEVICES)
+    expect(await readTargets(test, later, { isDue: true })).toBe(DEVICES)
+    expect(await readTargets(test, later, { isDue: false })).toBe(DEVICES)
   })
 
   it('has each of its targets found by its key', { timeout: 60_000 }, async () => {

@@ -341,6 +341,7 @@ describe('workers', () => {
   const claim = () =>
     claimJobs(test.ctx.db, {
       nowMs: clock.now().getTime(),
+      changed: [],
       seen: [],
       dueBeforeMs: clock.now().getTime() + 1,
       leaseUntilMs: clock.now().getTime() + 10_000,

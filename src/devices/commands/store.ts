@@ -147,7 +147,7 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     )
     update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id
+    returning command.job_id, command.device_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
 }
@@ -172,7 +172,7 @@ export async function loseCommands(
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id
+    returning command.job_id, command.device_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
 }
@@ -223,16 +223,23 @@ export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): P
     update device_command command
     set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id
+    returning command.job_id, command.device_id
   `.execute(tx)
   wakeJobs(tx, ended.rows)
 }
 
 interface EndedCommand {
   readonly jobId: string | null
+  readonly deviceId: string
 }
 
 function wakeJobs(tx: Tx, ended: readonly EndedCommand[]): void {
   if (ended.length > 0) wakeAfterCommit(tx, 'commands')
-  if (ended.some(({ jobId }) => jobId !== null)) wakeAfterCommit(tx, 'rollouts')
+  const ofUpgrades = ended.filter(({ jobId }) => jobId !== null)
+  if (ofUpgrades.length === 0) return
+  wakeAfterCommit(
+    tx,
+    'rollouts',
+    ofUpgrades.map(({ deviceId }) => deviceId),
+  )
 }

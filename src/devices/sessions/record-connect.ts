@@ -81,7 +81,11 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
     )
   }
   wakeAfterCommit(tx, 'commands')
-  wakeAfterCommit(tx, 'rollouts')
+  wakeAfterCommit(
+    tx,
+    'rollouts',
+    known.map(({ deviceId }) => deviceId),
+  )
 }
 
 interface Change {

@@ -63,7 +63,11 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
       .filter(({ dueAt }) => dueAt > at)
       .map(({ status: { orgId, deviceId }, downAt, dueAt }) => ({ orgId, deviceId, downAt, dueAt })),
   )
-  wakeAfterCommit(tx, 'rollouts')
+  wakeAfterCommit(
+    tx,
+    'rollouts',
+    down.map(({ deviceId }) => deviceId),
+  )
 }
 
 interface Outage {

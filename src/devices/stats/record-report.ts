@@ -37,7 +37,12 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
       const happenings = some.map(({ status }) => ({ device: eventDevice(status), what: 'RESTARTED' as const }))
       await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
     }
-    if (restarted.length > 0) wakeAfterCommit(tx, 'rollouts')
+    if (restarted.length === 0) return
+    wakeAfterCommit(
+      tx,
+      'rollouts',
+      restarted.map(({ deviceId }) => deviceId),
+    )
   })
 }
 
