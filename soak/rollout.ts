@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { runCrashTest } from './support/crash-test.ts'
+import { planInterruptions } from './support/interruption.ts'
 
 export const options = {
   seed: { type: 'string' },
@@ -27,14 +28,12 @@ export async function run(values: OptionValues): Promise<Figures> {
       devices: parseCount(values, 'devices', 300),
       sites: 3,
       upgrades: parseCount(values, 'upgrades', 6),
-      kills,
-      stops: Math.ceil(kills / 6),
+      interruptions: (random) =>
+        planInterruptions(random, { kills, stops: Math.ceil(kills / 6), upMs: [300, 15_000], downMs: [0, 8000] }),
       reconnects: 6,
       soakS: 5,
       imageBytes: 3_000_000,
       pace: { timeScale: 0.2, downloadBytesPerS: 500_000 },
-      upMs: [300, 15_000],
-      downMs: [0, 8000],
       request: { strategy: 'canary' },
       upgradeWithinMs: 30 * 60_000,
     },

@@ -4,6 +4,7 @@ import type { Client } from '../../src/cli/client.ts'
 import type { DeviceState } from '../../src/simulator/device.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { findEpochSpread, findInconsistencies, findUnfinishedTargets } from './check-upgrade.ts'
+import { type Interruption, untilMoment } from './interruption.ts'
 import { type FleetPace, type FleetProcess, createFleetProcess, fleetModels, planFleet } from './fleet.ts'
 import { type Random, createRandom } from './random.ts'
 import { type Service, createService } from './service.ts'
@@ -12,27 +13,19 @@ export interface CrashPlan {
   readonly seed: number
   readonly devices: number
   readonly sites: number
-  /** Upgrades of all devices, one after the other; more if the kills were not over by then. */
+  /** Upgrades of all devices, one after the other; more if not all interruptions have come by then. */
   readonly upgrades: number
-  /** `kill -9` of the server. */
-  readonly kills: number
-  /** Stops in order besides. */
-  readonly stops: number
+  readonly interruptions: (random: Random) => readonly Interruption[]
   /** How often each device connects before the first upgrade, at most. */
   readonly reconnects: number
   readonly soakS: number
   readonly imageBytes: number
   readonly pace: FleetPace
-  /** Time that the server runs between two interruptions, and that it stays away after one: from, to. */
-  readonly upMs: Range
-  readonly downMs: Range
   /** The body of the request for an upgrade but for sites and version. */
   readonly request: Readonly<Record<string, unknown>>
   /** An upgrade that has not ended by then is a failure. */
   readonly upgradeWithinMs: number
 }
-
-type Range = readonly [number, number]
 
 export interface CrashReport {
   readonly seed: number
@@ -63,7 +56,7 @@ interface Run {
   client: Client
   orgId: string
   /** What is still to come. */
-  interruptions: ('SIGKILL' | 'SIGINT')[]
+  interruptions: readonly Interruption[]
 }
 
 /**
@@ -131,11 +124,7 @@ async function setUp(bare: Bare): Promise<Run> {
     const macs = devices.filter((_, index) => index % plan.sites === site).map(({ mac }) => mac)
     await client.call('PUT', `${org}/inventory`, { op: 'assign', site_id: id, macs })
   }
-  const interruptions = random.shuffle([
-    ...Array.from({ length: plan.kills }, () => 'SIGKILL' as const),
-    ...Array.from({ length: plan.stops }, () => 'SIGINT' as const),
-  ])
-  return { ...bare, client, orgId: made.org_id, interruptions }
+  return { ...bare, client, orgId: made.org_id, interruptions: plan.interruptions(random) }
 }
 
 /** Has some devices connect more often than others, as in a fleet that has been in service for a while. */
@@ -174,7 +163,7 @@ async function upgradeOnce(run: Run, number: number): Promise<Round> {
   const startedMs = performance.now()
   const body = { all_sites: true, version, ...plan.request }
   const { id } = (await client.call('POST', `${org}/devices/upgrade`, body)) as { readonly id: string }
-  const quota = Math.ceil((plan.kills + plan.stops) / plan.upgrades)
+  const quota = Math.ceil(run.interruptions.length / Math.max(1, plan.upgrades - number + 1))
   const { kills, stops } = await interrupt(run, { id, quota })
   const isOver = await untilOver(run, id, startedMs + plan.upgradeWithinMs)
   const seconds = secondsSince(startedMs)
@@ -197,21 +186,22 @@ function imageOf(version: string, bytes: number): Buffer {
   return Buffer.concat([head, randomBytes(bytes)])
 }
 
-/** Ends the server and starts it again, at random times, until `quota` is used up or the upgrade is over. */
+/** Ends the server and starts it again until `quota` interruptions have come or the upgrade is over. */
 async function interrupt(run: Run, { id, quota }: { readonly id: string; readonly quota: number }) {
-  const { plan, random, service, interruptions, say } = run
+  const { service, fleet, say } = run
+  const watched = { service, fleet, orgUpgradeId: id, isOver: () => isOver(run, id) }
   const done = { kills: 0, stops: 0 }
-  while (interruptions.length > 0 && done.kills + done.stops < quota) {
-    // Sometimes before it is ready.
-    await delay(random.between(...plan.upMs))
-    if (await isOver(run, id)) break
-    const signal = interruptions.pop() ?? 'SIGKILL'
+  for (const { signal, comes, downMs } of run.interruptions.slice(0, quota)) {
+    if (!(await untilMoment(comes, watched))) break
+    const wasReady = await service.isReady()
     const code = await service.end(signal)
-    if (signal === 'SIGINT' && code !== 0) say(`a stop in order ended with code ${code}`)
+    if (signal === 'SIGINT' && wasReady && code !== 0) say(`a stop in order ended with code ${code}`)
+    say(`${signal} at ${JSON.stringify(comes)}`)
     done[signal === 'SIGINT' ? 'stops' : 'kills'] += 1
-    await delay(random.between(...plan.downMs))
+    await delay(downMs)
     service.start()
   }
+  run.interruptions = run.interruptions.slice(done.kills + done.stops)
   if (!(await service.ready())) throw new Error(`the server did not start again; see ${service.logFile}`)
   return done
 }

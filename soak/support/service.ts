@@ -23,6 +23,8 @@ export interface Service {
   start(): void
   /** @returns False if the process ended before it was ready. */
   ready(): Promise<boolean>
+  /** Whether it is ready now. */
+  isReady(): Promise<boolean>
   /** Sends the signal and waits until the process is gone. @returns Its exit code; null if a signal ended it. */
   end(signal: 'SIGKILL' | 'SIGINT'): Promise<number | null>
   /** Calls the interface with this Authorization header, or as the operator. */
@@ -66,6 +68,8 @@ export async function createService(folder: string, env: Readonly<Record<string,
       running = run(settings, log)
     },
     ready: () => running?.ready ?? Promise.resolve(false),
+    isReady: () =>
+      Promise.race([running?.ready ?? false, new Promise<false>((resolve) => setImmediate(resolve, false))]),
     end,
     async client(authorization) {
       const key = authorization ?? `Operator ${(await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()}`

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { runCrashTest } from '../../soak/support/crash-test.ts'
+import type { Interruption, Moment } from '../../soak/support/interruption.ts'
+
+const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downMs: 0 })
+
+// The short form of `npm run soak -- rollout`.
+it('boots each device once and leaves none behind, whatever the server was doing when it was killed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-crash-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const report = await runCrashTest(
+    {
+      seed: 1,
+      devices: 20,
+      sites: 2,
+      upgrades: 1,
+      interruptions: () => [
+        kill({ in: 'download', phase: 1 }),
+        kill({ in: 'install', phase: 1 }),
+        { signal: 'SIGINT', comes: { in: 'install', phase: 2 }, downMs: 500 },
+        // While it starts.
+        kill({ afterMs: 300 }),
+      ],
+      reconnects: 3,
+      soakS: 1,
+      // More than the buffers of two sockets hold, so that a download is under way for seconds.
+      imageBytes: 16_000_000,
+      pace: { timeScale: 0.05, downloadBytesPerS: 6_000_000 },
+      request: { strategy: 'canary', canary_phases: [20, 100] },
+      upgradeWithinMs: 240_000,
+    },
+    folder,
+    () => {},
+  )
+  expect(report).toMatchObject({
+    targets: 20,
+    kills: 3,
+    graceful_stops: 1,
+    booted_twice: 0,
+    flashed_twice: 0,
+    left_behind: 0,
+    failed: [],
+  })
+  expect(report.session_epochs.highest).toBeGreaterThan(report.session_epochs.lowest)
+}, 300_000)
