@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
-import { appendAudit } from '../../src/events/append.ts'
+import { insertOutbox } from '../../src/events/store.ts'
+import type { AuditEvent } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
@@ -27,11 +29,23 @@ function startRouter(): ReturnType<typeof createWebhookCounters> {
   return counters
 }
 
-/** Commits an audit record of a site whose notes were replaced. */
-async function auditNotes(scope: OrgScope, notes: string): Promise<void> {
-  await inTx(harness.ctx, (tx) =>
-    appendAudit(tx, scope, { message: 'Update Site', before: { notes }, after: { notes }, at: clock.now() }),
-  )
+/** Commits an event whose notes stand in it twice, as large as they are. */
+async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
+  const at = clock.now()
+  const event: AuditEvent = {
+    id: uuidv7(),
+    timestamp: at.getTime() / 1000,
+    org_id: orgId,
+    site_id: null,
+    admin_id: null,
+    admin_name: 'Ada',
+    message: 'Update Site',
+    src_ip: null,
+    user_agent: null,
+    before: { notes },
+    after: { notes },
+  }
+  await inTx(harness.ctx, (tx) => insertOutbox(tx, [{ orgId, siteId: null, topic: 'audits', event }], at))
 }
 
 async function messagesOf({ orgId }: OrgScope): Promise<{ count: number; bytes: number }> {
@@ -55,24 +69,24 @@ it('routes an event of 2 MB to 140 webhooks, and other organizations do not wait
   const other = await harness.addOrg()
   await harness.addWebhook({ url, topics: ['audits'] }, null, other)
   const notes = 'n'.repeat(1_000_000)
-  await auditNotes(scope, notes)
-  await auditNotes(other, 'short')
+  await addEvent(scope, notes)
+  await addEvent(other, 'short')
   startRouter()
   await waitUntil('the message of the other organization', async () => (await messagesOf(other)).count === 1)
   expect((await messagesOf(scope)).count).toBeLessThan(140)
-  await waitUntil('every webhook has its message', async () => (await outbox()).length === 0, 60_000)
+  await waitUntil('every webhook has its message', async () => (await outbox()).length === 0, 150_000)
   const { count, bytes } = await messagesOf(scope)
   expect(count).toBe(140)
   expect(bytes).toBeGreaterThan(140 * 2 * notes.length)
   expect(await harness.waiting()).toEqual({ messages: 141, pending: 141 })
-}, 90_000)
+}, 180_000)
 
 it('sets aside an event that is too large for a message, says so, and routes the others', async () => {
   const { scope } = harness
   await harness.addWebhook({ url, topics: ['audits'] })
-  await auditNotes(scope, 'first')
-  await auditNotes(scope, randomBytes(2 * 1024 * 1024).toString('hex'))
-  await auditNotes(scope, 'last')
+  await addEvent(scope, 'first')
+  await addEvent(scope, randomBytes(2 * 1024 * 1024).toString('hex'))
+  await addEvent(scope, 'last')
   const counters = startRouter()
   await waitUntil('the others are routed', async () => (await outbox()).length === 1)
   expect(await outbox()).toMatchObject([
@@ -94,7 +108,7 @@ it('sets aside the one event that the database refuses, and routes all others in
     harness.ctx.db,
   )
   const notes = Array.from({ length: 40 }, (_, index) => (index === 29 ? 'poison' : `note ${index}`))
-  for (const note of notes) await auditNotes(scope, note)
+  for (const note of notes) await addEvent(scope, note)
   const counters = startRouter()
   await waitUntil('only one is left', async () => (await outbox()).length === 1)
   expect(await outbox()).toMatchObject([{ setAsideReason: expect.stringMatching(/violates check constraint/) }])
