@@ -33,6 +33,7 @@ const Environment = Type.Object({
       description: 'self-signed: serve https with a self-made certificate for localhost',
     }),
   ),
+  SIGNALBOX_UCENTRAL_HOST: text('name or address by which devices reach the gateway; default from SIGNALBOX_BASE_URL'),
   SIGNALBOX_UCENTRAL_CA: text('PEM file: the CA of your devices instead of the built-in one'),
   SIGNALBOX_UCENTRAL_CERT: text('PEM file: the gateway certificate (needs SIGNALBOX_UCENTRAL_CA and _KEY)'),
   SIGNALBOX_UCENTRAL_KEY: text('PEM file: the key of SIGNALBOX_UCENTRAL_CERT'),
@@ -68,6 +69,8 @@ export interface Config {
   readonly baseUrl: string | null
   /** PEM texts. */
   readonly tls: 'off' | 'self-signed' | { readonly cert: string; readonly key: string }
+  /** By which devices reach the gateway; null = as clients reach the HTTP server. */
+  readonly ucentralHost: string | null
   /** The operator's own device PKI, PEM texts; null = the built-in CA. */
   readonly ucentralTls: { readonly ca: string; readonly cert: string; readonly key: string } | null
   readonly logLevel: LogLevel
@@ -99,6 +102,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     ucentralPort: env.SIGNALBOX_UCENTRAL_PORT ?? 15_002,
     baseUrl,
     tls: parseTls(env),
+    ucentralHost: parseUcentralHost(env),
     ucentralTls: parseUcentralTls(env),
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
     storage: parseStorageSettings(env),
@@ -167,6 +171,19 @@ function parseTls(env: Env): Config['tls'] {
   if (key === undefined) throw invalid('SIGNALBOX_TLS_KEY', 'is needed with SIGNALBOX_TLS_CERT')
   const pair = { cert: readPem('SIGNALBOX_TLS_CERT', cert), key: readPem('SIGNALBOX_TLS_KEY', key) }
   return checkTls('SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY', pair)
+}
+
+const hostName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
+const MAX_HOST_NAME = 253
+
+function parseUcentralHost(env: Env): string | null {
+  const { SIGNALBOX_UCENTRAL_HOST: host, SIGNALBOX_UCENTRAL_CERT: cert } = env
+  if (host === undefined) return null
+  if (isIP(host) === 0 && (!hostName.test(host) || host.length > MAX_HOST_NAME))
+    throw invalid('SIGNALBOX_UCENTRAL_HOST', 'must be a host name or an IP address, without a port')
+  if (cert !== undefined)
+    throw invalid('SIGNALBOX_UCENTRAL_HOST', 'goes without SIGNALBOX_UCENTRAL_CERT, which says the name itself')
+  return host
 }
 
 function parseUcentralTls(env: Env): Config['ucentralTls'] {

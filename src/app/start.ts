@@ -30,6 +30,7 @@ import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { openStorage } from './storage.ts'
 import { openTls } from './tls.ts'
+import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
 
 export interface Running {
@@ -172,10 +173,6 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<nu
 function urlHost(host: string): string {
   if (isWildcard(host)) return 'localhost'
   return isIP(host) === 6 ? `[${host}]` : host
-}
-
-function isWildcard(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
 }
 
 function newOperatorKey(): Buffer {

@@ -1,6 +1,7 @@
 import { openGatewayTls } from '../gateway/gateway-tls.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from './config.ts'
+import { isWildcard } from './wildcard.ts'
 
 type KeyAndCert = { readonly cert: string; readonly key: string }
 
@@ -15,13 +16,20 @@ export interface TlsMaterial {
  * (`device-ca/ca.pem` in the data folder), so clients and devices trust one file.
  */
 export async function openTls(config: Config, dataDir: string): Promise<TlsMaterial> {
-  const hosts = [...new Set(['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl)])]
+  const name = gatewayNameOf(config)
+  const others = ['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl)]
+  const hosts = [name, ...new Set(others.filter((host) => host !== name))] as const
   const needsOwn = config.ucentralTls === null || config.tls === 'self-signed'
   const issued = needsOwn ? await openGatewayTls({ dataDir, hosts, now: systemClock.now() }) : null
   return {
     http: config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls,
     gateway: config.ucentralTls ?? need(issued),
   }
+}
+
+/** Where devices are told to find the gateway. */
+function gatewayNameOf({ ucentralHost, baseUrl, host }: Config): string {
+  return ucentralHost ?? hostOf(baseUrl)[0] ?? (isWildcard(host) ? 'localhost' : host)
 }
 
 function hostOf(baseUrl: string | null): string[] {

@@ -70,7 +70,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
   program
     .command('device-certificate <mac>')
     .description('issue a client certificate for a device, signed by the built-in CA')
-    .requiredOption('--out <dir>', 'folder for cert.pem, key.pem and cas.pem')
+    .requiredOption('--out <dir>', 'folder for its files, named as access points and switches look for them')
     .action(async (mac: string, { out }: { out: string }) => {
       await writeCertificate(out, await (await operator()).call('POST', '/operator/v1/device-certificates', { mac }))
     })
@@ -100,13 +100,16 @@ async function readBytes(path: string): Promise<Buffer> {
 
 const Certificate = Type.Object({ certificate: Type.String(), key: Type.String(), ca: Type.String() })
 
-/** Named as uCentral devices look for them. */
+/**
+ * Current access point firmware looks for `operational.pem` and `operational.ca`; switches and older
+ * firmware look for `cert.pem` and `cas.pem`, which current firmware wants to be there as well.
+ */
 async function writeCertificate(dir: string, answer: unknown): Promise<void> {
   const { certificate, key, ca } = Value.Parse(Certificate, answer)
   await mkdir(dir, { recursive: true })
-  await writeFile(join(dir, 'cert.pem'), certificate)
+  for (const name of ['operational.pem', 'cert.pem']) await writeFile(join(dir, name), certificate)
+  for (const name of ['operational.ca', 'cas.pem']) await writeFile(join(dir, name), ca)
   await writeFile(join(dir, 'key.pem'), key, { mode: 0o600 })
-  await writeFile(join(dir, 'cas.pem'), ca)
 }
 
 function print(answer: unknown, json: boolean): void {

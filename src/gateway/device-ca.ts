@@ -10,6 +10,7 @@ import {
   ExtendedKeyUsageExtension,
   type Extension,
   type JsonGeneralNames,
+  type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
   PemConverter,
@@ -19,6 +20,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { AppError } from '../platform/errors.ts'
+import { gatewayCommonName } from './gateway-name.ts'
 
 /** PEM texts; the key is PKCS #8. */
 export interface KeyPairPem {
@@ -111,26 +113,38 @@ async function openCa(pem: KeyPairPem): Promise<DeviceCa> {
   return { ...pem, certificate: new X509Certificate(pem.certificatePem), signingKey }
 }
 
+/**
+ * The client of switches takes everything after the first ten characters of OpenSSL's one-line subject for
+ * its serial number. `/O=TIP/CN=` has exactly ten, and the common name must come last.
+ * Source: ols-ucentral-client, `client_config_read`.
+ */
+const DEVICE_ORGANIZATION = 'TIP'
+
 /** @param mac Lower-case hex without separators: the certificate's CN, which is the device's identity. */
 export function issueDeviceCertificate(ca: DeviceCa, mac: string): Promise<KeyPairPem> {
-  return issue(ca, `CN=${mac}`, [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])])
+  const subject = [{ O: [DEVICE_ORGANIZATION] }, { CN: [mac] }]
+  return issue(ca, subject, [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])])
 }
 
 /**
  * TLS material for the gateway that is on no disk.
  *
- * @param hosts Names and addresses under which devices reach the gateway.
+ * @param hosts Names and addresses under which clients reach the server; devices use the first.
  */
-export async function issueGatewayTls(ca: DeviceCa, hosts: readonly string[]): Promise<GatewayTls> {
+export async function issueGatewayTls(
+  ca: DeviceCa,
+  hosts: readonly [string, ...(readonly string[])],
+): Promise<GatewayTls> {
   const names = hosts.map((host): JsonGeneralNames[number] => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }))
-  const { certificatePem, keyPem } = await issue(ca, 'CN=Signalbox gateway', [
-    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-    new SubjectAlternativeNameExtension(names),
-  ])
+  const { certificatePem, keyPem } = await issue(
+    ca,
+    [{ CN: [gatewayCommonName(hosts[0])] }],
+    [new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]), new SubjectAlternativeNameExtension(names)],
+  )
   return { ca: ca.certificatePem, cert: certificatePem, key: keyPem }
 }
 
-async function issue(ca: DeviceCa, subject: string, extensions: readonly Extension[]): Promise<KeyPairPem> {
+async function issue(ca: DeviceCa, subject: JsonName, extensions: readonly Extension[]): Promise<KeyPairPem> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.create(
     {

@@ -4,16 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openGatewayTls } from './gateway-tls.ts'
+import { type GatewayTlsOptions, openGatewayTls } from './gateway-tls.ts'
+
+type Hosts = GatewayTlsOptions['hosts']
 
 let dataDir = ''
 beforeEach(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'signalbox-tls-'))))
 afterEach(() => rm(dataDir, { recursive: true }))
 
 const now = new Date()
-const hosts = ['localhost', '127.0.0.1', '::1']
+const hosts: Hosts = ['localhost', '127.0.0.1', '::1']
 const serial = ({ cert }: { readonly cert: string }) => new X509Certificate(cert).serialNumber
-const open = (changed: { hosts?: string[]; now?: Date } = {}) => openGatewayTls({ dataDir, hosts, now, ...changed })
+const open = (changed: { hosts?: Hosts; now?: Date } = {}) => openGatewayTls({ dataDir, hosts, now, ...changed })
 const file = (name: string) => join(dataDir, 'device-ca', name)
 
 test('keeps what it has made, private, and ready for a listener', async () => {
@@ -34,6 +36,21 @@ test('makes another for another host', async () => {
   expect(certificate.checkHost('gateway.example.net')).toBe('gateway.example.net')
   expect(certificate.checkIP('192.0.2.1')).toBe('192.0.2.1')
   expect(serial(await open())).toBe(serial(other))
+})
+
+test('makes another when devices use another name, although it is among the names', async () => {
+  const made = await open()
+  const other = await open({ hosts: ['127.0.0.1', 'localhost', '::1'] })
+  expect(serial(other)).not.toBe(serial(made))
+  expect(new X509Certificate(other.cert).subject).toBe('CN=127.0.0.1')
+})
+
+test('a name that is too long for a common name is among the alternative names', async () => {
+  const long = `${'a'.repeat(60)}.example.net`
+  const made = await open({ hosts: [long, 'localhost'] })
+  expect(new X509Certificate(made.cert).subject).toBe('CN=Signalbox gateway')
+  expect(new X509Certificate(made.cert).checkHost(long)).toBe(long)
+  expect(serial(await open({ hosts: [long, 'localhost'] }))).toBe(serial(made))
 })
 
 test('makes another in the last year', async () => {

@@ -3,14 +3,15 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { GatewayTls } from './device-ca.ts'
+import { gatewayCommonName } from './gateway-name.ts'
 
 /** A kept certificate that ends sooner is made anew. */
 const RENEW_BEFORE_MS = 365 * 24 * 3600e3
 
 export interface GatewayTlsOptions {
   readonly dataDir: string
-  /** Names and addresses under which devices reach the gateway. */
-  readonly hosts: readonly string[]
+  /** Names and addresses under which clients reach the server; devices use the first. */
+  readonly hosts: readonly [string, ...(readonly string[])]
   readonly now: Date
 }
 
@@ -49,6 +50,7 @@ function isUsable({ ca, kept }: Kept, { hosts, now }: GatewayTlsOptions): boolea
       certificate.verify(issuer.publicKey) &&
       certificate.checkPrivateKey(createPrivateKey(kept)) &&
       certificate.validToDate.getTime() - now.getTime() > RENEW_BEFORE_MS &&
+      certificate.subject === `CN=${gatewayCommonName(hosts[0])}` &&
       hosts.every((host) => isFor(certificate, host))
     )
   } catch {

@@ -25,6 +25,7 @@ describe('settings', () => {
       ucentralPort: 15_002,
       baseUrl: null,
       tls: 'off',
+      ucentralHost: null,
       ucentralTls: null,
       logLevel: 'info',
       storage: {
@@ -45,6 +46,7 @@ describe('settings', () => {
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '',
       SIGNALBOX_BASE_URL: 'https://signalbox.example.net/',
+      SIGNALBOX_UCENTRAL_HOST: 'gateway.example.net',
       SIGNALBOX_ROLLOUT_SOAK_S: '7',
       SIGNALBOX_EVENT_RETENTION_DAYS: '14',
       SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
@@ -56,6 +58,7 @@ describe('settings', () => {
       port: 0,
       ucentralPort: 15_002,
       baseUrl: 'https://signalbox.example.net',
+      ucentralHost: 'gateway.example.net',
       rolloutSoakMs: 7000,
       webhookAllowCidrs: ['10.0.0.0/8', 'fd00::/8'],
     })
@@ -78,6 +81,8 @@ describe('settings', () => {
     ['SIGNALBOX_PORT', '65536', 'must be a whole number from 0 to 65535'],
     ['SIGNALBOX_UCENTRAL_PORT', '-1', 'must be a whole number from 0 to 65535'],
     ['SIGNALBOX_HOST', 'example.net', 'must be an IP address or localhost'],
+    ['SIGNALBOX_UCENTRAL_HOST', 'a.example:15002', 'must be a host name or an IP address, without a port'],
+    ['SIGNALBOX_UCENTRAL_HOST', 'a..b', 'must be a host name or an IP address, without a port'],
     ['SIGNALBOX_BASE_URL', 'ftp://example.net', 'must be a URL that starts with http:// or https://'],
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
@@ -124,6 +129,14 @@ describe('certificate files', () => {
     }).catch((error: unknown) => Object(error))
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(ended.stderr).toMatch(/^signalbox: SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY don't go together: [^\n]*\n$/)
+  })
+
+  it('of a gateway say its name themselves', async () => {
+    const { cert, key } = await writeFiles()
+    const own = { SIGNALBOX_UCENTRAL_CA: cert, SIGNALBOX_UCENTRAL_CERT: cert, SIGNALBOX_UCENTRAL_KEY: key }
+    expect(() => parseConfig({ ...own, SIGNALBOX_UCENTRAL_HOST: 'a.example' })).toThrow(
+      'SIGNALBOX_UCENTRAL_HOST goes without SIGNALBOX_UCENTRAL_CERT',
+    )
   })
 
   it('of a gateway that do not belong together are refused', async () => {

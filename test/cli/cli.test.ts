@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { switchSerial } from '../support/client-certificates.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -46,9 +47,19 @@ it('bootstraps, imports a large manifest, lists what is unclaimed and issues cer
 
   const out = join(dataDir, 'certificate')
   await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
-  const certificate = new X509Certificate(await readFile(join(out, 'cert.pem')))
-  expect(certificate.subject).toBe('CN=020000000001')
-  expect(certificate.verify(new X509Certificate(await readFile(join(out, 'cas.pem'))).publicKey)).toBe(true)
+  expect((await stat(join(out, 'key.pem'))).mode & 0o777).toBe(0o600)
+  const key = createPrivateKey(await readFile(join(out, 'key.pem')))
+  // Current access point firmware, and then switches and former access point firmware.
+  for (const [name, caName] of [
+    ['operational.pem', 'operational.ca'],
+    ['cert.pem', 'cas.pem'],
+  ] as const) {
+    const pem = await readFile(join(out, name), 'utf8')
+    const certificate = new X509Certificate(pem)
+    expect(certificate.verify(new X509Certificate(await readFile(join(out, caName))).publicKey)).toBe(true)
+    expect(certificate.checkPrivateKey(key)).toBe(true)
+    expect(switchSerial(pem)).toBe('020000000001')
+  }
 })
 
 it('says in one line that no server runs', async () => {

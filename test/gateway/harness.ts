@@ -10,6 +10,7 @@ import { takeOverSessions } from '../../src/devices/sessions/take-over-session.t
 import {
   type DeviceCa,
   type GatewayTls,
+  type KeyPairPem,
   issueDeviceCertificate,
   issueGatewayTls,
   makeCa,
@@ -192,10 +193,10 @@ export interface TestDevice {
 export async function openDevice(
   port: number,
   ca: DeviceCa,
-  options: { mac?: string; trust?: string } = {},
+  options: { mac?: string; trust?: string; identity?: KeyPairPem } = {},
 ): Promise<TestDevice> {
   const mac = options.mac ?? newMac()
-  const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
+  const { certificatePem, keyPem } = options.identity ?? (await issueDeviceCertificate(ca, mac))
   const socket = new WebSocket(`wss://127.0.0.1:${port}/`, 'ucentral-broker', {
     ca: options.trust ?? ca.certificatePem,
     cert: certificatePem,

@@ -1,0 +1,94 @@
+import 'reflect-metadata'
+import { randomUUID, webcrypto } from 'node:crypto'
+import { X509CertificateGenerator } from '@peculiar/x509'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type DeviceCa, type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/gateway-tls.ts'
+import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
+import { accessPointTrusts, shakeHands, switchSerial } from '../support/client-certificates.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+const NAME = 'signalbox.example.net'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+interface Installation {
+  readonly dataDir: string
+  readonly ca: DeviceCa
+  readonly gateway: Gateway
+}
+
+/** A gateway with the certificate that its data folder has for these names; the first is the one that devices use. */
+async function install(hosts: GatewayTlsOptions['hosts'], dataDir?: string): Promise<Installation> {
+  const folder = dataDir ?? (await temporaryDir())
+  const tls = await openGatewayTls({ dataDir: folder, hosts, now: new Date() })
+  const gateway = await startGateway(harness.ctx, { host: '127.0.0.1', port: 0, tls, nodeId: randomUUID() })
+  onTestFinished(() => gateway.stop())
+  return { dataDir: folder, ca: await loadDeviceCa(folder), gateway }
+}
+
+function filesOf({ ca, gateway }: Installation, { certificatePem, keyPem }: KeyPairPem) {
+  return { port: gateway.port, ca: ca.certificatePem, cert: certificatePem, key: keyPem }
+}
+
+test('the client of switches reads its whole MAC from the certificate', async () => {
+  const installation = await install([NAME])
+  const mac = newMac()
+  expect(switchSerial((await issueDeviceCertificate(installation.ca, mac)).certificatePem)).toBe(mac)
+})
+
+test.each([NAME, '192.0.2.7', '2001:db8::7'])(
+  'the client of access points finds the gateway under %s',
+  async (name) => {
+    const installation = await install([name, 'localhost', '127.0.0.1'])
+    const device = await issueDeviceCertificate(installation.ca, newMac())
+    const certificate = await shakeHands(filesOf(installation, device))
+    expect(certificate.subject.CN).toBe(name)
+    expect(accessPointTrusts(certificate, name)).toBe(true)
+    expect(accessPointTrusts(certificate, 'other.example.net')).toBe(false)
+  },
+)
+
+test('a gateway with another name has another certificate, and devices of before still come in', async () => {
+  const before = await install(['localhost', NAME])
+  const device = await issueDeviceCertificate(before.ca, newMac())
+  expect((await shakeHands(filesOf(before, device))).subject.CN).toBe('localhost')
+  const after = await install([NAME, 'localhost'], before.dataDir)
+  expect(after.ca.certificatePem).toBe(before.ca.certificatePem)
+  expect((await shakeHands(filesOf(after, device))).subject.CN).toBe(NAME)
+})
+
+test('a certificate whose subject is the MAC alone, as it was issued once, is still that of its device', async () => {
+  const { ca, gateway } = await install([NAME, '127.0.0.1'])
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, ca, { mac, identity: await issueFormerCertificate(ca, mac) })
+  device.hello()
+  await waitUntil('connected', async () => (await harness.status(mac)).connected)
+})
+
+async function issueFormerCertificate(ca: DeviceCa, mac: string): Promise<KeyPairPem> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.create(
+    {
+      serialNumber: '01',
+      subject: `CN=${mac}`,
+      issuer: ca.certificate.subject,
+      notAfter: new Date(Date.now() + 3600e3),
+      publicKey: keys.publicKey,
+      signingKey: ca.signingKey,
+      signingAlgorithm: algorithm,
+    },
+    webcrypto,
+  )
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+  const keyPem = `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`
+  return { certificatePem: certificate.toString('pem'), keyPem }
+}

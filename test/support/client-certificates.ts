@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { type PeerCertificate, connect } from 'node:tls'
+
+/** The subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program where there is one. */
+export function onelineSubject(certificatePem: string): string {
+  try {
+    const answer = execFileSync('openssl', ['x509', '-noout', '-subject', '-nameopt', 'compat'], {
+      input: certificatePem,
+      encoding: 'utf8',
+    })
+    return answer.trim().replace(/^subject= ?/, '')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    return `/${new X509Certificate(certificatePem).subject.split('\n').join('/')}`
+  }
+}
+
+/**
+ * The serial that the client of switches gives itself: the one-line subject, cut to 62 characters, from
+ * the tenth on, in lower case. Source: ols-ucentral-client, `client_config_read`.
+ */
+export function switchSerial(certificatePem: string): string {
+  return onelineSubject(certificatePem).slice(0, 62).slice(10).toLowerCase()
+}
+
+/**
+ * Whether the client of access points takes the certificate for one of `server`: its common name or one
+ * of its DNS names is that text, or a wildcard for it. Addresses among the alternative names don't count.
+ * Source: wlan-ucentral-client, `match_hostname` and `validate_SAN`.
+ */
+export function accessPointTrusts({ subject, subjectaltname = '' }: PeerCertificate, server: string): boolean {
+  const dnsNames = subjectaltname.split(', ').flatMap((name) => (name.startsWith('DNS:') ? [name.slice(4)] : []))
+  return [subject.CN, ...dnsNames].some(
+    (name) => name === server || (typeof name === 'string' && name.startsWith('*.') && server.endsWith(name.slice(1))),
+  )
+}
+
+export interface ClientFiles {
+  readonly port: number
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** Shakes hands as a device does, which leaves the host name to itself. @throws Error when either side refuses. */
+export function shakeHands({ port, ...files }: ClientFiles): Promise<PeerCertificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ...files, checkServerIdentity: () => undefined })
+    socket.once('error', reject)
+    socket.once('secureConnect', () => {
+      resolve(socket.getPeerCertificate())
+      socket.destroy()
+    })
+  })
+}
