@@ -142,6 +142,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     imageFiles,
     outbound,
     gatewayTls: tls.gateway,
+    localCertificates: tls.localCertificates,
     closing,
   })
   serviceClock.listen()

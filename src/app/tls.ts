@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { openGatewayTls } from '../gateway/gateway-tls.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from './config.ts'
@@ -9,6 +10,11 @@ export interface TlsMaterial {
   /** Of the HTTP server; null = plain HTTP. */
   readonly http: KeyAndCert | null
   readonly gateway: KeyAndCert & { readonly ca: string }
+  /**
+   * Devices verify the HTTPS server, from which they download firmware, by the CA of the gateway. False
+   * behind a proxy of another certificate, too: its CA is not known here, so it should be a public one.
+   */
+  readonly localCertificates: boolean
 }
 
 /**
@@ -21,10 +27,28 @@ export async function openTls(config: Config, dataDir: string): Promise<TlsMater
   const hosts = [name, ...new Set(others.filter((host) => host !== name))] as const
   const needsOwn = config.ucentralTls === null || config.tls === 'self-signed'
   const issued = needsOwn ? await openGatewayTls({ dataDir, hosts, now: systemClock.now() }) : null
-  return {
-    http: config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls,
-    gateway: config.ucentralTls ?? need(issued),
+  const http = config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls
+  const gateway = config.ucentralTls ?? need(issued)
+  return { http, gateway, localCertificates: http !== null && isIssuedBy(http.cert, gateway.ca) }
+}
+
+/** Whether the first certificate of the chain leads, by the others of the chain, to one of the CAs. */
+function isIssuedBy(chainPem: string, caPem: string): boolean {
+  const [leaf, ...rest] = certificatesIn(chainPem)
+  const authorities = certificatesIn(caPem)
+  const isOf = (certificate: X509Certificate) => (issuer: X509Certificate) =>
+    certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
+  let current = leaf
+  for (let depth = 0; current !== undefined && depth <= rest.length; depth += 1) {
+    if (authorities.some(isOf(current))) return true
+    current = rest.find(isOf(current))
   }
+  return false
+}
+
+function certificatesIn(pem: string): X509Certificate[] {
+  const texts = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  return texts.map((text) => new X509Certificate(text))
 }
 
 /** Where devices are told to find the gateway. */

@@ -30,6 +30,8 @@ export interface WorkerParts {
   readonly imageFiles: ImageFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
+  /** See TlsMaterial. */
+  readonly localCertificates: boolean
   readonly closing: Closing
 }
 
@@ -59,6 +61,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
     port: config.ucentralPort,
     tls: parts.gatewayTls,
     nodeId: await loadNodeId(parts.dataDir),
+    localCertificates: parts.localCertificates,
   }).catch((error: unknown) => {
     throw listenError(error, 'SIGNALBOX_UCENTRAL_PORT', config.ucentralPort)
   })

@@ -20,6 +20,8 @@ export interface DispatcherOptions {
   readonly now: () => number
   /** Commands that one transaction claims. */
   readonly batchSize: number
+  /** The device CA signs the HTTPS server that devices download from. */
+  readonly localCertificates: boolean
 }
 
 /** Carries queued commands to the devices that are connected here, and what became of them back to their rows. */
@@ -46,7 +48,7 @@ interface InFlight {
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, driver, sessions, now, batchSize } = options
+  const { nodeId, driver, sessions, now, batchSize, localCertificates } = options
   /** By device: there is one command in flight a device. */
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
@@ -63,7 +65,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   function send(command: CommandToSend): void {
     const session = sessions.find(command.deviceId)
     if (session?.epoch !== command.epoch) return unsent.add(command)
-    const order = orderOf(ctx, command)
+    const order = orderOf(ctx, command, localCertificates)
     const encoded = driver.encode(command, order)
     if (encoded.kind === 'rejected') return end(command, encoded)
     const callId = session.send(encoded.call)
@@ -126,9 +128,10 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   }
 }
 
-function orderOf(ctx: Context, command: CommandToSend): DriverCommand {
+function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolean): DriverCommand {
   if (command.kind === 'restart') return { kind: 'restart', ...command.params }
   if (command.kind !== 'upgrade') return { kind: command.kind }
   const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
-  return { kind: 'upgrade', uri: firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS)) }
+  const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
+  return { kind: 'upgrade', uri, localCertificates }
 }

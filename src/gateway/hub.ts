@@ -22,6 +22,8 @@ export interface HubOptions {
   readonly nodeId: string
   readonly limits: Limits
   readonly now: () => number
+  /** The device CA signs the HTTPS server that devices download from. */
+  readonly localCertificates: boolean
 }
 
 /** Where sessions, dispatcher and database meet. */
@@ -44,13 +46,20 @@ export interface Hub {
   idle(): Promise<void>
 }
 
-export function createHub(ctx: Context, { nodeId, limits, now }: HubOptions): Hub {
+export function createHub(ctx: Context, { nodeId, limits, now, localCertificates }: HubOptions): Hub {
   const { batchSize } = limits
   const counters = createGatewayCounters()
   const sessions = createSessionRegistry()
   const sockets = createSockets()
   const records = createRecords(ctx, nodeId, batchSize)
-  const dispatcher = createDispatcher(ctx, { nodeId, driver: drivers.ucentral, sessions, now, batchSize })
+  const dispatcher = createDispatcher(ctx, {
+    nodeId,
+    driver: drivers.ucentral,
+    sessions,
+    now,
+    batchSize,
+    localCertificates,
+  })
   const host: ReceiveHost = {
     ctx,
     counters,

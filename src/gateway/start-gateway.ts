@@ -14,6 +14,8 @@ export interface GatewayOptions {
   readonly tls: GatewayTls
   /** The same after each start of the installation, so that a restarted process knows what its former self left. */
   readonly nodeId: string
+  /** The device CA signs the HTTPS server that devices download from. */
+  readonly localCertificates?: boolean
   readonly limits?: Partial<Limits>
   /** Measures waits, and unlike the clock is never set. */
   readonly monotonicMs?: () => number
@@ -29,12 +31,12 @@ export interface Gateway {
 /** Opens the listener for devices and carries commands to them until `stop`. */
 export async function startGateway(ctx: Context, options: GatewayOptions): Promise<Gateway> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  const { nodeId, monotonicMs: now = () => performance.now() } = options
+  const { nodeId, monotonicMs: now = () => performance.now(), localCertificates = false } = options
   await recordNodeStarted(ctx, nodeId)
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // Their time to come back begins now.
   await sweepLostDevices()
-  const hub = createHub(ctx, { nodeId, limits, now })
+  const hub = createHub(ctx, { nodeId, limits, now, localCertificates })
   const { counters, dispatcher } = hub
   const server = await startUcentralServer({
     host: options.host,

@@ -53,7 +53,8 @@ function run(profile: Profile) {
   }
 }
 
-const upgradeParams = { when: 0, uri: 'http://127.0.0.1/firmware/x' }
+const uri = 'http://127.0.0.1/firmware/x'
+const upgradeParams = { when: 0, uri, keep_redirector: true, keep_config: true }
 
 function replies(effects: readonly Effect[]): readonly string[] {
   return effects.flatMap((effect) => (effect.do === 'reply' ? [`${effect.id}: ${effect.error} ${effect.text}`] : []))
@@ -77,7 +78,7 @@ describe('an access point', () => {
   it('downloads first, then answers the upgrade, and is away while it writes and boots', () => {
     const profile = profileOf('ap')
     const device = run(profile)
-    expect(device.call('upgrade', upgradeParams)).toEqual([{ do: 'download', uri: upgradeParams.uri }])
+    expect(device.call('upgrade', upgradeParams)).toEqual([{ do: 'download', uri, trust: 'public_cas' }])
     expect(waits(device.step({ on: 'downloaded', image }))).toEqual([10_000])
     const answered = device.elapse()
     expect(replies(answered)).toEqual(['2: 0 Triggering FW upgrade'])
@@ -102,6 +103,27 @@ describe('an access point', () => {
       '3: 2 Firmware image validation failed',
     ])
     expect(device.state).toMatchObject({ firmware: OLD, activity: { kind: 'idle' } })
+  })
+
+  it('that is not told to keep its identity is orphaned by an upgrade', () => {
+    const profile = profileOf('ap')
+    for (const params of [{ uri }, { uri, keep_redirector: false, keep_config: true }]) {
+      const device = run(profile)
+      device.call('upgrade', params)
+      device.step({ on: 'downloaded', image })
+      expect(replies(device.elapse())).toEqual(['2: 0 Triggering FW upgrade'])
+      expect(changes(device.elapse())).toEqual(['flash', 'orphaned', 'down'])
+      expect(changes(device.elapse())).toEqual(['boot'])
+      expect(device.state).toMatchObject({ firmware: NEW, activity: { kind: 'idle' }, orphaned: true })
+      expect(isOnline(profile, device.state)).toBe(false)
+      expect(isOnline(profile, resumeDevice(profile, device.state, 0).state)).toBe(false)
+    }
+  })
+
+  it('verifies a download by the CA of its gateway where the call says so', () => {
+    const call = { ...upgradeParams, 'use-local-certificates': true }
+    expect(run(profileOf('ap')).call('upgrade', call)).toEqual([{ do: 'download', uri, trust: 'gateway_ca' }])
+    expect(run(profileOf('switch')).call('upgrade', call)).toContainEqual({ do: 'download', uri, trust: 'public_cas' })
   })
 
   it('never puts an address with shell characters into its shell', () => {
@@ -244,7 +266,14 @@ describe('every device', () => {
           'toString',
           'other',
         ),
-        params: fc.constantFrom({}, upgradeParams, { uri: 7 }, { member: 1 }, { message: 'state', request_uuid: 'r' }),
+        params: fc.constantFrom(
+          {},
+          upgradeParams,
+          { uri },
+          { uri: 7 },
+          { member: 1 },
+          { message: 'state', request_uuid: 'r' },
+        ),
       })
       .map(({ id, method, params }): DeviceInput => ({ on: 'call', id, method, params: { serial: MAC, ...params } })),
   )

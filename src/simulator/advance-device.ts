@@ -56,11 +56,13 @@ function takeImage(
     const failed = failUpgrade(profile, received, { text: 'Firmware image validation failed', nowMs })
     return { state: failed.state, effects: [recorded, ...failed.effects] }
   }
+  const { version } = image
   if (profile.type === 'ap') {
-    const activity: Activity = { kind: 'triggering', callId: state.activity.callId, version: image.version }
+    const { callId, wipes } = state.activity
+    const activity: Activity = { kind: 'triggering', callId, version, ...(wipes && { wipes }) }
     return { state: { ...received, activity }, effects: [recorded, { do: 'wait', ms: profile.timing.triggerMs }] }
   }
-  const installing = beginInstall(profile, received, image.version)
+  const installing = beginInstall(profile, received, { version })
   const status: Effect = notifyUpgrade(profile, nowMs, { operation: 'install', percentage: 0 })
   return { state: installing, effects: [recorded, ...installEffects(profile), status] }
 }
@@ -90,7 +92,7 @@ function elapse(profile: Profile, state: DeviceState, nowMs: number): Step {
       return reportDownload(profile, state, { percent: activity.percent, nowMs })
     case 'triggering': {
       const reply: Effect = { do: 'reply', id: activity.callId, error: 0, text: 'Triggering FW upgrade' }
-      return { state: beginInstall(profile, state, activity.version), effects: [reply, ...installEffects(profile)] }
+      return { state: beginInstall(profile, state, activity), effects: [reply, ...installEffects(profile)] }
     }
     case 'installing':
       return continueInstall(profile, state, { activity, nowMs })
@@ -111,8 +113,15 @@ function reportDownload(
   return { state, effects: [status, { do: 'wait', ms: profile.timing.statusMs }] }
 }
 
-function beginInstall(profile: Profile, state: DeviceState, version: string): DeviceState {
-  return { ...state, activity: { kind: 'installing', version, remainingMs: profile.timing.flashMs } }
+type Installing = Extract<Activity, { kind: 'installing' }>
+
+function beginInstall(
+  profile: Profile,
+  state: DeviceState,
+  { version, wipes }: Pick<Installing, 'version' | 'wipes'>,
+): DeviceState {
+  const activity: Installing = { kind: 'installing', version, remainingMs: profile.timing.flashMs }
+  return { ...state, activity: { ...activity, ...(wipes && { wipes }) } }
 }
 
 function installEffects(profile: Profile): readonly Effect[] {
@@ -130,11 +139,11 @@ function installWaitMs({ type, timing }: Profile, remainingMs: number): number {
 function continueInstall(
   profile: Profile,
   state: DeviceState,
-  { activity, nowMs }: { readonly activity: Extract<Activity, { kind: 'installing' }>; readonly nowMs: number },
+  { activity, nowMs }: { readonly activity: Installing; readonly nowMs: number },
 ): Step {
   const { flashMs } = profile.timing
   const remainingMs = activity.remainingMs - installWaitMs(profile, activity.remainingMs)
-  if (remainingMs <= 0) return finishInstall(profile, state, { version: activity.version, nowMs })
+  if (remainingMs <= 0) return finishInstall(profile, state, { activity, nowMs })
   const percentage = Math.floor((100 * (flashMs - remainingMs)) / flashMs)
   return {
     state: { ...state, activity: { ...activity, remainingMs } },
@@ -148,12 +157,14 @@ function continueInstall(
 function finishInstall(
   profile: Profile,
   state: DeviceState,
-  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+  { activity, nowMs }: { readonly activity: Installing; readonly nowMs: number },
 ): Step {
   const keepsOld = profile.faults.has('old_version')
+  const orphaned = activity.wipes === true && !keepsOld
   const flashed: DeviceState = {
     ...state,
-    firmware: keepsOld ? state.firmware : version,
+    ...(orphaned && { orphaned }),
+    firmware: keepsOld ? state.firmware : activity.version,
     counts: { ...state.counts, flashes: state.counts.flashes + 1 },
   }
   const success: readonly Effect[] =
@@ -161,7 +172,9 @@ function finishInstall(
   // Switches have no such reason to give: they boot what they find.
   const reason = keepsOld && profile.type === 'ap' ? 'upgradefailed' : 'boot'
   const down = goDown(profile, flashed, reason)
-  return { state: down.state, effects: [...success, { do: 'record', change: 'flash' }, ...down.effects] }
+  const changes = orphaned ? (['flash', 'orphaned'] as const) : (['flash'] as const)
+  const records = changes.map((change): Effect => ({ do: 'record', change }))
+  return { state: down.state, effects: [...success, ...records, ...down.effects] }
 }
 
 /** Connected: the next connection is one after a broken socket, not after a boot. */

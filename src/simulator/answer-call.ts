@@ -1,5 +1,13 @@
 import { type GatewayCall, isGatewayCall } from '../gateway/ucentral/messages.ts'
-import { type DeviceInput, type DeviceState, type Effect, goDown, type Profile, type Step } from './device.ts'
+import {
+  type Activity,
+  type DeviceInput,
+  type DeviceState,
+  type Effect,
+  goDown,
+  type Profile,
+  type Step,
+} from './device.ts'
 import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
 type Call = Extract<DeviceInput, { on: 'call' }>
@@ -51,10 +59,13 @@ const upgrade: Answer = (profile, state, { call, nowMs }) => {
   if (!isGatewayCall('upgrade', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   if (profile.faults.has('refuse')) return refuse(state, call, 2, 'Invalid signature')
   if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Upgrade already in progress')
-  const { uri }: GatewayCall<'upgrade'> = call.params
+  const { uri, keep_redirector: keeps, 'use-local-certificates': local }: GatewayCall<'upgrade'> = call.params
   if (unsafeUri.test(uri)) return refuse(state, call, 2, 'Download failed, uri can not be used')
-  const downloading = { ...state, activity: { kind: 'downloading', callId: call.id, percent: 0 } } as const
-  const download: Effect = { do: 'download', uri }
+  const wipes = profile.type === 'ap' && keeps !== true
+  const activity: Activity = { kind: 'downloading', callId: call.id, percent: 0, ...(wipes && { wipes }) }
+  const downloading: DeviceState = { ...state, activity }
+  const trust = profile.type === 'ap' && local === true ? 'gateway_ca' : 'public_cas'
+  const download: Effect = { do: 'download', uri, trust }
   if (profile.type === 'ap') return { state: downloading, effects: [download] }
   return {
     state: downloading,

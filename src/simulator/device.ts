@@ -46,12 +46,14 @@ export interface Timing {
  * `triggering`: the image is valid, the reply to the upgrade is due (access points only).
  * `restarting`: the reboot was accepted, the connection still stands.
  * `lost`: switched itself off for good.
+ *
+ * `wipes`: the upgrade keeps neither key nor certificate nor the gateway's address.
  */
 export type Activity =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'downloading'; readonly callId: number; readonly percent: number }
-  | { readonly kind: 'triggering'; readonly callId: number; readonly version: string }
-  | { readonly kind: 'installing'; readonly version: string; readonly remainingMs: number }
+  | { readonly kind: 'downloading'; readonly callId: number; readonly percent: number; readonly wipes?: true }
+  | { readonly kind: 'triggering'; readonly callId: number; readonly version: string; readonly wipes?: true }
+  | { readonly kind: 'installing'; readonly version: string; readonly remainingMs: number; readonly wipes?: true }
   | { readonly kind: 'restarting' }
   | { readonly kind: 'booting'; readonly reason: BootReason }
   | { readonly kind: 'lost' }
@@ -67,6 +69,8 @@ export interface DeviceState {
   readonly bootedAtMs: number
   /** How often the connection will still be lost after this boot. */
   readonly flapsLeft: number
+  /** It has lost its key and knows no gateway any more: it runs on and never connects. */
+  readonly orphaned?: true
   readonly counts: Counts
 }
 
@@ -82,7 +86,16 @@ export interface Counts {
 }
 
 /** What the history of a device is made of; `install` is the begin of a flash, `flash` its end. */
-export type DeviceChange = 'made' | 'download' | 'install' | 'flash' | 'down' | 'boot' | 'part_boot' | 'lost'
+export type DeviceChange =
+  | 'made'
+  | 'download'
+  | 'install'
+  | 'flash'
+  | 'down'
+  | 'boot'
+  | 'part_boot'
+  | 'lost'
+  | 'orphaned'
 
 /** An image as it came from the network. */
 export interface DownloadedImage {
@@ -112,13 +125,16 @@ export type DeviceInput =
 export type Effect =
   | { readonly do: 'reply'; readonly id: number; readonly error: number; readonly text: string }
   | { readonly do: 'notify'; readonly method: string; readonly params: Readonly<Record<string, unknown>> }
-  | { readonly do: 'download'; readonly uri: string }
+  | { readonly do: 'download'; readonly uri: string; readonly trust: Trust }
   | { readonly do: 'abort_download' }
   /** Ask for `elapsed`; replaces an earlier wait. */
   | { readonly do: 'wait'; readonly ms: number }
   /** Lose the connection, if there still is the same. */
   | { readonly do: 'drop'; readonly afterMs: number }
   | { readonly do: 'record'; readonly change: DeviceChange }
+
+/** Whose certificates a device accepts of the server that it downloads from: its gateway's CA's, or public ones. */
+export type Trust = 'gateway_ca' | 'public_cas'
 
 export interface Step {
   readonly state: DeviceState
@@ -165,8 +181,9 @@ export function resumeDevice(profile: Profile, saved: DeviceState, nowMs: number
   }
 }
 
-/** A device without a connection is down, or an access point that writes its flash. */
+/** A device without a connection is down, an access point that writes its flash, or orphaned. */
 export function isOnline(profile: Profile, state: DeviceState): boolean {
+  if (state.orphaned === true) return false
   switch (state.activity.kind) {
     case 'idle':
     case 'downloading':

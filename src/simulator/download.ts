@@ -67,10 +67,13 @@ async function readBody(body: AsyncIterable<Buffer>, options: ReadOptions): Prom
   return { head, sha256: hash.digest('hex') }
 }
 
-/** Exit codes of curl: 3 bad address, 7 no connection, 18 broken off, 28 too slow. */
+const untrusted: ReadonlySet<string> = new Set(['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'SELF_SIGNED_CERT_IN_CHAIN'])
+
+/** Exit codes of curl: 3 bad address, 7 no connection, 18 broken off, 28 too slow, 60 a certificate of another CA. */
 function curlCode(error: unknown): number {
   if (error instanceof errors.InvalidArgumentError || error instanceof TypeError) return 3
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError) return 28
-  if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED') return 7
-  return 18
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return 18
+  if (error.code === 'ECONNREFUSED') return 7
+  return untrusted.has(error.code) ? 60 : 18
 }

@@ -49,15 +49,15 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const saved = statePath === null ? new Map<string, DeviceState>() : readJournal(statePath)
   const journals = [statePath, options.report ?? null].filter((path) => path !== null).map(openJournal)
   const conditions = createConditions()
-  // A server with a self-made certificate has it from the same CA as its gateway.
-  const connect = { ca: [...rootCertificates, options.ca.certificatePem] }
-  const dispatcher = new Agent({ keepAliveTimeout: 1000, connect })
-  const world = surroundingsOf(options, { pace, dispatcher, journals, changed: conditions.changed })
+  const agentOf = (ca: string | readonly string[]): Agent =>
+    new Agent({ keepAliveTimeout: 1000, connect: { ca: [ca].flat() } })
+  const dispatchers = { gateway_ca: agentOf(options.ca.certificatePem), public_cas: agentOf(rootCertificates) }
+  const world = surroundingsOf(options, { pace, dispatchers, journals, changed: conditions.changed })
   const devices = await switchOn(options, world, saved)
   const end = async (): Promise<void> => {
     for (const device of devices.values()) device.stop()
     conditions.end('the fleet was stopped')
-    await dispatcher.destroy()
+    await Promise.all(Object.values(dispatchers).map((dispatcher) => dispatcher.destroy()))
     for (const journal of journals) journal.close()
   }
   let ended: Promise<void> | null = null
@@ -70,12 +70,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
 
 interface Shared {
   readonly pace: Pace
-  readonly dispatcher: Agent
+  readonly dispatchers: Surroundings['dispatchers']
   readonly journals: readonly Journal[]
   readonly changed: () => void
 }
 
-function surroundingsOf(options: FleetOptions, { pace, dispatcher, journals, changed }: Shared): Surroundings {
+function surroundingsOf(options: FleetOptions, { pace, dispatchers, journals, changed }: Shared): Surroundings {
   const { host, port } = options.gateway
   const clock = options.clock ?? systemClock
   return {
@@ -84,7 +84,7 @@ function surroundingsOf(options: FleetOptions, { pace, dispatcher, journals, cha
     pace,
     clock,
     log: options.log,
-    dispatcher,
+    dispatchers,
     onChange(device, change) {
       if (change !== 'connected' && change !== 'disconnected') {
         const entry = { at: clock.now().getTime(), mac: device.mac, change, state: device.state }

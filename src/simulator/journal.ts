@@ -40,6 +40,7 @@ export function journalPath(stateDir: string): string {
 const Count = Type.Integer({ minimum: 0 })
 const Reason = Type.Union([Type.Literal('boot'), Type.Literal('upgradefailed')])
 const CallId = Type.Integer()
+const Flag = Type.Optional(Type.Literal(true))
 
 const Saved = Type.Object({
   mac: Type.String(),
@@ -47,9 +48,14 @@ const Saved = Type.Object({
     firmware: Type.String(),
     activity: Type.Union([
       Type.Object({ kind: Type.Literal('idle') }),
-      Type.Object({ kind: Type.Literal('downloading'), callId: CallId, percent: Type.Number() }),
-      Type.Object({ kind: Type.Literal('triggering'), callId: CallId, version: Type.String() }),
-      Type.Object({ kind: Type.Literal('installing'), version: Type.String(), remainingMs: Type.Number() }),
+      Type.Object({ kind: Type.Literal('downloading'), callId: CallId, percent: Type.Number(), wipes: Flag }),
+      Type.Object({ kind: Type.Literal('triggering'), callId: CallId, version: Type.String(), wipes: Flag }),
+      Type.Object({
+        kind: Type.Literal('installing'),
+        version: Type.String(),
+        remainingMs: Type.Number(),
+        wipes: Flag,
+      }),
       Type.Object({ kind: Type.Literal('restarting') }),
       Type.Object({ kind: Type.Literal('booting'), reason: Reason }),
       Type.Object({ kind: Type.Literal('lost') }),
@@ -57,6 +63,7 @@ const Saved = Type.Object({
     connectReason: Type.Union([Reason, Type.Literal('socket')]),
     bootedAtMs: Type.Number(),
     flapsLeft: Count,
+    orphaned: Flag,
     counts: Type.Object({ boots: Count, flashes: Count, downloads: Count, partBoots: Count }),
   }),
 })

@@ -15,6 +15,7 @@ import {
   newDevice,
   type Profile,
   resumeDevice,
+  type Trust,
 } from './device.ts'
 import { DownloadError, downloadImage } from './download.ts'
 import type { Fault } from './faults.ts'
@@ -32,7 +33,7 @@ export interface Surroundings {
   readonly pace: Pace
   readonly clock: Clock
   readonly log: Logger
-  readonly dispatcher: Dispatcher
+  readonly dispatchers: Readonly<Record<Trust, Dispatcher>>
   onChange(device: SimulatedDevice, change: DeviceChange | LinkChange): void
   /** Some device has a new state, however little has changed. */
   readonly onStep: () => void
@@ -160,7 +161,7 @@ export class SimulatedDevice {
         this.#notify(effect.method, effect.params)
         break
       case 'download':
-        void this.#fetch(effect.uri)
+        void this.#fetch(effect)
         break
       case 'abort_download':
         this.#download?.abort()
@@ -224,13 +225,13 @@ export class SimulatedDevice {
     this.#take({ on: 'call', id: frame.id, method: frame.method, params: frame.params })
   }
 
-  async #fetch(uri: string): Promise<void> {
+  async #fetch({ uri, trust }: Extract<Effect, { do: 'download' }>): Promise<void> {
     const abort = new AbortController()
     this.#download = abort
     const { faults } = this.#profile
     try {
       const image = await downloadImage(uri, {
-        dispatcher: this.#world.dispatcher,
+        dispatcher: this.#world.dispatchers[trust],
         signal: abort.signal,
         bytesPerS: downloadRate(this.#world.pace, faults),
         failing: faults.has('fail_download'),

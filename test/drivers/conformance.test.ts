@@ -14,7 +14,7 @@ const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
   fc.constant({ kind: 'restart' }),
   fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),
   fc.constantFrom('node0' as const, 'node1' as const).map((node) => ({ kind: 'restart', node })),
-  uri.map((address) => ({ kind: 'upgrade', uri: address })),
+  fc.record({ kind: fc.constant('upgrade' as const), uri, localCertificates: fc.boolean() }),
   fc.constantFrom('locate' as const, 'unlocate' as const).map((kind) => ({ kind })),
 )
 
@@ -45,7 +45,7 @@ describe.each(Object.entries<Driver>(drivers))('driver %s', (name, driver) => {
     fc.assert(
       fc.property(device, uri, (to, address) => {
         expect(driver.encode(to, { kind: 'restart' }).kind).toBe('call')
-        expect(driver.encode(to, { kind: 'upgrade', uri: address }).kind).toBe('call')
+        expect(driver.encode(to, { kind: 'upgrade', uri: address, localCertificates: false }).kind).toBe('call')
       }),
     )
   })
@@ -72,7 +72,8 @@ describe.each(Object.entries<Driver>(drivers))('driver %s', (name, driver) => {
     const bad = fc.constantFrom(...'\'"`$\\&; \n\u0000\u007f'.split(''))
     fc.assert(
       fc.property(device, uri, bad, (to, address, evil) => {
-        expect(driver.encode(to, { kind: 'upgrade', uri: `${address}${evil}x` }).kind).toBe('rejected')
+        const order = { kind: 'upgrade', uri: `${address}${evil}x`, localCertificates: false } as const
+        expect(driver.encode(to, order).kind).toBe('rejected')
       }),
     )
   })

@@ -1,11 +1,9 @@
-import 'reflect-metadata'
-import { randomUUID, webcrypto } from 'node:crypto'
-import { X509CertificateGenerator } from '@peculiar/x509'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type DeviceCa, type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
 import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/gateway-tls.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
-import { accessPointTrusts, shakeHands, switchSerial } from '../support/client-certificates.ts'
+import { accessPointTrusts, issueCertificate, shakeHands, switchSerial } from '../support/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
@@ -68,27 +66,7 @@ test('a certificate whose subject is the MAC alone, as it was issued once, is st
   const { ca, gateway } = await install([NAME, '127.0.0.1'])
   const mac = newMac()
   await harness.claim(mac)
-  const device = await openDevice(gateway.port, ca, { mac, identity: await issueFormerCertificate(ca, mac) })
+  const device = await openDevice(gateway.port, ca, { mac, identity: await issueCertificate(ca, `CN=${mac}`) })
   device.hello()
   await waitUntil('connected', async () => (await harness.status(mac)).connected)
 })
-
-async function issueFormerCertificate(ca: DeviceCa, mac: string): Promise<KeyPairPem> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await X509CertificateGenerator.create(
-    {
-      serialNumber: '01',
-      subject: `CN=${mac}`,
-      issuer: ca.certificate.subject,
-      notAfter: new Date(Date.now() + 3600e3),
-      publicKey: keys.publicKey,
-      signingKey: ca.signingKey,
-      signingAlgorithm: algorithm,
-    },
-    webcrypto,
-  )
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
-  const keyPem = `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`
-  return { certificatePem: certificate.toString('pem'), keyPem }
-}

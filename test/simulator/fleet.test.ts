@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DeviceCa, makeCa } from '../../src/gateway/device-ca.ts'
+import { type DeviceCa, issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Fault, FaultPlan } from '../../src/simulator/faults.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
@@ -12,7 +12,7 @@ import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import type { JournalEntry } from '../../src/simulator/journal.ts'
 import type { SimulatedDevice } from '../../src/simulator/simulated-device.ts'
-import { type FileServer, newest, type Peer, said, serveFiles, startPeer } from './peer.ts'
+import { type FileServer, newest, type Peer, said, serveFiles, serveFilesOverTls, startPeer } from './peer.ts'
 
 const MAC = '02000000a001'
 const ap: PlannedDevice = { mac: MAC, serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
@@ -87,6 +87,10 @@ async function files(answer: (response: ServerResponse) => void): Promise<FileSe
   return served
 }
 
+function upgradeTo(uri: string): Readonly<Record<string, unknown>> {
+  return { when: 0, uri, keep_redirector: true, keep_config: true }
+}
+
 function report(): readonly JournalEntry[] {
   const lines = readFileSync(join(folder, 'report.jsonl'), 'utf8').trim().split('\n')
   return lines.map((line) => JSON.parse(line) as JournalEntry)
@@ -139,7 +143,7 @@ describe('a simulated device', () => {
   it('upgrades as an access point: download, reply, away, back with the new version', async () => {
     const { device } = await connect(ap)
     const served = await files((response) => response.end(image))
-    expect(await peer.call('upgrade', { when: 0, uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
+    expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 Triggering FW upgrade')
     await spoken(2)
     expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
     expect(peer.sessions).toHaveLength(2)
@@ -148,10 +152,39 @@ describe('a simulated device', () => {
     expect(report().at(-1)?.state).toMatchObject({ firmware: '2.0.0', counts: { boots: 1, flashes: 1 } })
   })
 
+  it('is orphaned by an upgrade that does not keep its certificate and its gateway, over restarts too', async () => {
+    const stateDir = join(folder, 'state')
+    const { fleet } = await start(ap, { stateDir })
+    await spoken(1)
+    const served = await files((response) => response.end(image))
+    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
+    await fleet.untilAll(({ counts, state }) => counts.boots === 1 && state.activity.kind === 'idle', TIMEOUT_MS)
+    expect(report().map((entry) => entry.change)).toContain('orphaned')
+    await fleet.stop()
+    const again = await start(ap, { stateDir })
+    const other = await start({ ...aSwitch, mac: '02000000a002' })
+    await spoken(2)
+    expect(other.device.connections).toBe(1)
+    expect([again.device.state.orphaned, again.device.connections]).toEqual([true, 0])
+  })
+
+  it('verifies a download by the CA of its gateway only where it is told to, and then by no other', async () => {
+    await connect(ap)
+    const served = await serveFilesOverTls(await issueGatewayTls(ca, ['127.0.0.1']), image)
+    closers.push(() => served.stop())
+    const call = upgradeTo(`${served.url}/fw`)
+    expect(await peer.call('upgrade', call)).toMatch(/^2 Download failed, curl_rc 60/)
+    const other = await serveFilesOverTls(await issueGatewayTls(await makeCa(), ['127.0.0.1']), image)
+    closers.push(() => other.stop())
+    const local = { 'use-local-certificates': true }
+    expect(await peer.call('upgrade', { ...upgradeTo(`${other.url}/fw`), ...local })).toMatch(/^2 Download failed/)
+    expect(await peer.call('upgrade', { ...call, ...local })).toBe('0 Triggering FW upgrade')
+  })
+
   it('upgrades as a switch: reply, events, then its own reboot', async () => {
     await connect(aSwitch)
     const served = await files((response) => response.end(image))
-    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 upgrade requested successfully')
+    expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 upgrade requested successfully')
     await spoken(2)
     const events = peer.sessions.flatMap((session) => said(session, 'event')).map((params) => JSON.stringify(params))
     const operations = events.map((event) => /"operation":"(\w+)"/.exec(event)?.[1])
@@ -167,7 +200,7 @@ describe('a simulated device', () => {
       response.writeHead(200, { 'content-length': image.length }).write(image.subarray(0, 100_000))
       finish = () => response.end(image.subarray(100_000))
     })
-    peer.send('upgrade', { uri: `${served.url}/fw` })
+    peer.send('upgrade', upgradeTo(`${served.url}/fw`))
     await fleet.untilAll(({ state }) => state.activity.kind === 'downloading' && state.activity.percent > 0, TIMEOUT_MS)
     peer.shut()
     finish()
@@ -181,16 +214,16 @@ describe('a simulated device', () => {
   it('answers what is wrong with a download', async () => {
     await connect(ap)
     const missing = await files((response) => response.writeHead(404).end())
-    expect(await peer.call('upgrade', { uri: `${missing.url}/fw` })).toBe(
+    expect(await peer.call('upgrade', upgradeTo(`${missing.url}/fw`))).toBe(
       '2 Download failed, curl_rc 22, http_code 404',
     )
     const cut = await files((response) => {
       response.writeHead(200, { 'content-length': 5000 }).write(image.subarray(0, 100), () => response.destroy())
     })
-    expect(await peer.call('upgrade', { uri: `${cut.url}/fw` })).toMatch(/^2 Download failed, curl_rc 18/)
-    expect(await peer.call('upgrade', { uri: 'ftp//nowhere' })).toMatch(/^2 Download failed, curl_rc 3/)
+    expect(await peer.call('upgrade', upgradeTo(`${cut.url}/fw`))).toMatch(/^2 Download failed, curl_rc 18/)
+    expect(await peer.call('upgrade', upgradeTo('ftp//nowhere'))).toMatch(/^2 Download failed, curl_rc 3/)
     const other = await files((response) => response.end(imageHeader(['WF188'], '9.9.9')))
-    expect(await peer.call('upgrade', { uri: `${other.url}/fw` })).toBe('2 Firmware image validation failed')
+    expect(await peer.call('upgrade', upgradeTo(`${other.url}/fw`))).toBe('2 Firmware image validation failed')
     expect(peer.sessions).toHaveLength(1)
   })
 
@@ -238,16 +271,18 @@ describe('a simulated device', () => {
 describe('faults', () => {
   it('refuse', async () => {
     await connect(ap, 'refuse')
-    expect(await peer.call('upgrade', { uri: 'http://127.0.0.1:1/fw' })).toBe('2 Invalid signature')
+    expect(await peer.call('upgrade', upgradeTo('http://127.0.0.1:1/fw'))).toBe('2 Invalid signature')
     expect(await peer.call('reboot')).toBe('1 Reboot refused')
   })
 
   it('fail_download, until it is healed', async () => {
     const { device } = await connect(ap, 'fail_download')
     const served = await files((response) => response.end(image))
-    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('2 Download failed, curl_rc 18, http_code 200')
+    expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe(
+      '2 Download failed, curl_rc 18, http_code 200',
+    )
     device.setFaults(new Set())
-    expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
+    expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 Triggering FW upgrade')
   })
 
   it('never_return', async () => {
@@ -261,7 +296,7 @@ describe('faults', () => {
   it('old_version', async () => {
     await connect(ap, 'old_version')
     const served = await files((response) => response.end(image))
-    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await spoken(2)
     expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '1.0.0', reason: 'upgradefailed' })
   })
@@ -280,7 +315,7 @@ describe('faults', () => {
   it('slow: a limited line, in which progress is seen', async () => {
     const { fleet, device } = await connect(aSwitch, 'slow')
     const served = await files((response) => response.writeHead(200, { 'content-length': image.length }).end(image))
-    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await fleet.untilAll(({ state }) => state.activity.kind === 'installing', TIMEOUT_MS)
     const percentages = said(newest(peer.sessions), 'event').map(
       (event) => /"percentage":(\d+)/.exec(JSON.stringify(event))?.[1],
@@ -296,7 +331,7 @@ describe('a state folder', () => {
     const first = await start(ap, { stateDir })
     await spoken(1)
     const served = await files((response) => response.end(image))
-    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await spoken(2)
     const { bootedAtMs, counts } = first.device.state
     await first.fleet.stop()
@@ -311,7 +346,7 @@ describe('a state folder', () => {
     const first = await start(ap, { stateDir })
     await spoken(1)
     const served = await files((response) => response.end(image))
-    await peer.call('upgrade', { uri: `${served.url}/fw` })
+    await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await first.fleet.untilAll((device) => device.activity === 'installing', TIMEOUT_MS)
     await first.fleet.stop()
     const second = await start(ap, { stateDir })

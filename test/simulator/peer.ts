@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { type Server as TlsServer, createServer as createTlsServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type DeviceCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
+import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/device-ca.ts'
 import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/ucentral/jsonrpc.ts'
 import { type Conditions, createConditions } from '../../src/simulator/conditions.ts'
 
@@ -128,10 +128,21 @@ export async function serveFiles(answer: (response: ServerResponse) => void): Pr
     requests.push(request.url ?? '')
     answer(response)
   })
+  return { ...(await listen(server, 'http')), requests }
+}
+
+/** Serves one image over HTTPS. */
+export async function serveFilesOverTls(tls: GatewayTls, image: Buffer): Promise<Omit<FileServer, 'requests'>> {
+  return listen(
+    createTlsServer({ cert: tls.cert, key: tls.key }, (_request, response) => response.end(image)),
+    'https',
+  )
+}
+
+async function listen(server: Server | TlsServer, scheme: 'http' | 'https'): Promise<Omit<FileServer, 'requests'>> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    url: `http://127.0.0.1:${portOf(server)}`,
-    requests,
+    url: `${scheme}://127.0.0.1:${portOf(server)}`,
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,6 +1,9 @@
+import 'reflect-metadata'
 import { execFileSync } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
+import { X509Certificate, webcrypto } from 'node:crypto'
 import { type PeerCertificate, connect } from 'node:tls'
+import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509'
+import type { DeviceCa } from '../../src/gateway/device-ca.ts'
 
 /** The subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program where there is one. */
 export function onelineSubject(certificatePem: string): string {
@@ -53,4 +56,31 @@ export function shakeHands({ port, ...files }: ClientFiles): Promise<PeerCertifi
       socket.destroy()
     })
   })
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+
+/** A certificate of any subject, with none of the extensions that the service gives its own but that of a CA. */
+export async function issueCertificate(
+  issuer: Pick<DeviceCa, 'certificate' | 'signingKey'>,
+  subject: string,
+  isCa = false,
+): Promise<DeviceCa> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.create(
+    {
+      serialNumber: '01',
+      subject,
+      issuer: issuer.certificate.subject,
+      notAfter: new Date(Date.now() + 3600e3),
+      publicKey: keys.publicKey,
+      signingKey: issuer.signingKey,
+      signingAlgorithm: algorithm,
+      extensions: [new BasicConstraintsExtension(isCa)],
+    },
+    webcrypto,
+  )
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+  const keyPem = `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`
+  return { certificate, signingKey: keys.privateKey, certificatePem: certificate.toString('pem'), keyPem }
 }

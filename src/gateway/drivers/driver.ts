@@ -10,8 +10,11 @@ export interface DriverDevice {
 
 export type DriverCommand =
   | { readonly kind: 'restart'; readonly member?: number; readonly node?: 'node0' | 'node1' }
-  /** Download, install and reboot in one step. */
-  | { readonly kind: 'upgrade'; readonly uri: string }
+  /**
+   * Download, install and reboot in one step. `localCertificates`: the CA of the device's own certificate
+   * also signs the HTTPS server at `uri`.
+   */
+  | { readonly kind: 'upgrade'; readonly uri: string; readonly localCertificates: boolean }
   /** Blink, for as long as somebody needs to find it at most; and have the LEDs as they are set. */
   | { readonly kind: 'locate' | 'unlocate' }
 

@@ -4,7 +4,7 @@ import { ucentral } from './ucentral.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
 const ols: DriverDevice = { ...ap, type: 'switch' }
-const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/firmware/a' }
+const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/firmware/a', localCertificates: false }
 const restart: DriverCommand = { kind: 'restart' }
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
@@ -22,9 +22,22 @@ describe('calls', () => {
   })
 
   test('upgrade waits for a download on an access point, and for the installation on a switch', () => {
-    const call = { method: 'upgrade', params: { serial: ap.mac, when: 0, uri: 'https://example.test/firmware/a' } }
+    const uri = 'https://example.test/firmware/a'
+    const params = { serial: ap.mac, when: 0, uri, keep_redirector: true, keep_config: true }
+    const call = { method: 'upgrade', params }
     expect(ucentral.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
     expect(ucentral.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
+  })
+
+  test('an access point verifies the download by its own CA where that signed it; false would want certificates', () => {
+    const params = (device: DriverDevice, localCertificates: boolean) => {
+      const encoded = ucentral.encode(device, { ...upgrade, localCertificates })
+      return encoded.kind === 'call' ? encoded.call.params : null
+    }
+    expect(params(ap, true)).toMatchObject({ 'use-local-certificates': true })
+    expect(params(ap, false)).not.toHaveProperty('use-local-certificates')
+    // The client of switches has no such choice.
+    expect(params(ols, true)).not.toHaveProperty('use-local-certificates')
   })
 
   test('LEDs blink, and are then as they were: off would leave them dark', () => {

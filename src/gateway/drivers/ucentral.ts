@@ -1,5 +1,5 @@
 import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
-import { isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
+import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
 import type {
   CallToSend,
   DeviceEvent,
@@ -52,11 +52,10 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
       return { kind: 'call', call, timeoutMs: REBOOT_TIMEOUT_MS }
     }
     case 'upgrade': {
-      const { uri } = command
-      if (unsafeUri.test(uri))
+      if (unsafeUri.test(command.uri))
         return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell', final: true }
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
-      return { kind: 'call', call: { method: 'upgrade', params: { serial, when: NOW, uri } }, timeoutMs }
+      return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
     }
     case 'locate':
     case 'unlocate': {
@@ -69,6 +68,25 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
           : { serial, when: NOW, pattern: 'on' }
       return { kind: 'call', call: { method: 'leds', params }, timeoutMs: LEDS_TIMEOUT_MS }
     }
+  }
+}
+
+/**
+ * Without `keep_redirector` an access point flashes as if it were new: its key, its certificate and the
+ * gateway's address are gone, and it never comes back. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
+ */
+function upgradeParams(
+  { mac, type }: DriverDevice,
+  { uri, localCertificates }: Extract<DriverCommand, { kind: 'upgrade' }>,
+): GatewayCall<'upgrade'> {
+  return {
+    serial: mac,
+    when: NOW,
+    uri,
+    keep_redirector: true,
+    keep_config: true,
+    // Absent, an access point trusts the public CAs; `false` would have it look for certificates in the call.
+    ...(localCertificates && type === 'ap' && { 'use-local-certificates': true as const }),
   }
 }
 

@@ -140,7 +140,16 @@ const When = Type.Optional(Type.Integer({ minimum: 0 }))
 export const Reboot = Type.Object({ serial: Serial, when: When })
 export type Reboot = Static<typeof Reboot>
 
-export const Upgrade = Type.Object({ serial: Serial, when: When, uri: Type.String({ minLength: 1, maxLength: 2048 }) })
+export const Upgrade = Type.Object({
+  serial: Serial,
+  when: When,
+  uri: Type.String({ minLength: 1, maxLength: 2048 }),
+  /** Keep what leads the device back to its gateway: key, certificates and the gateway's address. */
+  keep_redirector: Type.Optional(Type.Boolean()),
+  keep_config: Type.Optional(Type.Boolean()),
+  /** Verify the download by the CA of the gateway instead of the public ones. Access points only. */
+  'use-local-certificates': Type.Optional(Type.Literal(true)),
+})
 export type Upgrade = Static<typeof Upgrade>
 
 /** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of both is there. */
