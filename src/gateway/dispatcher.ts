@@ -6,6 +6,7 @@ import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply } from './drivers/driver.ts'
 import { createJournal } from './journal.ts'
+import { createLateReplies } from './late-replies.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { Session } from './ucentral/session.ts'
 
@@ -30,8 +31,8 @@ export interface Dispatcher {
   kick(): void
   /** Ends the waits that are over and writes what could not be written before. */
   tick(): Promise<void>
-  /** False when the device was asked nothing by that id. */
-  onReply(session: Session, id: number, reply: Reply): boolean
+  /** Resolves with false when no command waits for a reply to that call. Never rejects. */
+  onReply(session: Session, id: number, reply: Reply): Promise<boolean>
   onEvent(session: Session, event: DeviceEvent): void
   /** Its command's end is recorded with the end of the session. */
   onClosed(session: Session): void
@@ -41,9 +42,7 @@ export interface Dispatcher {
 
 interface InFlight {
   readonly command: CommandToSend
-  readonly order: DriverCommand
   readonly session: Session
-  readonly callId: number
   readonly deadlineMs: number
 }
 
@@ -53,25 +52,25 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
   const unsent = createJournal<CommandToSend>((items) => recordCommandsUnsent(ctx, items), ctx.log)
+  const lateReplies = createLateReplies(ctx, batchSize)
   let wanted = false
   let running: Promise<void> | null = null
   let stopped = false
 
   function end(command: CommandToSend, outcome: CommandOutcome): void {
-    inFlight.delete(command.deviceId)
-    outcomes.add({ orgId: command.orgId, id: command.id, epoch: command.epoch, outcome })
+    // A late reply ends a command that another one has followed meanwhile.
+    if (inFlight.get(command.deviceId)?.command === command) inFlight.delete(command.deviceId)
+    outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
   function send(command: CommandToSend): void {
     const session = sessions.find(command.deviceId)
     if (session?.epoch !== command.epoch) return unsent.add(command)
-    const order = orderOf(ctx, command, localCertificates)
-    const encoded = driver.encode(command, order)
+    const encoded = driver.encode(command, orderOf(ctx, command, localCertificates))
     if (encoded.kind === 'rejected') return end(command, encoded)
-    const callId = session.send(encoded.call)
-    if (callId === null) return unsent.add(command)
+    if (!session.send(command.callId, encoded.call)) return unsent.add(command)
     const deadlineMs = now() + encoded.timeoutMs
-    inFlight.set(command.deviceId, { command, order, session, callId, deadlineMs })
+    inFlight.set(command.deviceId, { command, session, deadlineMs })
   }
 
   async function drain(): Promise<void> {
@@ -89,8 +88,21 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     }
   }
 
-  function settle(entry: InFlight, outcome: Outcome | null): void {
-    if (outcome !== null && outcome.kind !== 'accepted') end(entry.command, outcome)
+  function settle(command: CommandToSend, outcome: Outcome | null): void {
+    if (outcome !== null && outcome.kind !== 'accepted') end(command, outcome)
+  }
+
+  /** A device answers on whichever connection it has by then: the id alone says what. */
+  async function onReply(session: Session, callId: number, reply: Reply): Promise<boolean> {
+    const { deviceId } = session
+    // On a session that has been replaced another box may speak, with the same certificate.
+    if (sessions.find(deviceId) !== session) return false
+    const entry = inFlight.get(deviceId)
+    const isWaitedFor = entry?.command.callId === callId
+    const command = isWaitedFor ? entry.command : await lateReplies.findCommand({ deviceId, callId })
+    if (command === null) return false
+    settle(command, driver.decodeReply(command, command.kind, reply))
+    return true
   }
 
   return {
@@ -106,15 +118,11 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
       }
       await Promise.all([outcomes.flush(), unsent.flush()])
     },
-    onReply(session, id, reply) {
-      const entry = inFlight.get(session.deviceId)
-      if (entry?.session !== session || entry.callId !== id) return false
-      settle(entry, driver.decodeReply(entry.command, entry.order, reply))
-      return true
-    },
+    onReply,
     onEvent(session, event) {
       const entry = inFlight.get(session.deviceId)
-      if (entry?.session === session) settle(entry, driver.decodeEvent(entry.command, entry.order, event))
+      if (entry?.session === session)
+        settle(entry.command, driver.decodeEvent(entry.command, entry.command.kind, event))
     },
     onClosed(session) {
       if (inFlight.get(session.deviceId)?.session === session) inFlight.delete(session.deviceId)
@@ -122,7 +130,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     async stop() {
       stopped = true
       wanted = false
-      await running
+      await Promise.all([running, lateReplies.idle()])
       await Promise.all([outcomes.flush(), unsent.flush()])
     },
   }

@@ -112,8 +112,8 @@ function createSessionHost({ host, sessions, sockets, allowances, records, now }
     now,
     turns: createTurns(now),
     onCall: (session, call) => receiveCall(host, session, call),
-    onReply(session, id, reply) {
-      if (dispatcher.onReply(session, id, reply)) return
+    async onReply(session, id, reply) {
+      if (await dispatcher.onReply(session, id, reply)) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
     },
     onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),

@@ -223,8 +223,8 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   return { connect, disconnect, loseSessions, crash, answer, flashes, attempts }
 }
 
-function ended({ orgId, id, epoch }: CommandToSend, outcome: CommandOutcome) {
-  return { orgId, id, epoch, outcome }
+function ended({ orgId, id, callId }: CommandToSend, outcome: CommandOutcome) {
+  return { orgId, id, callId, outcome }
 }
 
 async function download(ctx: Context, commands: readonly CommandToSend[]): Promise<void> {

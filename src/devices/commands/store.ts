@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import { type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, json } from '../../platform/db.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
@@ -55,6 +55,8 @@ export type CommandToSend = CommandOrder & {
   readonly deviceId: string
   /** Of the session that must carry it. */
   readonly epoch: string
+  /** Of the call that must carry it: the device's answer names it, whenever and wherever it comes. */
+  readonly callId: number
   readonly mac: string
   readonly type: DeviceType
   readonly capabilities: Readonly<Record<string, unknown>>
@@ -93,17 +95,45 @@ export async function claimQueuedCommands(
       join device_command command on command.org_id = next.org_id and command.id = next.id
       where command.state = 'queued' for update of command skip locked
     )
-    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs}
+    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs},
+      call_id = nextval('device_call_id')::integer
     from locked, device_session session, device, device_status status
     where command.org_id = locked.org_id and command.id = locked.id
       and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
       and device.org_id = command.org_id and device.id = command.device_id
       and status.org_id = command.org_id and status.device_id = command.device_id
-    returning command.org_id, command.id, command.device_id, command.epoch, command.kind, command.params,
-      device.mac, device.type, status.capabilities
+    returning ${sentColumns}
   `.execute(tx)
   return claimed.rows
 }
+
+const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
+  command.params, device.mac, device.type, status.capabilities`
+
+/** Of a command, as the device's answer tells it. */
+export interface CallKey {
+  readonly deviceId: string
+  readonly callId: number
+}
+
+/** Those of the calls' commands whose end is open still, or unknown because their connection was lost. */
+export async function listUnansweredCommands(reader: Reader, calls: readonly CallKey[]): Promise<CommandToSend[]> {
+  const rows = calls.map(({ deviceId, callId }) => ({ device_id: deviceId, call_id: callId }))
+  const found = await sql<CommandToSend>`
+    select ${sentColumns}
+    from jsonb_to_recordset(${json(rows)}::jsonb) as call (device_id uuid, call_id integer)
+    join device_command command on command.device_id = call.device_id and command.call_id = call.call_id
+      and command.state in ('sent', 'unknown')
+    join device on device.org_id = command.org_id and device.id = command.device_id
+    join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
+    where ${isUnanswered}
+  `.execute(reader)
+  return found.rows
+}
+
+/** Nobody waits for the answer any more where the device took too long: then it comes to nothing. */
+const isUnanswered = sql`(command.state = 'sent'
+  or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
 
 /** Puts back commands that were claimed but certainly never written to a socket. */
 export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
@@ -114,25 +144,29 @@ export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToS
       join device_command command on command.id = unsent.id and command.epoch = unsent.epoch
       where command.state = 'sent' ${inOrder}
     )
-    update device_command command set state = 'queued', epoch = null, sent_at = null, sent_ms = null
+    update device_command command
+    set state = 'queued', epoch = null, call_id = null, sent_at = null, sent_ms = null
     from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
 }
 
-/** The end of a command that was sent under `epoch`. */
+/** The end of a command that was sent by the call. */
 export interface FinishedCommand {
   readonly orgId: string
   readonly id: string
-  readonly epoch: string
+  readonly callId: number
   readonly outcome: CommandOutcome
 }
 
-/** Writes outcomes. One of another epoch, or of a command that has ended already, is stale and writes nothing. */
+/**
+ * Writes outcomes. One of another call, or of a command that has ended already, is stale and writes nothing;
+ * but what a device did proves more than that its connection was lost.
+ */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
-  const rows = finished.map(({ orgId, id, epoch, outcome: { kind, ...outcome } }) => ({
+  const rows = finished.map(({ orgId, id, callId, outcome: { kind, ...outcome } }) => ({
     org_id: orgId,
     id,
-    epoch,
+    call_id: callId,
     state: kind,
     outcome,
   }))
@@ -140,10 +174,10 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     with locked as materialized (
       select command.org_id, command.id, ended.state, ended.outcome
       from jsonb_to_recordset(${json(rows)}::jsonb)
-        as ended (org_id uuid, id uuid, epoch bigint, state text, outcome jsonb)
+        as ended (org_id uuid, id uuid, call_id integer, state text, outcome jsonb)
       join device_command command on command.org_id = ended.org_id and command.id = ended.id
-        and command.epoch = ended.epoch
-      where command.state = 'sent' ${inOrder}
+        and command.call_id = ended.call_id
+      where (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered}) ${inOrder}
     )
     update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id

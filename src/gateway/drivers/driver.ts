@@ -61,7 +61,7 @@ export interface Driver {
   /** The call to send, or why this device can't be asked. */
   encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection
   /** Null for a reply that can't be understood, which proves nothing: the command stays in flight. */
-  decodeReply(device: DriverDevice, command: DriverCommand, reply: Reply): Outcome | null
+  decodeReply(device: DriverDevice, kind: DriverCommand['kind'], reply: Reply): Outcome | null
   /** Null for an event that does not end the command. */
-  decodeEvent(device: DriverDevice, command: DriverCommand, event: DeviceEvent): Outcome | null
+  decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: DeviceEvent): Outcome | null
 }

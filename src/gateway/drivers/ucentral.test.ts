@@ -8,9 +8,9 @@ const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/fir
 const restart: DriverCommand = { kind: 'restart' }
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
-  ucentral.decodeReply(device, command, { result: { serial: device.mac, uuid: 1, status }, error: undefined })
+  ucentral.decodeReply(device, command.kind, { result: { serial: device.mac, uuid: 1, status }, error: undefined })
 const event = (device: DriverDevice, command: DriverCommand, operation: string): Outcome | null =>
-  ucentral.decodeEvent(device, command, { type: 'firmware_upgrade_status', payload: { operation } })
+  ucentral.decodeEvent(device, command.kind, { type: 'firmware_upgrade_status', payload: { operation } })
 
 describe('calls', () => {
   test('reboot at once', () => {
@@ -84,7 +84,7 @@ describe('replies as real devices send them', () => {
 
   test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
     const answer = (code: number): Outcome | null =>
-      ucentral.decodeReply(ap, restart, { result: undefined, error: { code, message: 'no' } })
+      ucentral.decodeReply(ap, 'restart', { result: undefined, error: { code, message: 'no' } })
     expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no', final: true })
     expect(answer(-32603)).toBeNull()
   })
@@ -97,6 +97,6 @@ describe('events', () => {
     expect(event(ols, upgrade, 'download')).toBeNull()
     expect(event(ols, restart, 'success')).toBeNull()
     expect(event(ap, upgrade, 'success')).toBeNull()
-    expect(ucentral.decodeEvent(ols, upgrade, { type: 'other', payload: { operation: 'success' } })).toBeNull()
+    expect(ucentral.decodeEvent(ols, 'upgrade', { type: 'other', payload: { operation: 'success' } })).toBeNull()
   })
 })

@@ -1,5 +1,6 @@
 import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
 import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
+import { deviceText } from './device-text.ts'
 import type {
   CallToSend,
   DeviceEvent,
@@ -29,8 +30,6 @@ const neverExecuted: ReadonlySet<number> = new Set([-32601, -32600, -32602, -327
 /** The address lands in a shell string of the device. */
 // oxlint-disable-next-line no-control-regex
 const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
-
-const MAX_TEXT = 500
 
 /** How clients word that the image or the request itself is wrong: the same again would be refused again. */
 const refusesContent = /invalid (signature|parameters)|validation failed|no space/i
@@ -90,20 +89,22 @@ function upgradeParams(
   }
 }
 
-function decodeReply(device: DriverDevice, command: DriverCommand, { result, error }: Reply): Outcome | null {
+type Kind = DriverCommand['kind']
+
+function decodeReply(device: DriverDevice, kind: Kind, { result, error }: Reply): Outcome | null {
   if (isRpcError(error)) {
     return neverExecuted.has(error.code) ? { ...rejected(error.code, error.message), final: true } : null
   }
   if (!isResult(result)) return null
   const { error: code, text = '' } = result.status
   if (code !== 0) return rejected(code, text)
-  if (command.kind === 'upgrade' && device.type === 'switch') return { kind: 'accepted' }
-  return { kind: 'done', text: text.slice(0, MAX_TEXT) }
+  if (kind === 'upgrade' && device.type === 'switch') return { kind: 'accepted' }
+  return { kind: 'done', text: deviceText(text) }
 }
 
 /** Events carry no command id, but there is at most one command in flight a device. */
-function decodeEvent(device: DriverDevice, command: DriverCommand, { type, payload }: DeviceEvent): Outcome | null {
-  if (command.kind !== 'upgrade' || device.type !== 'switch') return null
+function decodeEvent(device: DriverDevice, kind: Kind, { type, payload }: DeviceEvent): Outcome | null {
+  if (kind !== 'upgrade' || device.type !== 'switch') return null
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null
   if (payload.operation === 'success') return { kind: 'done', text: null }
   return payload.operation === 'fail'
@@ -112,5 +113,5 @@ function decodeEvent(device: DriverDevice, command: DriverCommand, { type, paylo
 }
 
 function rejected(code: number, text: string): Rejection {
-  return { kind: 'rejected', code: String(code), text: text.slice(0, MAX_TEXT), final: refusesContent.test(text) }
+  return { kind: 'rejected', code: String(code), text: deviceText(text), final: refusesContent.test(text) }
 }

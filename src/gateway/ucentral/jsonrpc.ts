@@ -131,14 +131,6 @@ export function compressParams(params: Params): Params {
   return { compress_64: deflateSync(text).toString('base64'), compress_sz: text.length }
 }
 
-/** Clients fail on ids below 2 and above a signed 32-bit integer. */
-export const MIN_CALL_ID = 2
-export const MAX_CALL_ID = 2 ** 31 - 1
-
-export function nextCallId(id: number): number {
-  return id >= MAX_CALL_ID ? MIN_CALL_ID : id + 1
-}
-
 function isId(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }

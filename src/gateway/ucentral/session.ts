@@ -4,15 +4,7 @@ import type { Allowance, Cost } from '../allowance.ts'
 import { closeCodes } from '../close-codes.ts'
 import type { Call, Reply } from '../drivers/driver.ts'
 import type { Turns } from '../turns.ts'
-import {
-  type Frame,
-  MIN_CALL_ID,
-  type PackedCall,
-  decodeEnvelope,
-  encodeCall,
-  inflateCall,
-  nextCallId,
-} from './jsonrpc.ts'
+import { type Frame, type PackedCall, decodeEnvelope, encodeCall, inflateCall } from './jsonrpc.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
 import type { Peer } from './server.ts'
 
@@ -39,7 +31,8 @@ export interface SessionHost {
   readonly turns: Turns
   /** The next message of the session waits until this settles; must not reject. */
   readonly onCall: (session: Session, call: DeviceCall) => Promise<void>
-  readonly onReply: (session: Session, id: number, reply: Reply) => void
+  /** Likewise. */
+  readonly onReply: (session: Session, id: number, reply: Reply) => Promise<void>
   readonly onMalformed: (session: Session, why: string) => void
   /** It sends more than its device's allowance, and is being closed. */
   readonly onFlood: (session: Session) => void
@@ -81,7 +74,6 @@ export class Session {
   #waitingSinceMs: number | null = null
   #hasWaited = false
   #isFlooding = false
-  #nextId = MIN_CALL_ID
 
   constructor(socket: WebSocket, peer: SessionPeer, host: SessionHost) {
     this.#socket = socket
@@ -113,17 +105,15 @@ export class Session {
     return this.#socket.isPaused
   }
 
-  /** @returns The id of the call, or null when it was certainly not sent. */
-  send({ method, params }: Call): number | null {
-    if (this.#socket.readyState !== this.#socket.OPEN) return null
+  /** @returns False when the call was certainly not sent. */
+  send(id: number, { method, params }: Call): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.#socket.terminate()
-      return null
+      return false
     }
-    const id = this.#nextId
-    this.#nextId = nextCallId(id)
     this.#socket.send(encodeCall(id, method, params))
-    return id
+    return true
   }
 
   ping(): void {

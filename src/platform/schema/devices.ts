@@ -116,6 +116,8 @@ export interface DeviceCommandTable {
   params: Json<Record<string, unknown>>
   state: Generated<CommandState>
   epoch: string | null
+  /** Of the call that carries it: see migration 26. */
+  callId: number | null
   outcome: Json<Record<string, unknown>> | null
   createdAt: Date
   /** Null for commands of upgrades, which their upgrade takes back. */

@@ -1,9 +1,8 @@
+import { deviceText } from '../../drivers/device-text.ts'
 import type { Log } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-const MAX_TEXT = 1000
-
 export function onLog(host: HandlerHost, session: Session, { log, severity }: Log): void {
-  host.ctx.log.debug({ mac: session.mac, severity, text: log.slice(0, MAX_TEXT) }, 'device log')
+  host.ctx.log.debug({ mac: session.mac, severity, text: deviceText(log) }, 'device log')
 }

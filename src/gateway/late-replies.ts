@@ -1,0 +1,41 @@
+import { type CallKey, type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
+import type { Context } from '../platform/context.ts'
+import { createBatcher } from './batch.ts'
+import { isCommandCallId } from './ucentral/call-ids.ts'
+
+export interface LateReplies {
+  /**
+   * The command that was sent by the call, perhaps on an older session or by an earlier run of the gateway, if its
+   * end is still wanted. Never rejects.
+   */
+  findCommand(key: CallKey): Promise<CommandToSend | null>
+  idle(): Promise<void>
+}
+
+export function createLateReplies(ctx: Context, batchSize: number): LateReplies {
+  const commands = createBatcher<string, CallKey, CommandToSend | null>({
+    maxItems: batchSize,
+    keyOf,
+    async run(keys) {
+      const found = new Map<string, CommandToSend | null>(keys.map((key) => [keyOf(key), null]))
+      for (const command of await listUnansweredCommands(ctx.db, keys)) found.set(keyOf(command), command)
+      return found
+    },
+  })
+  return {
+    async findCommand(key) {
+      if (!isCommandCallId(key.callId)) return null
+      try {
+        return await commands.add(key)
+      } catch (error) {
+        ctx.log.warn({ err: error, deviceId: key.deviceId }, 'could not look up what a late reply answers; it is lost')
+        return null
+      }
+    },
+    idle: () => commands.idle(),
+  }
+}
+
+function keyOf({ deviceId, callId }: CallKey): string {
+  return `${deviceId} ${callId}`
+}
