@@ -14,6 +14,7 @@ import { createReports } from './reports.ts'
 import { type SessionRegistry, createSessionRegistry } from './session-registry.ts'
 import { watchSessions } from './sweep.ts'
 import { createTurns } from './turns.ts'
+import { TELEMETRY_CALL_ID } from './ucentral/call-ids.ts'
 import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
 import type { Peer } from './ucentral/server.ts'
 import { Session, type SessionHost } from './ucentral/session.ts'
@@ -113,6 +114,7 @@ function createSessionHost({ host, sessions, sockets, allowances, records, now }
     turns: createTurns(now),
     onCall: (session, call) => receiveCall(host, session, call),
     async onReply(session, id, reply) {
+      if (id === TELEMETRY_CALL_ID) return
       if (await dispatcher.onReply(session, id, reply)) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
     },

@@ -163,7 +163,7 @@ describe('what devices do send', () => {
     const device = await connect(gateway)
     const params = JSON.parse(compressed(' '.repeat(1_000_000))) as { params: Record<string, unknown> }
     for (let sent = 0; sent < 50; sent += 1)
-      device.socket.send(JSON.stringify({ method: 'telemetry', params: params.params }))
+      device.socket.send(JSON.stringify({ method: 'alarm', params: params.params }))
     flood(device, 1, 1)
     await untilSanity(device, 1)
     expect(gateway.counters.read()).toMatchObject({ malformed_frame: 0, invalid_message: 0 })

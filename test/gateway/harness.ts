@@ -180,7 +180,10 @@ export interface ReceivedCall {
 export interface TestDevice {
   readonly mac: string
   readonly socket: WebSocket
+  /** Those that stand for commands. */
   readonly calls: ReceivedCall[]
+  /** Those that ask it to report its state from then on. */
+  readonly telemetryCalls: ReceivedCall[]
   /** Resolves with the close code. */
   readonly closed: Promise<number>
   say(method: string, params: Readonly<Record<string, unknown>>): void
@@ -205,10 +208,13 @@ export async function openDevice(
   })
   const closed = new Promise<number>((resolve) => socket.on('close', resolve))
   const calls: ReceivedCall[] = []
+  const telemetryCalls: ReceivedCall[] = []
   socket.on('message', (data: Buffer) => {
     const frame = decodeFrame(data.toString('utf8'))
-    if (frame.kind === 'call' && frame.id !== null)
-      calls.push({ id: frame.id, method: frame.method, params: frame.params })
+    if (frame.kind !== 'call' || frame.id === null) return
+    const { id, method, params } = frame
+    const received = method === 'telemetry' ? telemetryCalls : calls
+    received.push({ id, method, params })
   })
   await once(socket, 'open')
   socket.on('error', () => socket.terminate())
@@ -217,6 +223,7 @@ export async function openDevice(
     mac,
     socket,
     calls,
+    telemetryCalls,
     closed,
     say: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
     hello: (params = {}) => socket.send(encodeNotification('connect', { ...connectParams(mac), ...params })),

@@ -99,7 +99,7 @@ describe('an outage', () => {
   test('that was a boot is told as that', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
-    await connectDevice(server.ctx, mac, { reason: 'boot' })
+    await connectDevice(server.ctx, mac, { firmware: '2.0.0' })
     expect((await told()).events).toEqual(['AP_RESTARTED'])
   })
 

@@ -15,6 +15,7 @@ const reportOf = (mac: string, sanity: number) => ({
   epoch: '0',
   load: { sanity_percent: sanity },
   uptimeS: null,
+  boot: null,
   firmware: null,
 })
 

@@ -5,6 +5,7 @@ import type { CommandOutcome } from '../../src/devices/commands/command.ts'
 import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { CommandToSend } from '../../src/devices/commands/store.ts'
@@ -144,6 +145,7 @@ export interface Fleet {
 }
 
 const BATCH = 1000
+const DAY_MS = 24 * 3600e3
 
 export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   const nodeId = randomUUID()
@@ -151,6 +153,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     orgs.flatMap(({ sites }) => sites.flatMap((site) => site.devices.map((one) => [one.id, one]))),
   )
   const epochs = new Map<string, string>()
+  const lives = new Map<string, { readonly firmware: string; readonly bootedMs: number }>()
   const flashes = new Map<string, number>()
   const attempts = new Map<string, number>()
 
@@ -161,7 +164,22 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
         return { mac, facts }
       })
       for (const { deviceId, epoch } of await recordConnects(ctx, nodeId, openings)) epochs.set(deviceId, epoch)
+      await reportUptimes(some.slice(start, start + BATCH), firmware, reason)
     }
+  }
+
+  /** What proves a boot where the version does not: a device comes with a long uptime, and begins anew with each boot. */
+  async function reportUptimes(some: readonly SeededDevice[], firmware: string, reason: string): Promise<void> {
+    const nowMs = ctx.clock.now().getTime()
+    const reports = some.flatMap(({ id }) => {
+      const before = lives.get(id)
+      const bootedMs = before === undefined ? nowMs - DAY_MS : reason === 'boot' ? nowMs : before.bootedMs
+      lives.set(id, { firmware, bootedMs })
+      if (before !== undefined && (reason !== 'boot' || before.firmware !== firmware)) return []
+      const uptimeS = Math.floor((nowMs - bootedMs) / 1000)
+      return [{ deviceId: id, epoch: epochs.get(id) ?? '0', load: {}, uptimeS, boot: null, firmware: null }]
+    })
+    if (reports.length > 0) await recordReports(ctx, reports)
   }
 
   async function disconnect(some: readonly SeededDevice[]): Promise<void> {

@@ -1,17 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type KnownStatus, decideConnect } from './decide-connect.ts'
-import type { DeviceFacts } from '../device.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
-const facts: DeviceFacts = {
-  firmware: '1.0.0',
-  model: 'm',
-  type: 'ap',
-  capabilities: {},
-  members: null,
-  reason: 'socket',
-  ext_ip: null,
-}
+const facts = { firmware: '1.0.0' }
 const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', outageUntold: false }
 
 describe('decideConnect', () => {
@@ -19,22 +10,18 @@ describe('decideConnect', () => {
     expect(decideConnect(known, facts)).toEqual({ booted: false, cameUp: true, restarted: false })
   })
 
-  test.each(['boot', 'upgradefailed', 'crashlog', 'recovery'])('%s is one', (reason) => {
-    expect(decideConnect(known, { ...facts, reason })).toMatchObject({ booted: true, restarted: true })
+  test.each(['recovery', 'upgradefailed', 'crashlog', 'coldboot', 'boot'])('%s as a reason is none', (reason) => {
+    const said = { ...facts, reason }
+    expect(decideConnect(known, said)).toMatchObject({ booted: false, restarted: false })
   })
 
-  test('so is another version, whatever the reason', () => {
-    expect(decideConnect(known, { ...facts, firmware: '2.0.0' })).toMatchObject({ booted: true, restarted: true })
+  test('another version is one', () => {
+    expect(decideConnect(known, { firmware: '2.0.0' })).toMatchObject({ booted: true, restarted: true })
   })
 
-  test('the first connection ever is a boot at most, never a restart', () => {
+  test('the first connection ever is none, whatever the version: there was no other', () => {
     const fresh = { ...known, connectedAt: null, firmware: null }
-    expect(decideConnect(fresh, { ...facts, reason: 'boot' })).toMatchObject({
-      booted: true,
-      restarted: false,
-      cameUp: true,
-    })
-    expect(decideConnect(fresh, { ...facts, reason: null })).toMatchObject({ booted: false, cameUp: true })
+    expect(decideConnect(fresh, facts)).toEqual({ booted: false, restarted: false, cameUp: true })
   })
 
   test('one that was never told to be down has not come up', () => {
@@ -43,7 +30,7 @@ describe('decideConnect', () => {
   })
 
   test('a boot is told, although nobody was told of the outage', () => {
-    const decision = decideConnect({ ...known, outageUntold: true }, { ...facts, reason: 'boot' })
+    const decision = decideConnect({ ...known, outageUntold: true }, { firmware: '2.0.0' })
     expect(decision).toEqual({ booted: true, cameUp: false, restarted: true })
   })
 })

@@ -1,8 +1,5 @@
 import type { DeviceFacts } from '../device.ts'
 
-/** Reasons to connect that only a device has which has just booted. */
-const bootReasons: ReadonlySet<string> = new Set(['boot', 'upgradefailed', 'crashlog', 'recovery'])
-
 export interface KnownStatus {
   readonly connected: boolean
   readonly connectedAt: Date | null
@@ -20,10 +17,13 @@ export interface ConnectDecision {
   readonly restarted: boolean
 }
 
-/** What a connection means. A reconnect without evidence of a boot is a lost network, not a restart. */
-export function decideConnect(known: KnownStatus, facts: DeviceFacts): ConnectDecision {
-  const newFirmware = known.firmware !== null && known.firmware !== facts.firmware
-  const booted = newFirmware || (facts.reason !== null && bootReasons.has(facts.reason))
+/**
+ * What a connection means. Another version proves a boot. The reason to connect proves only that the client has
+ * started: `recovery` is its watchdog after five minutes offline, and each start by hand names the cause of the last
+ * boot again. The first report of uptime will tell.
+ */
+export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firmware'>): ConnectDecision {
+  const booted = known.firmware !== null && known.firmware !== facts.firmware
   return {
     booted,
     cameUp: !known.connected && !known.outageUntold,

@@ -5,6 +5,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
+import { restartReason } from './restart-reason.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { loseCommands } from '../commands/store.ts'
 import { takeOutages } from './store-outages.ts'
@@ -33,14 +34,17 @@ export async function recordConnects(
 ): Promise<OpenedSession[]> {
   const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
   const at = ctx.clock.now()
+  const atMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs: ctx.serviceClock.nowMs() })
+    const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs })
     await loseCommands(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
     const sessions = ordered.flatMap(({ mac, facts }) => {
       const epoch = epochs.get(deviceIdOf(mac))
-      return epoch === undefined ? [] : [{ deviceId: deviceIdOf(mac), epoch, connectedAt: at, facts }]
+      return epoch === undefined
+        ? []
+        : [{ deviceId: deviceIdOf(mac), epoch, connectedAt: at, connectedMs: atMs, facts }]
     })
     await applyConnections(tx, sessions, at)
     return opened
@@ -52,6 +56,8 @@ export interface Connection {
   readonly deviceId: string
   readonly epoch: string
   readonly connectedAt: Date
+  /** In service time. */
+  readonly connectedMs: number
   readonly facts: DeviceFacts
 }
 
@@ -95,10 +101,10 @@ interface Change {
 }
 
 function changeOf(known: ClaimedStatus, connection: Connection, outageUntold: boolean): Change {
-  const { epoch, connectedAt, facts } = connection
+  const { epoch, connectedAt, connectedMs, facts } = connection
   const { booted, cameUp, restarted } = decideConnect({ ...known, outageUntold }, facts)
   const device = eventDevice(known)
-  const reason = facts.reason === null ? {} : { reason: facts.reason }
+  const reason = restartReason(facts.reason)
   return {
     orgId: known.orgId,
     status: {
@@ -109,10 +115,11 @@ function changeOf(known: ClaimedStatus, connection: Connection, outageUntold: bo
       facts,
       bootCount: known.bootCount + (booted ? 1 : 0),
       bootedAt: booted ? connectedAt : known.bootedAt,
+      bootKnownMs: booted ? connectedMs : (known.bootKnownMs ?? connectedMs),
       booted,
     },
     happenings: [
-      ...(restarted ? [{ device, what: 'RESTARTED' as const, ...reason }] : []),
+      ...(restarted ? [{ device, what: 'RESTARTED' as const, ...(reason !== null && { reason }) }] : []),
       ...(cameUp ? [{ device, what: 'CONNECTED' as const }] : []),
     ],
   }

@@ -74,6 +74,7 @@ export interface ClaimedStatus {
   readonly firmware: string | null
   readonly bootCount: number
   readonly bootedAt: Date | null
+  readonly bootKnownMs: number | null
   readonly fwupdate: FwUpdate | null
 }
 
@@ -103,6 +104,7 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
       'status.firmware',
       'status.bootCount',
       'status.bootedAt',
+      'status.bootKnownMs',
       'status.fwupdate',
       'status.epoch',
       'status.load',
@@ -128,6 +130,7 @@ export interface ConnectedStatus {
   readonly facts: DeviceFacts
   readonly bootCount: number
   readonly bootedAt: Date | null
+  readonly bootKnownMs: number
   /** Its load was that of another boot: forget it, so that uptimes of two boots are never compared. */
   readonly booted: boolean
 }
@@ -140,6 +143,7 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
     connected_at: status.connectedAt,
     boot_count: status.bootCount,
     booted_at: status.bootedAt,
+    boot_known_ms: status.bootKnownMs,
     booted: status.booted,
     firmware: facts.firmware,
     ext_ip: facts.ext_ip,
@@ -150,9 +154,9 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
     update device_status status set connected = true, epoch = new.epoch, connected_at = new.connected_at,
       last_seen_at = greatest(status.last_seen_at, new.connected_at), firmware = new.firmware, ext_ip = new.ext_ip,
       capabilities = new.capabilities, members = new.members, boot_count = new.boot_count, booted_at = new.booted_at,
-      load = case when new.booted then null else status.load end
+      boot_known_ms = new.boot_known_ms, load = case when new.booted then null else status.load end
     from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, epoch bigint,
-      connected_at timestamptz, boot_count integer, booted_at timestamptz, booted boolean,
+      connected_at timestamptz, boot_count integer, booted_at timestamptz, boot_known_ms double precision, booted boolean,
       firmware text, ext_ip text, capabilities jsonb, members jsonb)
     where status.org_id = new.org_id and status.device_id = new.device_id and status.epoch < new.epoch
   `.execute(tx)
@@ -163,15 +167,25 @@ export async function listOpenSessions(
   tx: Tx,
   scope: OrgScope,
   deviceIds: readonly string[],
-): Promise<{ deviceId: string; epoch: string; connectedAt: Date; facts: DeviceFacts }[]> {
+): Promise<{ deviceId: string; epoch: string; connectedAt: Date; connectedMs: number; facts: DeviceFacts }[]> {
   return tx
     .selectFrom('deviceSession as session')
     .innerJoin('device', 'device.id', 'session.deviceId')
-    .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.facts'])
+    .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.connectedMs', 'session.facts'])
     .where('device.orgId', '=', scope.orgId)
     .where('session.deviceId', '=', anyOf(deviceIds))
     .where('session.connected', '=', true)
     .execute()
+}
+
+/** Why each device connected last, in its own words. */
+export async function listConnectReasons(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
+  const rows = await tx
+    .selectFrom('deviceSession')
+    .select(['deviceId', 'facts'])
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+  return new Map(rows.map(({ deviceId, facts }) => [deviceId, facts.reason]))
 }
 
 export interface SessionKey {

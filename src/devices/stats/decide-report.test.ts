@@ -3,12 +3,20 @@ import { describe, expect, test } from 'vitest'
 import { type FirmwareProgress, type Report, type ReportedStatus, decideReport } from './decide-report.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
-const none: Report = { load: {}, uptimeS: null, firmware: null }
-const known: ReportedStatus = { load: { cpu_percent: 3, uptime_s: 100 }, bootCount: 7, bootedAt: null, fwupdate: null }
+const time = { at, atMs: 5_000_000 }
+const none: Report = { load: {}, uptimeS: null, boot: null, firmware: null }
+const known: ReportedStatus = {
+  load: { cpu_percent: 3, uptime_s: 100 },
+  bootCount: 7,
+  bootedAt: null,
+  bootKnownMs: 4_999_000,
+  connectedAt: null,
+  fwupdate: null,
+}
 
 describe('decideReport', () => {
   test('adds what the report brings and keeps the rest', () => {
-    expect(decideReport(known, { ...none, load: { memory_free: 5 } }, at).load).toEqual({
+    expect(decideReport(known, { ...none, load: { memory_free: 5 } }, time).load).toEqual({
       cpu_percent: 3,
       uptime_s: 100,
       memory_free: 5,
@@ -16,13 +24,26 @@ describe('decideReport', () => {
   })
 
   test('an uptime that went back is a boot, of which the old load says nothing', () => {
-    expect(decideReport(known, { ...none, uptimeS: 99 }, at)).toEqual({
-      booted: true,
+    const bootedAt = new Date(at.getTime() - 99_000)
+    expect(decideReport(known, { ...none, uptimeS: 99 }, time)).toEqual({
+      newBoot: { at: bootedAt, cause: null },
       bootCount: 8,
       load: { uptime_s: 99 },
-      bootedAt: new Date(at.getTime() - 99_000),
+      bootedAt,
+      bootKnownMs: time.atMs,
+      connectedAt: null,
       fwupdate: null,
     })
+  })
+
+  test('a boot that the device tells of leaves nothing of the old load either, and dates the new one', () => {
+    const connectedAt = new Date(at.getTime() - 2000)
+    const status = { ...known, bootedAt: new Date(at.getTime() - 500_000), connectedAt }
+    const boot = { atS: at.getTime() / 1000 - 60, cause: 'powerloss' }
+    const bootedAt = new Date(at.getTime() - 60_000)
+    const after = decideReport(status, { ...none, boot }, time)
+    expect(after).toMatchObject({ newBoot: { at: bootedAt, cause: 'powerloss' }, bootCount: 8, load: {}, bootedAt })
+    expect(decideReport(after, { ...none, uptimeS: 61 }, time).bootCount).toBe(8)
   })
 
   test('uptimes that grow are never a boot, however many', () => {
@@ -32,7 +53,7 @@ describe('decideReport', () => {
         let status: ReportedStatus = { ...known, load: null }
         for (const step of steps) {
           uptimeS += step
-          status = decideReport(status, { ...none, uptimeS }, at)
+          status = decideReport(status, { ...none, uptimeS }, time)
         }
         expect(status.bootCount).toBe(7)
       }),
@@ -40,12 +61,17 @@ describe('decideReport', () => {
   })
 
   test('a report without uptime is no evidence', () => {
-    expect(decideReport(known, none, at)).toMatchObject({ booted: false, bootCount: 7, bootedAt: null })
+    expect(decideReport(known, none, time)).toMatchObject({
+      newBoot: null,
+      bootCount: 7,
+      bootedAt: null,
+      bootKnownMs: 4_999_000,
+    })
   })
 
   const running = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: true } as const
   const after = (fwupdate: ReportedStatus['fwupdate'], ...said: FirmwareProgress[]) =>
-    said.reduce<ReportedStatus>((status, firmware) => decideReport(status, { ...none, firmware }, at), {
+    said.reduce<ReportedStatus>((status, firmware) => decideReport(status, { ...none, firmware }, time), {
       ...known,
       fwupdate,
     }).fwupdate

@@ -1,4 +1,5 @@
 import type { FwUpdate } from '../../platform/schema/devices.ts'
+import { type ProvenBoot, type ReportTime, type ToldBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
 
 /** Where a device is with installing firmware, in its own words; `percent` is of the operation. */
@@ -12,6 +13,8 @@ export interface Report {
   /** Members of `device_status.load` that it brings: `cpu_percent`, `memory_total`, ... */
   readonly load: Readonly<Record<string, unknown>>
   readonly uptimeS: number | null
+  /** A boot that it tells of. */
+  readonly boot: ToldBoot | null
   readonly firmware: FirmwareProgress | null
 }
 
@@ -19,28 +22,31 @@ export interface ReportedStatus {
   readonly load: Readonly<Record<string, unknown>> | null
   readonly bootCount: number
   readonly bootedAt: Date | null
+  readonly bootKnownMs: number | null
+  readonly connectedAt: Date | null
   readonly fwupdate: FwUpdate | null
 }
 
 export interface ReportDecision extends ReportedStatus {
-  readonly booted: boolean
+  /** That it proves, other than the one known. */
+  readonly newBoot: ProvenBoot | null
 }
 
-/**
- * What a report changes. An uptime below the one before is evidence of a boot; a connection that gave
- * evidence of its own has cleared the load, so that no boot counts twice.
- */
-export function decideReport(known: ReportedStatus, report: Report, at: Date): ReportDecision {
+/** What a report changes. A boot clears the load, so that nothing of two boots is ever compared. */
+export function decideReport(known: ReportedStatus, report: Report, time: ReportTime): ReportDecision {
   const before = known.load?.['uptime_s']
   const { uptimeS } = report
-  const booted = uptimeS !== null && typeof before === 'number' && uptimeS < before
+  const newBoot = findNewBoot({ ...known, uptimeS: typeof before === 'number' ? before : null }, report, time)
   const uptime = uptimeS === null ? {} : { uptime_s: uptimeS }
+  const bootedAt = uptimeS === null ? null : new Date(time.at.getTime() - uptimeS * 1000)
   return {
-    booted,
-    load: { ...(booted ? {} : known.load), ...report.load, ...uptime },
-    bootCount: known.bootCount + (booted ? 1 : 0),
-    bootedAt: uptimeS === null ? known.bootedAt : new Date(at.getTime() - uptimeS * 1000),
-    fwupdate: report.firmware === null ? known.fwupdate : moveOn(known.fwupdate, report.firmware, at),
+    connectedAt: known.connectedAt,
+    newBoot,
+    load: { ...(newBoot === null ? known.load : {}), ...report.load, ...uptime },
+    bootCount: known.bootCount + (newBoot === null ? 0 : 1),
+    bootedAt: bootedAt ?? newBoot?.at ?? known.bootedAt,
+    bootKnownMs: newBoot !== null || uptimeS !== null ? time.atMs : known.bootKnownMs,
+    fwupdate: report.firmware === null ? known.fwupdate : moveOn(known.fwupdate, report.firmware, time.at),
   }
 }
 

@@ -1,12 +1,14 @@
 import { systemScope } from '../../access/scope.ts'
-import { appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { ReportTime } from './decide-boot.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
 import { saveReports } from './store-reports.ts'
-import { type ClaimedStatus, lockClaimedStatuses } from '../sessions/store.ts'
+import { restartReason } from '../sessions/restart-reason.ts'
+import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
 /** A report, under the session that carried it. */
 export interface SessionReport extends Report {
@@ -22,28 +24,41 @@ export interface SessionReport extends Report {
  * @param reports In the order of their arrival; a device may be in it more than once.
  */
 export async function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<void> {
-  const at = ctx.clock.now()
+  const time = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
   const byDevice = Map.groupBy(reports, ({ deviceId }) => deviceId)
   await inTx(ctx, async (tx) => {
     const known = await lockClaimedStatuses(tx, [...byDevice.keys()])
     const changes = known.flatMap((status) => {
       const fresh = (byDevice.get(status.deviceId) ?? []).filter(({ epoch }) => epoch === status.epoch)
-      return fresh.length === 0 ? [] : [changeOf(status, fresh, at)]
+      return fresh.length === 0 ? [] : [changeOf(status, fresh, time)]
     })
     if (changes.length === 0) return
-    await saveReports(tx, changes, at)
-    const restarted = changes.filter(({ booted }) => booted)
-    for (const [orgId, some] of groupByOrg(restarted)) {
-      const happenings = some.map(({ status }) => ({ device: eventDevice(status), what: 'RESTARTED' as const }))
-      await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
-    }
-    if (restarted.length === 0) return
-    wakeAfterCommit(
-      tx,
-      'rollouts',
-      restarted.map(({ deviceId }) => deviceId),
-    )
+    await saveReports(tx, changes, time.at)
+    await appendRestarts(tx, changes, time.at)
   })
+}
+
+/** Events of the devices that have proven a boot, with what they say of its cause. */
+async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Promise<void> {
+  const restarted = changes.filter(({ newBoot }) => newBoot !== null)
+  if (restarted.length === 0) return
+  const reasons = await listConnectReasons(
+    tx,
+    restarted.map(({ deviceId }) => deviceId),
+  )
+  for (const [orgId, some] of groupByOrg(restarted)) {
+    const happenings = some.map(({ deviceId, status, newBoot }): DeviceHappening => {
+      const device = eventDevice(status)
+      const reason = newBoot?.cause ?? restartReason(reasons.get(deviceId) ?? null)
+      return reason === null ? { device, what: 'RESTARTED' } : { device, what: 'RESTARTED', reason }
+    })
+    await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
+  }
+  wakeAfterCommit(
+    tx,
+    'rollouts',
+    restarted.map(({ deviceId }) => deviceId),
+  )
 }
 
 interface Change extends ReportDecision {
@@ -52,12 +67,13 @@ interface Change extends ReportDecision {
   readonly status: ClaimedStatus
 }
 
-function changeOf(status: ClaimedStatus, reports: readonly Report[], at: Date): Change {
-  const start: ReportDecision = { ...status, booted: false }
+function changeOf(status: ClaimedStatus, reports: readonly Report[], time: ReportTime): Change {
+  const start: ReportDecision = { ...status, newBoot: null }
   const end = reports.reduce((known, report) => {
-    const next = decideReport(known, report, at)
-    return { ...next, booted: known.booted || next.booted }
+    const next = decideReport(known, report, time)
+    return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
-  const { load, bootCount, bootedAt, fwupdate, booted } = end
-  return { orgId: status.orgId, deviceId: status.deviceId, status, load, bootCount, bootedAt, fwupdate, booted }
+  const { load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot } = end
+  const { orgId, deviceId } = status
+  return { orgId, deviceId, status, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

@@ -116,4 +116,21 @@ describe('decodeFrame', () => {
     const text = String.raw`{"method":"a","params":{"t":"\u0000 \\u0000 \ud83d\ude00 \ud83d \ude00"}}`
     expect(decodeFrame(text)).toMatchObject({ params: { t: '\ufffd \\u0000 \u{1f600} \ufffd \ufffd' } })
   })
+
+  test('reads null for numbers that are no JSON, and leaves texts alone', () => {
+    const text = String.raw`{"method":"a","params":{"l":[-inf,inf,nan,1],"t":"\"-inf, \\","inf":-NaN}}`
+    const params = { l: [null, null, null, 1], t: '"-inf, \\', inf: null }
+    expect(decodeFrame(text)).toEqual({ kind: 'call', id: null, method: 'a', params })
+    expect(decodeFrame('{"method":"a","params":{"l":[info]}}').kind).toBe('malformed')
+  })
+
+  test.each([
+    ['escaped quotes', `inf "${'\\"'.repeat(250_000)}`],
+    ['quotes', `inf ${'"'.repeat(500_001)}`],
+    ['a backslash at the end', `inf "${'\\"'.repeat(250_000)}\\`],
+  ])('spends little time on %s without end', (_what, text) => {
+    const startedMs = performance.now()
+    expect(decodeFrame(text).kind).toBe('malformed')
+    expect(performance.now() - startedMs).toBeLessThan(1000)
+  })
 })

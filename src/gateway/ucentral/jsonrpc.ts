@@ -78,12 +78,25 @@ export function inflateCall({ id, method, packed, size }: PackedCall): { frame: 
 /** @returns Why not, where it can't be parsed. */
 function parseObject(text: string): Params | string {
   if (hasTooManyValues(text)) return `more than ${MAX_VALUES} values`
+  const value = parseJson(text) ?? (nonNumber.test(text) ? parseJson(withoutNonNumbers(text)) : null)
+  return isObject(value) ? value : 'not a JSON object'
+}
+
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(storable(text))
-    return isObject(value) ? value : 'not a JSON object'
+    return JSON.parse(storable(text))
   } catch {
-    return 'not a JSON object'
+    return null
   }
+}
+
+const nonNumber = /\b(?:inf|nan)\b/i
+// A string may end with the text: if it could fail to match, each further quote in it would be tried again.
+const stringsAndNonNumbers = /"(?:[^"\\]|\\.?)*(?:"|$)|-?\b(?:inf|nan)\b/gis
+
+/** Access points write a load that they could not compute as `-inf`, which is no JSON. */
+function withoutNonNumbers(text: string): string {
+  return text.replace(stringsAndNonNumbers, (token) => (token.startsWith('"') ? token : 'null'))
 }
 
 const OPENING = 0x7b // {

@@ -46,31 +46,42 @@ export const Connect = Type.Object({
   uuid: Type.Optional(Type.Number()),
   firmware: Type.String({ minLength: 1, maxLength: 256 }),
   capabilities: Capabilities,
-  /** Seen: `boot`, `socket`, `upgradefailed`, `crashlog`, `recovery`. */
+  /**
+   * Why the client connects. Access points say `socket` for a broken connection, else why their client has started:
+   * `coldboot`, `reboot`, `upgrade`, `upgradefailed`, `crashlog`, `recovery` (its watchdog). Switches say nothing.
+   */
   reason: Type.Optional(ShortText),
 })
 export type Connect = Static<typeof Connect>
 
-export const State = Type.Object({
-  serial: Serial,
-  state: Type.Object({
-    unit: Type.Optional(
-      Type.Object({
-        /** Seconds; at most a century, so that the time of the boot is a date that can be stored. */
-        uptime: Type.Optional(Type.Number({ minimum: 0, maximum: 3.2e9 })),
-        /** Percent: of all processors, then of each. */
-        cpu_load: Type.Optional(Type.Array(Type.Number(), { maxItems: 257 })),
-        memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
-      }),
-    ),
-    interfaces: Type.Optional(
-      Type.Array(
-        Type.Object({ ipv4: Type.Optional(Type.Object({ addresses: Type.Optional(Type.Array(ShortText)) })) }),
-      ),
-    ),
-  }),
+const StateContent = Type.Object({
+  unit: Type.Optional(
+    Type.Object({
+      /** Seconds; at most a century, so that the time of the boot is a date that can be stored. */
+      uptime: Type.Optional(Type.Number({ minimum: 0, maximum: 3.2e9 })),
+      /** Percent: of all processors, then of each; null for what the device wrote as no number. */
+      cpu_load: Type.Optional(Type.Array(Type.Union([Type.Number(), Type.Null()]), { maxItems: 257 })),
+      memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
+    }),
+  ),
+  interfaces: Type.Optional(
+    Type.Array(Type.Object({ ipv4: Type.Optional(Type.Object({ addresses: Type.Optional(Type.Array(ShortText)) })) })),
+  ),
 })
+
+export const State = Type.Object({ serial: Serial, state: StateContent })
 export type State = Static<typeof State>
+
+/** What a device reports because the gateway asked it to: each type a list of epoch seconds and content. */
+export const Telemetry = Type.Object({
+  serial: Serial,
+  data: Type.Optional(
+    Type.Object({
+      state: Type.Optional(Type.Array(Type.Tuple([Type.Number(), Type.Object({ state: StateContent })]))),
+    }),
+  ),
+})
+export type Telemetry = Static<typeof Telemetry>
 
 export const Healthcheck = Type.Object({
   serial: Serial,
@@ -125,7 +136,7 @@ export const deviceMessages = {
   recovery: Recovery,
   ping: Sender,
   alarm: Sender,
-  telemetry: Sender,
+  telemetry: Telemetry,
   deviceupdate: Sender,
   cfgpending: Sender,
   crashlog: Sender,
@@ -169,12 +180,22 @@ export const Leds = Type.Object({
 })
 export type Leds = Static<typeof Leds>
 
+/** Starts, or with an interval of 0 ends, regular reports that no configuration asks for. */
+export const TelemetryOrder = Type.Object({
+  serial: Serial,
+  /** Seconds. */
+  interval: Type.Integer({ minimum: 0 }),
+  types: Type.Optional(Type.Array(Type.Literal('state'))),
+})
+export type TelemetryOrder = Static<typeof TelemetryOrder>
+
 /** Gateway to device: method to the shape of its params. */
 export const gatewayCalls = {
   reboot: Reboot,
   upgrade: Upgrade,
   'x-signalbox.reboot': RebootPart,
   leds: Leds,
+  telemetry: TelemetryOrder,
 } as const satisfies Record<string, TSchema>
 export type GatewayMethod = keyof typeof gatewayCalls
 export type GatewayCall<M extends GatewayMethod> = Static<(typeof gatewayCalls)[M]>
@@ -200,7 +221,7 @@ const deviceChecks = {
   recovery: Compile(Recovery),
   ping: Compile(Sender),
   alarm: Compile(Sender),
-  telemetry: Compile(Sender),
+  telemetry: Compile(Telemetry),
   deviceupdate: Compile(Sender),
   cfgpending: Compile(Sender),
   crashlog: Compile(Sender),
@@ -212,6 +233,7 @@ const gatewayChecks = {
   upgrade: Compile(Upgrade),
   'x-signalbox.reboot': Compile(RebootPart),
   leds: Compile(Leds),
+  telemetry: Compile(TelemetryOrder),
 } satisfies Record<GatewayMethod, Check>
 
 interface Check {

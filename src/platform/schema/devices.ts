@@ -63,6 +63,8 @@ export interface DeviceStatusTable {
   firmware: string | null
   bootCount: Generated<number>
   bootedAt: Date | null
+  /** See migration 26. */
+  bootKnownMs: number | null
   extIp: string | null
   capabilities: Json<Record<string, unknown>>
   members: Json<VcMember[]> | null
@@ -86,7 +88,7 @@ export interface DeviceFacts {
   /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
   readonly capabilities: Readonly<Record<string, unknown>>
   readonly members: readonly VcMember[] | null
-  /** Why it connects, in the device's words: `boot`, `socket`, ... */
+  /** Why it connects, in the device's words: `coldboot`, `socket`, ...; it proves only that its client has started. */
   readonly reason: string | null
   readonly ext_ip: string | null
 }

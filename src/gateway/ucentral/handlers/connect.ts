@@ -1,5 +1,6 @@
 import type { DeviceFacts } from '../../../devices/device.ts'
-import type { Capabilities, Connect } from '../messages.ts'
+import { TELEMETRY_CALL_ID } from '../call-ids.ts'
+import type { Capabilities, Connect, GatewayCall } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
@@ -8,7 +9,15 @@ export async function onConnect(host: HandlerHost, session: Session, params: Con
   const { epoch } = await host.connect({ mac: session.mac, facts: factsOf(params, session.address) })
   session.epoch = epoch
   host.attach(session)
+  session.send(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
   host.dispatcher.kick()
+}
+
+/** A device that nobody has configured reports its state, and with it its uptime, only when it is asked to. */
+const TELEMETRY_INTERVAL_S = 60
+
+function telemetryOf(serial: string): GatewayCall<'telemetry'> {
+  return { serial, interval: TELEMETRY_INTERVAL_S, types: ['state'] }
 }
 
 function factsOf({ firmware, capabilities, reason }: Connect, address: string | null): DeviceFacts {

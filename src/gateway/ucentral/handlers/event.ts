@@ -1,18 +1,25 @@
+import type { SessionReport } from '../../../devices/stats/record-report.ts'
 import { type DeviceEvent, isUpgradeStatus } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-/** The device's own time in the event is not used: its clock may be anywhere. */
 export function onEvent(host: HandlerHost, session: Session, { data }: DeviceEvent): Promise<void> | undefined {
-  const [, { type, payload }] = data.event
+  const [atS, { type, payload }] = data.event
   host.dispatcher.onEvent(session, { type, payload })
+  const cause = bootCauses.get(type)
+  if (cause !== undefined) return host.report({ ...nothing(session), boot: { atS, cause } })
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return
   const { operation, percentage } = payload
-  return host.report({
-    deviceId: session.deviceId,
-    epoch: session.epoch,
-    load: {},
-    uptimeS: null,
-    firmware: { operation, percent: percentage ?? null },
-  })
+  return host.report({ ...nothing(session), firmware: { operation, percent: percentage ?? null } })
+}
+
+/** What the client of switches says when it starts: why the switch booted, and when. */
+const bootCauses: ReadonlyMap<string, string> = new Map([
+  ['device.reboot', 'reboot'],
+  ['device.powerloss', 'powerloss'],
+  ['device.crash', 'crash'],
+])
+
+function nothing({ deviceId, epoch }: Session): SessionReport {
+  return { deviceId, epoch, load: {}, uptimeS: null, boot: null, firmware: null }
 }

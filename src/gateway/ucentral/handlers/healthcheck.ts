@@ -8,6 +8,7 @@ export function onHealthcheck(host: HandlerHost, session: Session, { sanity }: H
     epoch: session.epoch,
     load: { sanity_percent: sanity },
     uptimeS: null,
+    boot: null,
     firmware: null,
   })
 }

@@ -7,7 +7,7 @@ import { onHealthcheck } from './healthcheck.ts'
 import { onLog } from './log.ts'
 import { onRecovery } from './recovery.ts'
 import { onSignOfLife } from './sign-of-life.ts'
-import { onState } from './state.ts'
+import { onState, onTelemetry } from './state.ts'
 
 const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
   connect: onConnect,
@@ -18,7 +18,7 @@ const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
   recovery: onRecovery,
   ping: onSignOfLife,
   alarm: onSignOfLife,
-  telemetry: onSignOfLife,
+  telemetry: onTelemetry,
   deviceupdate: onSignOfLife,
   cfgpending: onSignOfLife,
   crashlog: onSignOfLife,

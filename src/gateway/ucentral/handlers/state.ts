@@ -1,8 +1,18 @@
-import type { State } from '../messages.ts'
+import type { State, Telemetry } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
 export function onState(host: HandlerHost, session: Session, { state }: State): Promise<void> | undefined {
+  return reportState(host, session, state)
+}
+
+/** What a device reports because it was asked to. Of several states only the last one counts. */
+export function onTelemetry(host: HandlerHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
+  const [, last] = data?.state?.at(-1) ?? []
+  return reportState(host, session, last?.state ?? {})
+}
+
+function reportState(host: HandlerHost, session: Session, state: State['state']): Promise<void> | undefined {
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
   const ip = addressOf(state)
@@ -10,9 +20,10 @@ export function onState(host: HandlerHost, session: Session, { state }: State): 
     deviceId: session.deviceId,
     epoch: session.epoch,
     uptimeS: uptime ?? null,
+    boot: null,
     firmware: null,
     load: {
-      ...(cpuPercent !== undefined && { cpu_percent: cpuPercent }),
+      ...(typeof cpuPercent === 'number' && { cpu_percent: cpuPercent }),
       ...(memory?.total !== undefined && { memory_total: memory.total }),
       ...(memory?.free !== undefined && { memory_free: memory.free }),
       ...(ip !== undefined && { ip }),

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type KnownBoot, findNewBoot } from './decide-boot.ts'
+
+/** A device and its gateway, second by second: what is known follows from what was reported. */
+interface Life {
+  readonly uptimeS: number
+  readonly sinceReportS: number
+}
+
+const life: fc.Arbitrary<Life> = fc.record({
+  uptimeS: fc.integer({ min: 2, max: 10_000_000 }),
+  sinceReportS: fc.integer({ min: 0, max: 1_000_000 }),
+})
+/** How long the service did not run, or was not heard, in the time since the report. */
+const share = fc.double({ min: 0, max: 1, noNaN: true })
+const now = new Date('2026-11-20T12:00:00Z')
+const NOW_MS = 9e9
+
+/** After a report of `uptimeS`, `sinceReportS` ago. */
+function knownAfter({ uptimeS, sinceReportS }: Life, serviceShare = 1): KnownBoot {
+  return {
+    uptimeS,
+    bootKnownMs: NOW_MS - sinceReportS * 1000 * serviceShare,
+    bootedAt: new Date(now.getTime() - (uptimeS + sinceReportS) * 1000),
+    connectedAt: now,
+  }
+}
+
+const time = { at: now, atMs: NOW_MS }
+const report = (uptimeS: number) => ({ uptimeS, boot: null })
+
+describe('an uptime', () => {
+  test('that goes on proves nothing, however long the service was down', () => {
+    fc.assert(
+      fc.property(life, share, (before, serviceShare) => {
+        const uptimeS = before.uptimeS + before.sinceReportS
+        expect(findNewBoot(knownAfter(before, serviceShare), report(uptimeS), time)).toBeNull()
+      }),
+    )
+  })
+
+  test('that began after the last report proves a boot, also where it is longer than the one before', () => {
+    fc.assert(
+      fc.property(life, fc.double({ min: 0, max: 0.99, noNaN: true }), (before, part) => {
+        fc.pre(before.sinceReportS >= 3)
+        const uptimeS = Math.floor((before.sinceReportS - 2) * part)
+        const boot = findNewBoot(knownAfter(before), report(uptimeS), time)
+        expect(boot).toEqual({ at: new Date(now.getTime() - uptimeS * 1000), cause: null })
+      }),
+    )
+  })
+
+  test('proves nothing where nothing is known', () => {
+    const nothing: KnownBoot = { uptimeS: null, bootKnownMs: null, bootedAt: null, connectedAt: now }
+    expect(findNewBoot(nothing, report(5), time)).toBeNull()
+  })
+})
+
+describe('a boot that a device tells of', () => {
+  const known = knownAfter({ uptimeS: 1000, sinceReportS: 300 })
+  const told = (agoS: number) => ({ uptimeS: null, boot: { atS: now.getTime() / 1000 - agoS, cause: 'crash' } })
+
+  test('counts between the last report and the connection', () => {
+    for (const agoS of [290, 60, 1])
+      expect(findNewBoot(known, told(agoS), time)).toEqual({
+        at: new Date(now.getTime() - agoS * 1000),
+        cause: 'crash',
+      })
+    // By a clock that is a little ahead.
+    expect(findNewBoot(known, told(-30), time)).toEqual({ at: now, cause: 'crash' })
+  })
+
+  test('is the known one, or an impossible one', () => {
+    for (const agoS of [1300, 1299, 5000, 300, -61, -1e12, 1e12])
+      expect(findNewBoot(known, told(agoS), time)).toBeNull()
+    expect(findNewBoot({ ...known, bootedAt: null }, told(60), time)).toBeNull()
+  })
+})

@@ -1,0 +1,66 @@
+/** What is known of a device's last boot. */
+export interface KnownBoot {
+  /** Of the session that reports. */
+  readonly connectedAt: Date | null
+  readonly bootedAt: Date | null
+  /** Service time at which that was last known to hold. */
+  readonly bootKnownMs: number | null
+  /** That it reported last, since that boot. */
+  readonly uptimeS: number | null
+}
+
+/** A boot that a device tells of. */
+export interface ToldBoot {
+  /** Epoch seconds by the device's own clock. */
+  readonly atS: number
+  readonly cause: string
+}
+
+export interface BootClaims {
+  readonly uptimeS: number | null
+  readonly boot: ToldBoot | null
+}
+
+/** Uptimes and times of boots come in whole seconds. */
+const RESOLUTION_MS = 1000
+/** How far the clock of a device may be ahead. */
+const MAX_SKEW_MS = 60_000
+
+/** A boot that is certain; `at` is the latest that it can have been. */
+export interface ProvenBoot {
+  readonly at: Date
+  /** Null where the device does not say it. */
+  readonly cause: string | null
+}
+
+/** When a report came: by the wall clock, and in service time. */
+export interface ReportTime {
+  readonly at: Date
+  readonly atMs: number
+}
+
+/**
+ * The boot that a report proves, if it is another one than the known. An uptime below the former one proves it, as does
+ * one that is shorter than the service time since then: that neither jumps with the wall clock nor counts outages of
+ * ours, so it can only be too short. Every other uptime goes on from the former one.
+ */
+export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, time: ReportTime): ProvenBoot | null {
+  const told = boot === null ? null : checkToldBoot(known, boot)
+  if (told !== null || uptimeS === null) return told
+  const wentBack = known.uptimeS !== null && uptimeS < known.uptimeS
+  const isShort = known.bootKnownMs !== null && time.atMs - uptimeS * 1000 - RESOLUTION_MS > known.bootKnownMs
+  return wentBack || isShort ? { at: new Date(time.at.getTime() - uptimeS * 1000), cause: null } : null
+}
+
+/**
+ * The client of switches tells of a boot whenever it starts, also when nothing but the client did. So the time that it
+ * names has to lie between the last sign of life and the connection. A clock that is wrong makes the event no evidence;
+ * the uptime follows within a minute.
+ */
+function checkToldBoot({ connectedAt, bootedAt, uptimeS }: KnownBoot, { atS, cause }: ToldBoot): ProvenBoot | null {
+  if (connectedAt === null || bootedAt === null) return null
+  const lastKnownMs = bootedAt.getTime() + (uptimeS ?? 0) * 1000
+  const atMs = atS * 1000
+  if (atMs - RESOLUTION_MS <= lastKnownMs || atMs > connectedAt.getTime() + MAX_SKEW_MS) return null
+  return { at: new Date(Math.min(atMs, connectedAt.getTime())), cause }
+}

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import type { DeviceType } from '../../src/platform/schema/devices.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+let port: number
+let mac: string
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+beforeEach(async () => {
+  // The clock goes on by hours, and nobody answers pings.
+  const limits = { deadMs: 1e9, helloMs: 1e9, pingMs: 1e9 }
+  port = (await harness.start({ limits })).port
+  mac = newMac()
+})
+
+async function epochOf(device: string): Promise<string | undefined> {
+  const session = harness.ctx.db.selectFrom('deviceSession').select('epoch').where('deviceId', '=', deviceIdOf(device))
+  return (await session.executeTakeFirst())?.epoch
+}
+
+async function connect(params: Readonly<Record<string, unknown>> = {}): Promise<TestDevice> {
+  const before = await epochOf(mac)
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello(params)
+  await waitUntil('a new session', async () => (await epochOf(mac)) !== before)
+  return device
+}
+
+const switchParams = { reason: undefined, capabilities: { compatible: 'test_switch', platform: 'switch' } }
+
+/** A claimed device that has reported its uptime. */
+async function connectKnown(uptimeS: number, type: DeviceType = 'ap'): Promise<TestDevice> {
+  await harness.claim(mac, type)
+  const device = await connect(type === 'switch' ? switchParams : {})
+  await report(device, uptimeS)
+  return device
+}
+
+/** Reports as devices do that nobody has configured. */
+async function report(device: TestDevice, uptimeS: number): Promise<void> {
+  const state = { unit: { localtime: 1_700_000_000, uptime: uptimeS, memory: { free: 5 } } }
+  device.say('telemetry', { data: { state: [[1_700_000_000, { uuid: 1, serial: mac, state }]] } })
+  await waitUntil('the report', async () => {
+    const { load } = await harness.status(mac)
+    return JSON.stringify(load ?? {}).includes(`"uptime_s":${uptimeS}`)
+  })
+}
+
+/** Waits until the gateway has taken in all that the device has said before. */
+async function settle(device: TestDevice): Promise<void> {
+  const sanity = Math.random() * 100
+  device.say('healthcheck', { sanity })
+  await waitUntil('all is heard', async () => JSON.stringify((await harness.status(mac)).load).includes(String(sanity)))
+}
+
+async function boots(): Promise<{ count: number; events: unknown[] }> {
+  const rows = await harness.ctx.db
+    .selectFrom('deviceEvent')
+    .select(['type', 'event'])
+    .where('deviceId', '=', deviceIdOf(mac))
+    .where('type', 'like', '%_RESTARTED')
+    .orderBy('id')
+    .execute()
+  return { count: (await harness.status(mac)).bootCount, events: rows.map(({ event }) => event['reason'] ?? null) }
+}
+
+const none = { count: 0, events: [] }
+
+test('a device is asked to report its state as soon as it connects', async () => {
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello()
+  const call = await waitUntil('the call', () => device.telemetryCalls[0] ?? null)
+  expect(call).toEqual({ id: 2, method: 'telemetry', params: { serial: mac, interval: 60, types: ['state'] } })
+})
+
+test('its answer to that is nothing odd, whether it will or not', async () => {
+  const gateway = await harness.start()
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  device.hello()
+  await waitUntil('the call', () => device.telemetryCalls[0] ?? null)
+  device.reply(2, { error: 2, text: 'Invalid Arguments' })
+  device.say('no_such_method', {})
+  await waitUntil('all is heard', () => gateway.counters.read().unknown_method === 1)
+  expect(gateway.counters.read().unknown_reply).toBe(0)
+})
+
+describe('a reason to connect is no evidence of a boot', () => {
+  test.each(['recovery', 'coldboot', 'reboot', 'upgrade', 'upgradefailed', 'crashlog', 'boot', 'socket'])(
+    '%s',
+    async (reason) => {
+      const before = await connectKnown(50_000)
+      before.socket.terminate()
+      harness.advance(400_000)
+      const after = await connect({ reason })
+      await report(after, 50_400)
+      expect(await boots()).toEqual(none)
+    },
+  )
+})
+
+describe('evidence of a boot', () => {
+  test('is an uptime that went back; the event says why the device connected', async () => {
+    await connectKnown(50_000)
+    const after = await connect({ reason: 'coldboot' })
+    await report(after, 40)
+    expect(await boots()).toEqual({ count: 1, events: ['coldboot'] })
+    harness.advance(60_000)
+    await report(after, 100)
+    await report(await connect({ reason: 'socket' }), 100)
+    expect(await boots()).toEqual({ count: 1, events: ['coldboot'] })
+  })
+
+  test('is an uptime shorter than the time since the last one, of a device that had just booted before', async () => {
+    await connectKnown(70)
+    harness.advance(150_000)
+    const after = await connect({ reason: 'recovery' })
+    await report(after, 80)
+    // The watchdog of the client says nothing of the boot.
+    expect(await boots()).toEqual({ count: 1, events: [null] })
+  })
+
+  test('is another version, once, although uptime and event say the same', async () => {
+    await connectKnown(50_000, 'switch')
+    harness.advance(200_000)
+    const after = await connect({ ...switchParams, firmware: '2.0.0' })
+    after.say('event', { data: { event: [bootedAtS(90), { type: 'device.reboot', payload: { description: '' } }] } })
+    await report(after, 90)
+    expect(await boots()).toEqual({ count: 1, events: [null] })
+  })
+
+  /** When a device has booted that has been up for so long. */
+  function bootedAtS(uptimeS: number): number {
+    return harness.ctx.clock.now().getTime() / 1000 - uptimeS
+  }
+
+  test.each(['reboot', 'powerloss', 'crash'])('is the event device.%s of a switch, once', async (cause) => {
+    await connectKnown(70, 'switch')
+    harness.advance(300_000)
+    const after = await connect(switchParams)
+    after.say('event', { data: { event: [bootedAtS(90), { type: `device.${cause}`, payload: { description: 'x' } }] } })
+    await waitUntil('the boot', async () => (await boots()).count === 1)
+    await report(after, 90)
+    expect(await boots()).toEqual({ count: 1, events: [cause] })
+  })
+
+  test('is no such event about a boot that is known, which a client sends that was started anew', async () => {
+    await connectKnown(5000, 'switch')
+    harness.advance(30_000)
+    const after = await connect(switchParams)
+    after.say('event', { data: { event: [bootedAtS(5030), { type: 'device.reboot', payload: { description: 'x' } }] } })
+    // By a clock that is ahead it would have booted after it connected.
+    after.say('event', { data: { event: [bootedAtS(-900), { type: 'device.crash', payload: { description: 'x' } }] } })
+    await settle(after)
+    await report(after, 5030)
+    expect(await boots()).toEqual(none)
+  })
+
+  test('is nothing of what a device says for the first time', async () => {
+    await harness.claim(mac, 'switch')
+    const device = await connect({ ...switchParams, reason: 'coldboot' })
+    device.say('event', {
+      data: { event: [bootedAtS(30), { type: 'device.powerloss', payload: { description: '' } }] },
+    })
+    await report(device, 30)
+    expect(await boots()).toEqual(none)
+  })
+})
+
+test('a state with loads that are no JSON is heard, and ends no session', async () => {
+  const device = await connectKnown(50)
+  const state = '{"unit":{"uptime":110,"cpu_load":[-inf,nan,1],"memory":{"free":1}},"text":"-inf nan"}'
+  for (let i = 0; i < 30; i += 1)
+    device.socket.send(`{"jsonrpc":"2.0","method":"state","params":{"serial":"${mac}","uuid":1,"state":${state}}}`)
+  await settle(device)
+  expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 110, memory_free: 1 })
+  expect(device.socket.readyState).toBe(device.socket.OPEN)
+})
