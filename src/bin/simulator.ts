@@ -76,9 +76,11 @@ function commandLine(): Command {
     .addOption(option('--boot-ms <ms>', 'time of a boot', wholeFrom(0)).default(realPace.bootMs))
     .addOption(option('--flash-ms <ms>', 'time to write an image to flash', wholeFrom(0)).default(realPace.flashMs))
     .addOption(
-      option('--state-interval-ms <ms>', 'time between reports of state', wholeFrom(1)).default(
-        realPace.stateIntervalMs,
-      ),
+      option(
+        '--state-interval-ms <ms>',
+        'time between reports of devices that are configured to send them; 0: they report what the gateway asks for',
+        wholeFrom(0),
+      ).default(realPace.stateIntervalMs),
     )
     .addOption(
       option('--download-bytes-per-s <n>', 'speed of a download, 0 = unlimited', wholeFrom(0)).default(

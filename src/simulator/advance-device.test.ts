@@ -87,7 +87,7 @@ describe('an access point', () => {
     expect(changes(device.elapse())).toEqual(['flash', 'down'])
     expect(isOnline(profile, device.state)).toBe(false)
     expect(changes(device.elapse())).toEqual(['boot'])
-    expect(device.state).toMatchObject({ firmware: NEW, connectReason: 'boot', activity: { kind: 'idle' } })
+    expect(device.state).toMatchObject({ firmware: NEW, connectReason: 'upgrade', activity: { kind: 'idle' } })
     device.step({ on: 'connected' })
     expect(device.state.connectReason).toBe('socket')
   })
@@ -141,6 +141,32 @@ describe('an access point', () => {
     expect(isOnline(profile, device.state)).toBe(true)
     device.elapse()
     expect(isOnline(profile, device.state)).toBe(false)
+    device.elapse()
+    expect(device.state.connectReason).toBe('reboot')
+  })
+
+  it('does one upgrade after the other, and answers each by its own id', () => {
+    const device = run(profileOf('ap'))
+    device.call('upgrade', upgradeParams, 7)
+    expect(device.call('upgrade', { ...upgradeParams, uri: `${uri}2` }, 8)).toEqual([])
+    expect(device.step({ on: 'download_failed', text: 'curl_rc 22, http_code 403' })).toEqual([
+      { do: 'reply', id: 7, error: 2, text: 'Download failed, curl_rc 22, http_code 403' },
+      { do: 'download', uri: `${uri}2`, trust: 'public_cas' },
+    ])
+    device.step({ on: 'downloaded', image })
+    expect(replies(device.elapse())).toEqual(['8: 0 Triggering FW upgrade'])
+  })
+
+  it('gives no sign of a boot when its watchdog starts its client anew, and goes on with its upgrade', () => {
+    const device = run(profileOf('ap'))
+    device.call('telemetry', { interval: 60, types: ['state'] })
+    device.call('upgrade', upgradeParams, 7)
+    const { bootedAtMs } = device.state
+    expect(device.step({ on: 'client_restarted' })).toEqual([{ do: 'report', everyMs: null }])
+    expect(device.state).toMatchObject({ connectReason: 'recovery', bootedAtMs, activity: { kind: 'downloading' } })
+    expect(replies(device.call('telemetry', { interval: 60, types: ['state'] }, 8))).toEqual(['8: 0 Success'])
+    device.step({ on: 'downloaded', image })
+    expect(replies(device.elapse())).toEqual(['7: 0 Triggering FW upgrade'])
   })
 
   it('never answers an unknown method, and crashes on leds without a pattern', () => {
@@ -177,7 +203,11 @@ describe('a switch', () => {
     const done = device.elapse()
     expect([operations(done), changes(done)]).toEqual([['"operation":"success"'], ['flash', 'down']])
     device.elapse()
-    expect(device.state).toMatchObject({ firmware: NEW, connectReason: 'boot' })
+    expect(device.state).toMatchObject({ firmware: NEW, untoldBoot: 'reboot' })
+    const told = device.step({ on: 'connected' })
+    expect(JSON.stringify(told)).toContain(`[${device.state.bootedAtMs / 1000},{"type":"device.reboot"`)
+    // Once for each start of its client.
+    expect(device.step({ on: 'connected' })).toEqual([])
   })
 
   it('tells a failed download by event', () => {
@@ -229,6 +259,21 @@ describe('every device', () => {
     expect(replies(device.call('request', { message: 'state' }))).toEqual(['2: 1 Invalid parameters'])
   })
 
+  it.each(['ap', 'switch'] as const)('(%s) reports when it is asked to, until it boots', (type) => {
+    const device = run(profileOf(type))
+    const order = { interval: 60, types: ['state'] }
+    const report = { do: 'report', everyMs: 60_000 }
+    expect(device.call('telemetry', order)).toContainEqual(report)
+    const again = device.call('telemetry', order)
+    if (type === 'switch') expect(again).toContainEqual(report)
+    else expect(replies(again)).toEqual(['2: 2 Invalid Arguments'])
+    expect(device.call('telemetry', { interval: 0 })).toContainEqual({ do: 'report', everyMs: null })
+    device.call('telemetry', order)
+    device.call('reboot')
+    while (device.state.counts.boots === 0) device.elapse()
+    expect(device.call('telemetry', order)).toContainEqual(report)
+  })
+
   it.each(['ap', 'switch'] as const)('(%s) refuses with the fault, and drops what is for another', (type) => {
     const device = run(profileOf(type, ['refuse']))
     expect(replies(device.call('reboot'))).toEqual(['2: 1 Reboot refused'])
@@ -240,7 +285,7 @@ describe('every device', () => {
     const lost = run(profileOf('switch', ['never_return']))
     expect(changes(lost.call('reboot'))).toEqual(['lost'])
     expect(lost.elapse()).toEqual([])
-    const flapping = run(profileOf('switch', ['flap']))
+    const flapping = run(profileOf('ap', ['flap']))
     for (let i = 0; i < 3; i++) expect(flapping.step({ on: 'connected' })).toEqual([{ do: 'drop', afterMs: 15_000 }])
     expect(flapping.step({ on: 'connected' })).toEqual([])
   })
@@ -248,6 +293,7 @@ describe('every device', () => {
   const anyInput: fc.Arbitrary<DeviceInput> = fc.oneof(
     { weight: 4, arbitrary: fc.constant<DeviceInput>({ on: 'elapsed' }) },
     fc.constant<DeviceInput>({ on: 'connected' }),
+    fc.constant<DeviceInput>({ on: 'client_restarted' }),
     fc.nat(100).map((percent): DeviceInput => ({ on: 'progress', percent })),
     fc
       .constantFrom(null, ['EAP101', 'ECS4150'], ['WF188'])
@@ -262,6 +308,7 @@ describe('every device', () => {
           'leds',
           'ping',
           'request',
+          'telemetry',
           'x-signalbox.reboot',
           'toString',
           'other',
@@ -289,10 +336,8 @@ describe('every device', () => {
         let reboots = 0
         for (const [i, input] of inputs.entries()) {
           const next = advanceDevice(profile, state, { input, nowMs: i * 1000 })
-          if (input.on === 'call' && next.state.activity !== state.activity) {
-            if (input.method === 'upgrade') upgrades += 1
-            else reboots += 1
-          }
+          if (input.on === 'call' && input.method === 'upgrade' && isTaken(state, next.state)) upgrades += 1
+          else if (input.on === 'call' && next.state.activity !== state.activity) reboots += 1
           checkStep(profile, state, next)
           state = next.state
           expect(state.counts.downloads).toBeLessThanOrEqual(upgrades)
@@ -324,6 +369,11 @@ describe('every device', () => {
     )
   })
 })
+
+/** At once, or after others. */
+function isTaken(before: DeviceState, after: DeviceState): boolean {
+  return after.activity !== before.activity || after.queue !== before.queue
+}
 
 /** Whoever waits has asked for it, and nobody speaks after going down. */
 function checkStep(

@@ -1,4 +1,4 @@
-import { answerCall } from './answer-call.ts'
+import { answerCall, takeUpgrade } from './answer-call.ts'
 import {
   type Activity,
   type DeviceInput,
@@ -11,7 +11,7 @@ import {
   type Profile,
   type Step,
 } from './device.ts'
-import { upgradeEventParams } from './telemetry.ts'
+import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
 /** What has just happened, and when (epoch milliseconds). */
 export interface Happening {
@@ -34,8 +34,16 @@ export function advanceDevice(profile: Profile, state: DeviceState, { input, now
     case 'elapsed':
       return elapse(profile, state, nowMs)
     case 'connected':
-      return settle(profile, state)
+      return isOnline(profile, state) ? settle(profile, state) : { state, effects: [] }
+    case 'client_restarted':
+      return { state: restartClient(state), effects: [{ do: 'report', everyMs: null }] }
   }
+}
+
+/** Upgrades are processes of their own, which go on. */
+function restartClient(state: DeviceState): DeviceState {
+  const { telemetryS: _, ...rest } = state
+  return { ...rest, connectReason: 'recovery' }
 }
 
 function withProgress(state: DeviceState, percent: number): DeviceState {
@@ -75,11 +83,13 @@ function failUpgrade(
 ): Step {
   if (state.activity.kind !== 'downloading') return { state, effects: [] }
   const { callId } = state.activity
-  const told: Effect =
-    profile.type === 'ap'
-      ? { do: 'reply', id: callId, error: 2, text }
-      : notifyUpgrade(profile, nowMs, { operation: 'fail' })
-  return { state: { ...state, activity: { kind: 'idle' } }, effects: [told] }
+  const idle: DeviceState = { ...state, activity: { kind: 'idle' } }
+  if (profile.type === 'switch') return { state: idle, effects: [notifyUpgrade(profile, nowMs, { operation: 'fail' })] }
+  const reply: Effect = { do: 'reply', id: callId, error: 2, text }
+  const { queue: [next, ...queue] = [], ...rest } = idle
+  if (next === undefined) return { state: idle, effects: [reply] }
+  const begun = takeUpgrade(rest, next)
+  return { state: queue.length > 0 ? { ...begun.state, queue } : begun.state, effects: [reply, ...begun.effects] }
 }
 
 function elapse(profile: Profile, state: DeviceState, nowMs: number): Step {
@@ -97,7 +107,7 @@ function elapse(profile: Profile, state: DeviceState, nowMs: number): Step {
     case 'installing':
       return continueInstall(profile, state, { activity, nowMs })
     case 'restarting':
-      return goDown(profile, state, 'boot')
+      return goDown(profile, state, 'reboot')
     case 'booting':
       return finishBoot(profile, state, nowMs)
   }
@@ -169,9 +179,7 @@ function finishInstall(
   }
   const success: readonly Effect[] =
     profile.type === 'switch' ? [notifyUpgrade(profile, nowMs, { operation: 'success', percentage: 100 })] : []
-  // Switches have no such reason to give: they boot what they find.
-  const reason = keepsOld && profile.type === 'ap' ? 'upgradefailed' : 'boot'
-  const down = goDown(profile, flashed, reason)
+  const down = goDown(profile, flashed, keepsOld ? 'upgradefailed' : 'upgrade')
   const changes = orphaned ? (['flash', 'orphaned'] as const) : (['flash'] as const)
   const records = changes.map((change): Effect => ({ do: 'record', change }))
   return { state: down.state, effects: [...success, ...records, ...down.effects] }
@@ -179,11 +187,16 @@ function finishInstall(
 
 /** Connected: the next connection is one after a broken socket, not after a boot. */
 function settle(profile: Profile, state: DeviceState): Step {
-  const settled: DeviceState = { ...state, connectReason: 'socket' }
-  if (state.flapsLeft === 0) return { state: settled, effects: [] }
+  const { untoldBoot, ...rest } = state
+  const settled: DeviceState = { ...rest, connectReason: 'socket' }
+  const told: readonly Effect[] =
+    profile.type === 'switch' && untoldBoot !== undefined
+      ? [{ do: 'notify', method: 'event', params: bootEventParams(profile, state.bootedAtMs, untoldBoot) }]
+      : []
+  if (state.flapsLeft === 0) return { state: settled, effects: told }
   return {
     state: { ...settled, flapsLeft: state.flapsLeft - 1 },
-    effects: [{ do: 'drop', afterMs: profile.timing.flapMs }],
+    effects: [...told, { do: 'drop', afterMs: profile.timing.flapMs }],
   }
 }
 

@@ -7,6 +7,7 @@ import {
   goDown,
   type Profile,
   type Step,
+  type UpgradeOrder,
 } from './device.ts'
 import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
@@ -19,6 +20,7 @@ const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['upgrade', (profile, state, { call, nowMs }) => upgrade(profile, state, { call, nowMs })],
   ['x-signalbox.reboot', (profile, state, { call }) => rebootPart(profile, state, call)],
   ['leds', (profile, state, { call }) => leds(profile, state, call)],
+  ['telemetry', (profile, state, { call }) => telemetry(profile, state, call)],
   ['request', request],
   ['ping', (_profile, state, { call }) => ({ state, effects: [accept(call, '')] })],
 ])
@@ -48,7 +50,7 @@ function reboot(profile: Profile, state: DeviceState, call: Call): Step {
     const effects: readonly Effect[] = [...accepted, { do: 'wait', ms: profile.timing.goodbyeMs }]
     return { state: { ...state, activity: { kind: 'restarting' } }, effects }
   }
-  const down = goDown(profile, state, 'boot')
+  const down = goDown(profile, state, 'reboot')
   return { state: down.state, effects: [...accepted, ...down.effects] }
 }
 
@@ -58,17 +60,17 @@ const unsafeUri = /["'$`\\\p{Cc}]/u
 const upgrade: Answer = (profile, state, { call, nowMs }) => {
   if (!isGatewayCall('upgrade', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   if (profile.faults.has('refuse')) return refuse(state, call, 2, 'Invalid signature')
-  if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Upgrade already in progress')
   const { uri, keep_redirector: keeps, 'use-local-certificates': local }: GatewayCall<'upgrade'> = call.params
   if (unsafeUri.test(uri)) return refuse(state, call, 2, 'Download failed, uri can not be used')
-  const wipes = profile.type === 'ap' && keeps !== true
-  const activity: Activity = { kind: 'downloading', callId: call.id, percent: 0, ...(wipes && { wipes }) }
-  const downloading: DeviceState = { ...state, activity }
-  const trust = profile.type === 'ap' && local === true ? 'gateway_ca' : 'public_cas'
-  const download: Effect = { do: 'download', uri, trust }
-  if (profile.type === 'ap') return { state: downloading, effects: [download] }
+  if (profile.type === 'ap') {
+    const wipes = keeps !== true
+    const trust = local === true ? 'gateway_ca' : 'public_cas'
+    return takeUpgrade(state, { callId: call.id, uri, trust, ...(wipes && { wipes }) })
+  }
+  if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Upgrade already in progress')
+  const download: Effect = { do: 'download', uri, trust: 'public_cas' }
   return {
-    state: downloading,
+    state: { ...state, activity: { kind: 'downloading', callId: call.id, percent: 0 } },
     effects: [
       accept(call, 'upgrade requested successfully'),
       {
@@ -80,6 +82,26 @@ const upgrade: Answer = (profile, state, { call, nowMs }) => {
       { do: 'wait', ms: profile.timing.statusMs },
     ],
   }
+}
+
+/** An access point begins an upgrade, or does it after the one that it is at. */
+export function takeUpgrade(state: DeviceState, order: UpgradeOrder): Step {
+  if (state.activity.kind !== 'idle')
+    return { state: { ...state, queue: [...(state.queue ?? []), order] }, effects: [] }
+  const { callId, uri, trust, wipes } = order
+  const activity: Activity = { kind: 'downloading', callId, percent: 0, ...(wipes && { wipes }) }
+  return { state: { ...state, activity }, effects: [{ do: 'download', uri, trust }] }
+}
+
+/** An access point that reports already refuses to do so again, and goes on with it. */
+function telemetry(profile: Profile, state: DeviceState, call: Call): Step {
+  if (!isGatewayCall('telemetry', call.params)) return refuse(state, call, 1, 'Invalid parameters')
+  const { interval } = call.params
+  const { telemetryS, ...quiet } = state
+  if (interval === 0) return { state: quiet, effects: [{ do: 'report', everyMs: null }, accept(call, 'Success')] }
+  if (profile.type === 'ap' && telemetryS !== undefined) return refuse(state, call, 2, 'Invalid Arguments')
+  const report: Effect = { do: 'report', everyMs: interval * 1000 }
+  return { state: { ...state, telemetryS: interval }, effects: [accept(call, 'Success'), report] }
 }
 
 function rebootPart(profile: Profile, state: DeviceState, call: Call): Step {

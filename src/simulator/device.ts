@@ -58,13 +58,31 @@ export type Activity =
   | { readonly kind: 'booting'; readonly reason: BootReason }
   | { readonly kind: 'lost' }
 
-export type BootReason = 'boot' | 'upgradefailed'
+/** What an access point gives as the reason of its first connection after a boot. */
+export type BootReason = 'coldboot' | 'reboot' | 'upgrade' | 'upgradefailed'
+
+/** What a switch tells of its last boot when its client has started. */
+export type BootCause = 'powerloss' | 'reboot'
+
+/** An upgrade that an access point was told to do. */
+export interface UpgradeOrder {
+  readonly callId: number
+  readonly uri: string
+  readonly trust: Trust
+  readonly wipes?: true
+}
 
 export interface DeviceState {
   readonly firmware: string
   readonly activity: Activity
-  /** What the next `connect` gives as its reason. */
-  readonly connectReason: BootReason | 'socket'
+  /** What the next `connect` gives as its reason; `recovery`: the watchdog has started the client anew. */
+  readonly connectReason: BootReason | 'socket' | 'recovery'
+  /** What a switch will tell at its next connection. */
+  readonly untoldBoot?: BootCause
+  /** An access point does one upgrade after the other; a reboot forgets them. */
+  readonly queue?: readonly UpgradeOrder[]
+  /** Seconds between the reports that the gateway has asked for; forgotten with the client's process. */
+  readonly telemetryS?: number
   /** Epoch milliseconds. */
   readonly bootedAtMs: number
   /** How often the connection will still be lost after this boot. */
@@ -120,6 +138,8 @@ export type DeviceInput =
   | { readonly on: 'elapsed' }
   /** `connect` was sent. */
   | { readonly on: 'connected' }
+  /** The watchdog of the client has started it anew. */
+  | { readonly on: 'client_restarted' }
 
 /** What the device does to the world, in order. Whether it keeps a connection follows from its state: `isOnline`. */
 export type Effect =
@@ -127,6 +147,8 @@ export type Effect =
   | { readonly do: 'notify'; readonly method: string; readonly params: Readonly<Record<string, unknown>> }
   | { readonly do: 'download'; readonly uri: string; readonly trust: Trust }
   | { readonly do: 'abort_download' }
+  /** Send a report now and in this interval; null: no more reports. */
+  | { readonly do: 'report'; readonly everyMs: number | null }
   /** Ask for `elapsed`; replaces an earlier wait. */
   | { readonly do: 'wait'; readonly ms: number }
   /** Lose the connection, if there still is the same. */
@@ -151,7 +173,8 @@ export function newDevice(profile: Profile, firmware: string, nowMs: number): De
   return {
     firmware,
     activity: idle,
-    connectReason: 'boot',
+    connectReason: 'coldboot',
+    untoldBoot: 'powerloss',
     bootedAtMs: nowMs,
     flapsLeft: profile.faults.has('flap') ? FLAPS : 0,
     counts: { boots: 0, flashes: 0, downloads: 0, partBoots: 0 },
@@ -168,14 +191,15 @@ export function resumeDevice(profile: Profile, saved: DeviceState, nowMs: number
     case 'idle':
     case 'downloading':
     case 'triggering':
-      return { state: { ...saved, activity: idle, connectReason: 'socket' }, effects: [] }
+      return { state: { ...withoutClient(saved), activity: idle, connectReason: 'socket' }, effects: [] }
     case 'installing': {
       const state = { ...saved, activity: { ...activity, remainingMs: profile.timing.flashMs } }
       return { state, effects: [{ do: 'wait', ms: profile.timing.flashMs }] }
     }
     case 'restarting':
+      return finishBoot(profile, { ...saved, activity: { kind: 'booting', reason: 'reboot' } }, nowMs)
     case 'lost':
-      return finishBoot(profile, { ...saved, activity: { kind: 'booting', reason: 'boot' } }, nowMs)
+      return finishBoot(profile, { ...saved, activity: { kind: 'booting', reason: 'coldboot' } }, nowMs)
     case 'booting':
       return finishBoot(profile, saved, nowMs)
   }
@@ -215,18 +239,28 @@ export function goDown(profile: Profile, state: DeviceState, reason: BootReason)
   return { state: { ...state, activity }, effects }
 }
 
+/** Without what only the client's process knows. */
+function withoutClient(state: DeviceState): DeviceState {
+  const { telemetryS: _, queue: __, ...rest } = state
+  return rest
+}
+
 /** Up again: uptime starts over. */
 export function finishBoot(profile: Profile, state: DeviceState, nowMs: number): Step {
-  const reason = state.activity.kind === 'booting' ? state.activity.reason : 'boot'
+  const reason = state.activity.kind === 'booting' ? state.activity.reason : 'coldboot'
   return {
     state: {
-      ...state,
+      ...withoutClient(state),
       activity: idle,
       connectReason: reason,
+      untoldBoot: reason === 'coldboot' ? 'powerloss' : 'reboot',
       bootedAtMs: nowMs,
       flapsLeft: profile.faults.has('flap') ? FLAPS : 0,
       counts: { ...state.counts, boots: state.counts.boots + 1 },
     },
-    effects: [{ do: 'record', change: 'boot' }],
+    effects: [
+      { do: 'record', change: 'boot' },
+      { do: 'report', everyMs: null },
+    ],
   }
 }

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { pingIntervalMs, reconnectDelayMs } from './pace.ts'
+import { type Pace, pingIntervalMs, reconnectDelayMs, watchdogMs } from './pace.ts'
 
 export interface LinkOptions {
   /** `wss://host:port/` */
@@ -10,7 +10,7 @@ export interface LinkOptions {
   readonly certificatePem: string
   readonly keyPem: string
   readonly type: 'ap' | 'switch'
-  readonly timeScale: number
+  readonly pace: Pick<Pace, 'timeScale' | 'answerWaitMs'>
 }
 
 /** What the owner of a link hears of it. */
@@ -19,6 +19,8 @@ export interface LinkListener {
   onText(text: string): void
   /** `why` for the log. Called for failed attempts too. */
   onDown(why: string): void
+  /** The watchdog has started the client anew. */
+  onRestart(): void
 }
 
 /** The largest frame that the real clients take. */
@@ -38,6 +40,9 @@ export class GatewayLink {
   #retry: NodeJS.Timeout | undefined
   #ping: NodeJS.Timeout | undefined
   #hangUp: NodeJS.Timeout | undefined
+  #watchdog: NodeJS.Timeout | undefined
+  /** The client waits for its watchdog, as it does when an upgrade request was not answered. */
+  #hasGivenUp = false
 
   constructor(options: LinkOptions, listener: LinkListener) {
     this.#options = options
@@ -52,14 +57,14 @@ export class GatewayLink {
   want(): void {
     if (this.#wanted) return
     this.#wanted = true
-    this.#failures = 0
-    this.#open()
+    this.#begin()
   }
 
   /** Disconnects, and stays so until wanted again. What was sent before still arrives. */
   unwant(): void {
     this.#wanted = false
     clearTimeout(this.#retry)
+    clearTimeout(this.#watchdog)
     this.#close()
   }
 
@@ -75,6 +80,30 @@ export class GatewayLink {
     return true
   }
 
+  /** The client starts. */
+  #begin(): void {
+    this.#failures = 0
+    this.#hasGivenUp = false
+    this.#watch()
+    this.#open()
+  }
+
+  #watch(): void {
+    const { type, pace } = this.#options
+    const waitMs = watchdogMs(type, pace.timeScale)
+    clearTimeout(this.#watchdog)
+    if (waitMs !== null) this.#watchdog = setTimeout(() => this.#restart(), waitMs)
+  }
+
+  #restart(): void {
+    clearTimeout(this.#retry)
+    const socket = this.#socket
+    this.#forget()
+    socket?.terminate()
+    this.#listener.onRestart()
+    this.#begin()
+  }
+
   #open(): void {
     const { url, ca, certificatePem, keyPem, type } = this.#options
     const socket = new WebSocket(url, {
@@ -86,6 +115,10 @@ export class GatewayLink {
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       // Not as the constructor's argument: real clients offer it and accept that the server says nothing to it.
       headers: { 'Sec-WebSocket-Protocol': 'ucentral-broker' },
+      finishRequest: (request) => {
+        request.once('socket', (raw) => raw.once('secureConnect', () => this.#awaitAnswer(socket)))
+        request.end()
+      },
     })
     this.#socket = socket
     let why = 'closed'
@@ -99,9 +132,20 @@ export class GatewayLink {
     socket.on('close', (code) => this.#closed(socket, why === 'closed' ? `closed with ${code}` : why))
   }
 
+  /** An access point that gets no answer to its upgrade request gives up, until its watchdog starts it anew. */
+  #awaitAnswer(socket: WebSocket): void {
+    if (this.#options.type !== 'ap') return
+    const giveUp = setTimeout(() => {
+      this.#hasGivenUp = socket === this.#socket
+      socket.terminate()
+    }, this.#options.pace.answerWaitMs)
+    for (const event of ['open', 'close'] as const) socket.once(event, () => clearTimeout(giveUp))
+  }
+
   #opened(socket: WebSocket): void {
     if (socket !== this.#socket) return
     this.#failures = 0
+    clearTimeout(this.#watchdog)
     const intervalMs = pingIntervalMs(this.#options.type)
     this.#ping = setInterval(() => {
       socket.ping()
@@ -112,11 +156,14 @@ export class GatewayLink {
 
   #closed(socket: WebSocket, why: string): void {
     if (socket !== this.#socket) return
+    const wasOpen = this.#ping !== undefined
     this.#forget()
     this.#listener.onDown(why)
     if (!this.#wanted) return
+    if (wasOpen) this.#watch()
+    if (this.#hasGivenUp) return
     this.#failures += 1
-    const delayMs = reconnectDelayMs(this.#options.type, this.#failures, this.#options.timeScale)
+    const delayMs = reconnectDelayMs(this.#options.type, this.#failures, this.#options.pace.timeScale)
     this.#retry = setTimeout(() => this.#open(), delayMs)
   }
 
@@ -133,6 +180,7 @@ export class GatewayLink {
   #forget(): void {
     this.#socket = null
     clearInterval(this.#ping)
+    this.#ping = undefined
     clearTimeout(this.#hangUp)
   }
 }

@@ -38,7 +38,12 @@ export function journalPath(stateDir: string): string {
 }
 
 const Count = Type.Integer({ minimum: 0 })
-const Reason = Type.Union([Type.Literal('boot'), Type.Literal('upgradefailed')])
+const Reason = Type.Union([
+  Type.Literal('coldboot'),
+  Type.Literal('reboot'),
+  Type.Literal('upgrade'),
+  Type.Literal('upgradefailed'),
+])
 const CallId = Type.Integer()
 const Flag = Type.Optional(Type.Literal(true))
 
@@ -60,7 +65,8 @@ const Saved = Type.Object({
       Type.Object({ kind: Type.Literal('booting'), reason: Reason }),
       Type.Object({ kind: Type.Literal('lost') }),
     ]),
-    connectReason: Type.Union([Reason, Type.Literal('socket')]),
+    connectReason: Type.Union([Reason, Type.Literal('socket'), Type.Literal('recovery')]),
+    untoldBoot: Type.Optional(Type.Union([Type.Literal('powerloss'), Type.Literal('reboot')])),
     bootedAtMs: Type.Number(),
     flapsLeft: Count,
     orphaned: Flag,
@@ -91,9 +97,14 @@ function readLines(path: string): readonly string[] {
 /** Null for a line that was cut when the process was killed. */
 function parseLine(line: string): Static<typeof Saved> | null {
   try {
-    const entry: unknown = JSON.parse(line)
+    const entry: unknown = JSON.parse(line, readReason)
     return saved.Check(entry) ? entry : null
   } catch {
     return null
   }
+}
+
+/** The first release had one reason for all boots. */
+function readReason(name: string, value: unknown): unknown {
+  return (name === 'connectReason' || name === 'reason') && value === 'boot' ? 'reboot' : value
 }

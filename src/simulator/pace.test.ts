@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { downloadRate, realPace, reconnectDelayMs, timingOf } from './pace.ts'
+import { downloadRate, realPace, reconnectDelayMs, timingOf, watchdogMs } from './pace.ts'
 
 describe('reconnectDelayMs', () => {
   it('is 10, 20, 30 ... 900 s for access points and 5 s for switches, scaled', () => {
@@ -7,6 +7,12 @@ describe('reconnectDelayMs', () => {
       10_000, 20_000, 30_000, 900_000, 900_000,
     ])
     expect([1, 2, 90].map((n) => reconnectDelayMs('switch', n, 0.1))).toEqual([500, 500, 500])
+  })
+})
+
+describe('watchdogMs', () => {
+  it('is five minutes for access points, scaled; switches have none', () => {
+    expect([watchdogMs('ap', 1), watchdogMs('ap', 0.01), watchdogMs('switch', 1)]).toEqual([300_000, 3000, null])
   })
 })
 

@@ -5,11 +5,14 @@ import type { Fault } from './faults.ts'
 export interface Pace {
   readonly bootMs: number
   readonly flashMs: number
+  /** Between reports that a configuration asks for. 0 = nobody has configured the devices: they report when asked to. */
   readonly stateIntervalMs: number
   /** Bytes a second of one download; 0 = as fast as they come. */
   readonly downloadBytesPerS: number
   /** Factor on boot, flash, and what real clients have built in: reconnecting, pauses around a reboot, progress. */
   readonly timeScale: number
+  /** How long an access point waits for the answer to its upgrade request; others' time, so it has no scale. */
+  readonly answerWaitMs: number
   /** Devices switched on per second. */
   readonly startsPerS: number
 }
@@ -17,9 +20,10 @@ export interface Pace {
 export const realPace: Pace = {
   bootMs: 30_000,
   flashMs: 60_000,
-  stateIntervalMs: 60_000,
+  stateIntervalMs: 0,
   downloadBytesPerS: 0,
   timeScale: 1,
+  answerWaitMs: 5000,
   startsPerS: 200,
 }
 
@@ -53,6 +57,11 @@ export function downloadRate(pace: Pace, faults: ReadonlySet<Fault>): number {
 export function reconnectDelayMs(type: Profile['type'], failures: number, timeScale: number): number {
   const seconds = type === 'ap' ? Math.min(900, 10 * failures) : 5
   return seconds * 1000 * timeScale
+}
+
+/** The client of access points starts itself anew when it has been offline for so long; that of switches never does. */
+export function watchdogMs(type: Profile['type'], timeScale: number): number | null {
+  return type === 'ap' ? 300_000 * timeScale : null
 }
 
 /** WebSocket ping of the real clients. */

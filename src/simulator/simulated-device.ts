@@ -22,7 +22,7 @@ import type { Fault } from './faults.ts'
 import { GatewayLink } from './gateway-link.ts'
 import { readImage } from './image.ts'
 import { downloadRate, type Pace, timingOf } from './pace.ts'
-import { connectParams, healthcheckParams, stateParams } from './telemetry.ts'
+import { connectParams, healthcheckParams, stateParams, telemetryParams } from './telemetry.ts'
 
 /** What a device shares with its fleet. */
 export interface Surroundings {
@@ -54,6 +54,7 @@ export class SimulatedDevice {
   #connections = 0
   #timer: NodeJS.Timeout | undefined
   #reports: NodeJS.Timeout | undefined
+  #telemetry: NodeJS.Timeout | undefined
   #download: AbortController | null = null
   #stopped = false
 
@@ -69,11 +70,12 @@ export class SimulatedDevice {
     this.#state = start.saved ?? newDevice(profile, start.firmware, world.clock.now().getTime())
     const { url, ca, pace } = world
     this.#link = new GatewayLink(
-      { url, ca, ...start.identity, type: profile.type, timeScale: pace.timeScale },
+      { url, ca, ...start.identity, type: profile.type, pace },
       {
         onOpen: () => this.#opened(),
         onText: (text) => this.#received(text),
         onDown: (why) => this.#down(why),
+        onRestart: () => this.#take({ on: 'client_restarted' }),
       },
     )
   }
@@ -120,6 +122,7 @@ export class SimulatedDevice {
     this.#stopped = true
     clearTimeout(this.#timer)
     clearInterval(this.#reports)
+    clearInterval(this.#telemetry)
     this.#download?.abort()
     this.#link.unwant()
   }
@@ -166,6 +169,9 @@ export class SimulatedDevice {
       case 'abort_download':
         this.#download?.abort()
         break
+      case 'report':
+        this.#reportEvery(effect.everyMs)
+        break
       case 'wait':
         clearTimeout(this.#timer)
         this.#timer = setTimeout(() => this.#take({ on: 'elapsed' }), effect.ms)
@@ -199,8 +205,11 @@ export class SimulatedDevice {
   #opened(): void {
     this.#connections += 1
     this.#notify('connect', connectParams(this.#profile, this.#state))
-    this.#report()
-    this.#reports = setInterval(() => this.#report(), this.#world.pace.stateIntervalMs)
+    const { stateIntervalMs } = this.#world.pace
+    if (stateIntervalMs > 0) {
+      this.#report()
+      this.#reports = setInterval(() => this.#report(), stateIntervalMs)
+    }
     this.#world.onChange(this, 'connected')
     this.#take({ on: 'connected' })
   }
@@ -208,6 +217,14 @@ export class SimulatedDevice {
   #report(): void {
     this.#notify('state', stateParams(this.#profile, this.#state, this.#nowMs()))
     this.#notify('healthcheck', healthcheckParams(this.#profile))
+  }
+
+  #reportEvery(everyMs: number | null): void {
+    clearInterval(this.#telemetry)
+    if (everyMs === null) return
+    const report = (): void => this.#notify('telemetry', telemetryParams(this.#profile, this.#state, this.#nowMs()))
+    report()
+    this.#telemetry = setInterval(report, everyMs)
   }
 
   #down(why: string): void {

@@ -1,5 +1,5 @@
 import type { Capabilities, Connect, UpgradeStatus } from '../gateway/ucentral/messages.ts'
-import { type DeviceState, type Profile, uptimeS } from './device.ts'
+import { type BootCause, type DeviceState, type Profile, uptimeS } from './device.ts'
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -12,7 +12,8 @@ export function connectParams(profile: Profile, state: DeviceState): Connect {
     serial: profile.mac,
     uuid: CONFIG_UUID,
     firmware: state.firmware,
-    reason: state.connectReason,
+    // The client of switches gives no reason.
+    ...(profile.type === 'ap' && { reason: state.connectReason }),
     capabilities: capabilities(profile, state.firmware),
   }
 }
@@ -109,6 +110,18 @@ export function healthcheckParams(profile: Profile): Params {
 
 export function pingParams(profile: Profile): Params {
   return { serial: profile.mac, uuid: CONFIG_UUID }
+}
+
+/** A report that the gateway has asked for. */
+export function telemetryParams(profile: Profile, state: DeviceState, nowMs: number): Params {
+  return { serial: profile.mac, data: { state: [[Math.floor(nowMs / 1000), stateParams(profile, state, nowMs)]] } }
+}
+
+/** What a switch tells when its client has started: when it booted, by its own clock, and why. */
+export function bootEventParams(profile: Profile, bootedAtMs: number, cause: BootCause): Params {
+  const description = cause === 'reboot' ? "Reboot command's been executed." : 'Powerloss detected.'
+  const event = [Math.floor(bootedAtMs / 1000), { type: `device.${cause}`, payload: { description } }]
+  return { serial: profile.mac, data: { event } }
 }
 
 export function upgradeEventParams(profile: Profile, nowMs: number, payload: UpgradeStatus): Params {

@@ -80,7 +80,7 @@ describe('simulate', () => {
     await peer.until(() => peer.sessions.every((session) => said(session, 'connect').length === 1))
     const connects = peer.sessions.map((session) => said(session, 'connect')[0])
     expect(connects).toMatchObject([
-      { firmware: '1.0.0', reason: 'boot' },
+      { firmware: '1.0.0', reason: 'coldboot' },
       { firmware: '1.0.0', reason: 'socket' },
     ])
   })

@@ -11,6 +11,7 @@ import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import type { JournalEntry } from '../../src/simulator/journal.ts'
+import type { Pace } from '../../src/simulator/pace.ts'
 import type { SimulatedDevice } from '../../src/simulator/simulated-device.ts'
 import { type FileServer, newest, type Peer, said, serveFiles, serveFilesOverTls, startPeer } from './peer.ts'
 
@@ -47,7 +48,7 @@ interface Started {
 
 async function start(
   planned: PlannedDevice,
-  options: { faults?: FaultPlan; stateDir?: string; port?: number } = {},
+  options: { faults?: FaultPlan; stateDir?: string; port?: number; pace?: Partial<Pace> } = {},
 ): Promise<Started> {
   const { port = peer.port, ...rest } = options
   const fleet = await startFleet({
@@ -77,7 +78,7 @@ async function connect(planned: PlannedDevice, ...faults: readonly Fault[]): Pro
 function spoken(sessions: number): Promise<void> {
   return peer.until(() => {
     const session = peer.sessions[sessions - 1]
-    return session !== undefined && said(session, 'healthcheck').length > 0
+    return session !== undefined && said(session, 'connect').length > 0
   })
 }
 
@@ -97,23 +98,59 @@ function report(): readonly JournalEntry[] {
 }
 
 describe('a simulated device', () => {
-  it('shows its certificate, connects, and reports', async () => {
+  it('shows its certificate, connects, and says nothing more until it is asked to', async () => {
     await connect(ap)
     const session = newest(peer.sessions)
     expect(session.commonName).toBe(MAC)
-    expect(session.frames.map((frame) => frame.kind === 'call' && frame.method)).toEqual([
-      'connect',
-      'state',
-      'healthcheck',
-    ])
+    expect(await peer.call('ping')).toBe('0 ')
+    expect(session.frames.map((frame) => frame.kind === 'call' && frame.method)).toEqual(['connect', false])
     expect(said(session, 'connect')[0]).toMatchObject({
       serial: MAC,
       firmware: '1.0.0',
-      reason: 'boot',
+      reason: 'coldboot',
       capabilities: { compatible: 'EAP101', platform: 'ap' },
     })
-    expect(said(session, 'state')[0]).toMatchObject({ state: { unit: { uptime: 0, load: expect.any(Array) } } })
+    expect(await peer.call('telemetry', { interval: 60, types: ['state'] })).toBe('0 Success')
+    await peer.until(() => said(session, 'telemetry').length > 0)
+    expect(said(session, 'telemetry')[0]).toMatchObject({
+      serial: MAC,
+      data: { state: [[expect.any(Number), { serial: MAC, state: { unit: { uptime: 0, load: expect.any(Array) } } }]] },
+    })
+  })
+
+  it('that is configured reports by itself', async () => {
+    await start(ap, { pace: { ...pace, stateIntervalMs: 20 } })
+    await spoken(1)
+    const session = newest(peer.sessions)
+    await peer.until(() => said(session, 'state').length > 2 && said(session, 'healthcheck').length > 2)
+  })
+
+  it('of the type switch gives no reason, but tells of its boot once', async () => {
+    const { device } = await connect(aSwitch)
+    await peer.until(() => said(newest(peer.sessions), 'event').length > 0)
+    const [first] = peer.sessions
+    if (first === undefined) throw new Error('no session')
+    expect(said(first, 'connect')[0]).not.toHaveProperty('reason')
+    const atS = Math.floor(device.state.bootedAtMs / 1000)
+    expect(said(first, 'event')).toMatchObject([{ data: { event: [atS, { type: 'device.powerloss' }] } }])
+    device.loseConnection()
+    await spoken(2)
     expect(await peer.call('ping')).toBe('0 ')
+    expect(said(newest(peer.sessions), 'event')).toEqual([])
+  })
+
+  it('that is an access point gives up on a gateway that does not answer, until its watchdog starts it anew', async () => {
+    peer.keepSilent()
+    const { fleet, device } = await start(ap, { pace: { ...pace, answerWaitMs: 100 } })
+    await peer.until(() => peer.silenced.length > 0)
+    await fleet.untilAll(({ state }) => state.connectReason === 'recovery', TIMEOUT_MS)
+    // The watchdog waits for 3 s here: in that time retries would have come after 0.1, 0.3, 0.6 s ...
+    expect(peer.silenced).toEqual([MAC])
+    peer.answer()
+    await fleet.untilAll(({ connections }) => connections === 1, TIMEOUT_MS)
+    await spoken(1)
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'recovery' })
+    expect(device.counts.boots).toBe(0)
   })
 
   it('does not mind a gateway that is silent about the subprotocol', async () => {
@@ -145,7 +182,7 @@ describe('a simulated device', () => {
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 Triggering FW upgrade')
     await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(peer.sessions).toHaveLength(2)
     expect(device.counts).toEqual({ boots: 1, flashes: 1, downloads: 1, partBoots: 0 })
     expect(report().map((entry) => entry.change)).toEqual(['made', 'download', 'install', 'flash', 'down', 'boot'])
@@ -186,11 +223,15 @@ describe('a simulated device', () => {
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 upgrade requested successfully')
     await spoken(2)
-    const events = peer.sessions.flatMap((session) => said(session, 'event')).map((params) => JSON.stringify(params))
-    const operations = events.map((event) => /"operation":"(\w+)"/.exec(event)?.[1])
+    const [first] = peer.sessions
+    if (first === undefined) throw new Error('no session')
+    const events = said(first, 'event').map((params) => JSON.stringify(params))
+    const operations = events.flatMap((event) => /"operation":"(\w+)"/.exec(event)?.[1] ?? [])
     expect([...new Set(operations)]).toEqual(['download', 'install', 'success'])
     expect(operations.at(-1)).toBe('success')
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0' })
+    await peer.until(() => said(newest(peer.sessions), 'event').length > 0)
+    expect(JSON.stringify(said(newest(peer.sessions), 'event')[0])).toContain('device.reboot')
   })
 
   it('goes on with its upgrade when the gateway is gone, and tells nobody the result', async () => {
@@ -207,7 +248,7 @@ describe('a simulated device', () => {
     await fleet.untilAll((device) => device.counts.boots === 1, TIMEOUT_MS)
     peer.open()
     await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(peer.sessions.flatMap((session) => session.frames).filter((frame) => frame.kind === 'reply')).toEqual([])
   })
 
@@ -228,13 +269,13 @@ describe('a simulated device', () => {
   })
 
   it('comes back after a reboot with its uptime at zero, and after a lost line without', async () => {
-    const { device } = await connect(aSwitch)
+    const { device } = await connect(ap)
     device.loseConnection()
     await spoken(2)
     expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
     expect(await peer.call('reboot', { when: 0 })).toBe('0 Rebooting')
     await spoken(3)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'boot' })
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'reboot' })
     expect(device.counts.boots).toBe(1)
   })
 
@@ -302,10 +343,10 @@ describe('faults', () => {
   })
 
   it('flap', async () => {
-    await connect(aSwitch, 'flap')
+    await connect(ap, 'flap')
     await spoken(4)
     expect(peer.sessions.map((session) => said(session, 'connect')[0]?.['reason'])).toEqual([
-      'boot',
+      'coldboot',
       'socket',
       'socket',
       'socket',
@@ -351,7 +392,7 @@ describe('a state folder', () => {
     await first.fleet.stop()
     const second = await start(ap, { stateDir })
     await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'boot' })
+    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(second.device.counts).toMatchObject({ downloads: 1, flashes: 1, boots: 1 })
   })
 })

@@ -6,7 +6,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
-import { startGateway } from '../../src/gateway/start-gateway.ts'
+import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { inTx } from '../../src/platform/db.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
@@ -19,6 +19,8 @@ const TIMEOUT_MS = 15_000
 
 let server: TestServer
 let fleet: Fleet
+let openGateway: (port: number) => Promise<Gateway>
+let gateway: Gateway
 let siteId: string
 const closers: (() => Promise<unknown>)[] = []
 const ap = newDevice('EAP101', 'ap')
@@ -46,8 +48,9 @@ beforeAll(async () => {
   siteId = await addSite(server)
   const ca = await makeCa()
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
-  const limits = { tickMs: 10, sweepMs: 50 }
-  const gateway = await startGateway(server.ctx, { host: '127.0.0.1', port: 0, tls, nodeId: randomUUID(), limits })
+  const options = { host: '127.0.0.1', tls, nodeId: randomUUID(), limits: { tickMs: 10, sweepMs: 50 } }
+  openGateway = (port) => startGateway(server.ctx, { ...options, port })
+  gateway = await openGateway(0)
   closers.push(() => gateway.stop())
   const devices = [ap, aSwitch, chassis]
   for (const { mac, model, type } of devices) await claimNewDevices(server, 1, { mac, model, type, siteId })
@@ -56,7 +59,7 @@ beforeAll(async () => {
     ca,
     devices,
     log: server.ctx.log,
-    pace: { bootMs: 2000, flashMs: 3000, timeScale: 0.01, stateIntervalMs: 100 },
+    pace: { bootMs: 2000, flashMs: 3000, timeScale: 0.01 },
   })
   closers.push(() => fleet.stop())
   for (const { mac } of devices) await untilStats(mac, { status: 'connected', version: '1.0.0' })
@@ -90,8 +93,22 @@ async function upload(query: Readonly<Record<string, string>>, image: Buffer): P
   return id
 }
 
+interface CommandRow {
+  readonly state: string
+  readonly outcome: unknown
+}
+
 /** Queues the command that a rollout would, and resolves with the state and outcome that it ends with. */
-async function upgrade(mac: string, imageId: string, version: string): Promise<{ state: string; outcome: unknown }> {
+async function upgrade(mac: string, imageId: string, version: string): Promise<CommandRow> {
+  const read = await queueUpgrade(mac, imageId, version)
+  return waitUntil('the command ends', async () => {
+    const row = await read()
+    return row.state !== 'queued' && row.state !== 'sent' ? row : null
+  })
+}
+
+/** @returns How to read what has become of it. */
+async function queueUpgrade(mac: string, imageId: string, version: string): Promise<() => Promise<CommandRow>> {
   const id = randomUUID()
   const createdAt = new Date()
   const command = {
@@ -106,10 +123,19 @@ async function upgrade(mac: string, imageId: string, version: string): Promise<{
   }
   await inTx(server.ctx, (tx) => insertCommands(tx, systemScope('rollout', server.org.orgId), [command]))
   const select = server.ctx.db.selectFrom('deviceCommand').select(['state', 'outcome']).where('id', '=', id)
-  return waitUntil('the command ends', async () => {
-    const row = await select.executeTakeFirstOrThrow()
-    return row.state !== 'queued' && row.state !== 'sent' ? row : null
-  })
+  return () => select.executeTakeFirstOrThrow()
+}
+
+/** Seconds, as the device has reported them. */
+async function uptimeOf(mac: string): Promise<number | null> {
+  const status = server.ctx.db.selectFrom('deviceStatus').select('load').where('deviceId', '=', deviceIdOf(mac))
+  const uptime = (await status.executeTakeFirstOrThrow()).load?.['uptime_s']
+  return typeof uptime === 'number' ? uptime : null
+}
+
+async function restartsOf(mac: string): Promise<number> {
+  const events = server.ctx.db.selectFrom('deviceEvent').select('id').where('deviceId', '=', deviceIdOf(mac))
+  return (await events.where('type', 'like', '%_RESTARTED').execute()).length
 }
 
 describe('with the real gateway', () => {
@@ -129,6 +155,35 @@ describe('with the real gateway', () => {
     const imageId = await upload({ version, models: 'EAP101' }, randomBytes(1000))
     expect(await upgrade(ap.mac, imageId, version)).toMatchObject({ state: 'done' })
     await untilStats(ap.mac, { status: 'connected', version })
+  })
+
+  it('hears the answer of an access point whose connection broke meanwhile', async () => {
+    const device = fleet.devices.get(ap.mac)
+    if (device === undefined) throw new Error('no device')
+    const imageId = await upload({ version: '4.0.0', models: 'EAP101' }, randomBytes(1000))
+    // It takes its time between the download and the answer.
+    device.setFaults(new Set(['slow']))
+    const command = await queueUpgrade(ap.mac, imageId, '4.0.0')
+    await fleet.untilAll(({ mac, activity }) => mac !== ap.mac || activity === 'triggering', TIMEOUT_MS)
+    device.loseConnection()
+    const reached = (state: string) => waitUntil(state, async () => (await command()).state === state)
+    await reached('unknown')
+    await reached('done')
+    device.setFaults(new Set())
+    await untilStats(ap.mac, { status: 'connected', version: '4.0.0' })
+  })
+
+  it('takes no access point for restarted whose watchdog has started its client anew', async () => {
+    await waitUntil('its uptime', async () => (await uptimeOf(ap.mac)) !== null)
+    const before = await restartsOf(ap.mac)
+    const device = fleet.devices.get(ap.mac)
+    const { port } = gateway
+    await gateway.stop()
+    await fleet.untilAll(({ mac, state }) => mac !== ap.mac || state.connectReason === 'recovery', TIMEOUT_MS)
+    gateway = await openGateway(port)
+    const sinceBootS = (): number => (Date.now() - (device?.state.bootedAtMs ?? 0)) / 1000
+    await waitUntil('a report', async () => ((await uptimeOf(ap.mac)) ?? 0) > sinceBootS() - 2, TIMEOUT_MS)
+    expect(await restartsOf(ap.mac)).toBe(before)
   })
 
   it('has an image for another model rejected', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Server as TlsServer, createServer as createTlsServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -31,6 +31,11 @@ export interface Peer {
   /** Closes every connection, and accepts none before `open`. */
   shut(): void
   open(): void
+  /** Names of the certificates whose upgrade requests it has kept without an answer. */
+  readonly silenced: readonly string[]
+  /** Answers no upgrade request, before `answer`. */
+  keepSilent(): void
+  answer(): void
   stop(): Promise<void>
 }
 
@@ -38,14 +43,24 @@ export interface Peer {
 export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
   const server = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true })
-  const sockets = new WebSocketServer({ server, ...(!echo && { handleProtocols: () => false }) })
+  const sockets = new WebSocketServer({ noServer: true, ...(!echo && { handleProtocols: () => false }) })
   const sessions: PeerSession[] = []
+  const silenced: string[] = []
   const conditions = createConditions()
   let accepting = true
+  let silent = false
+  server.on('upgrade', (request, socket, head) => {
+    if (!silent) {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => sockets.emit('connection', webSocket, request))
+      return
+    }
+    socket.on('error', () => socket.destroy())
+    silenced.push(nameOf(request))
+    conditions.changed()
+  })
   sockets.on('connection', (socket, request) => {
     if (!accepting) return socket.terminate()
-    const { subject } = (request.socket as TLSSocket).getPeerCertificate()
-    track({ commonName: String(subject.CN), frames: [], socket, closed: false }, sessions, conditions)
+    track({ commonName: nameOf(request), frames: [], socket, closed: false }, sessions, conditions)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const until = (holds: () => boolean): Promise<void> => conditions.until(holds, TIMEOUT_MS)
@@ -72,6 +87,9 @@ export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
       for (const { socket } of sessions) socket.terminate()
     },
     open: () => void (accepting = true),
+    silenced,
+    keepSilent: () => void (silent = true),
+    answer: () => void (silent = false),
     async stop() {
       for (const { socket } of sessions) socket.terminate()
       sockets.close()
@@ -79,6 +97,10 @@ export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function nameOf({ socket }: IncomingMessage): string {
+  return String((socket as TLSSocket).getPeerCertificate().subject.CN)
 }
 
 function track(session: PeerSession, sessions: PeerSession[], conditions: Conditions): void {
