@@ -82,6 +82,11 @@ describe('replies as real devices send them', () => {
     expect(reply(device, command, status)).toEqual(outcome)
   })
 
+  test('an access point without a configuration to keep says so first, and upgrades all the same', () => {
+    expect(reply(ap, upgrade, { error: 2, text: 'Unable to determine active configuration: No such file' })).toBeNull()
+    expect(reply(ap, upgrade, { error: 0, text: 'Triggering FW upgrade' })).toMatchObject({ kind: 'done' })
+  })
+
   test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
     const answer = (code: number): Outcome | null =>
       ucentral.decodeReply(ap, 'restart', { result: undefined, error: { code, message: 'no' } })

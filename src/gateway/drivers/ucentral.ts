@@ -34,6 +34,12 @@ const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
 /** How clients word that the image or the request itself is wrong: the same again would be refused again. */
 const refusesContent = /invalid (signature|parameters)|validation failed|no space/i
 
+/**
+ * With `keep_config` an access point that has no configuration says this, as an error, and goes on: its answer follows.
+ * Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
+ */
+const isRemark = /^Unable to determine active configuration/
+
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
 export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
 
@@ -97,6 +103,7 @@ function decodeReply(device: DriverDevice, kind: Kind, { result, error }: Reply)
   }
   if (!isResult(result)) return null
   const { error: code, text = '' } = result.status
+  if (kind === 'upgrade' && isRemark.test(text)) return null
   if (code !== 0) return rejected(code, text)
   if (kind === 'upgrade' && device.type === 'switch') return { kind: 'accepted' }
   return { kind: 'done', text: deviceText(text) }
