@@ -209,6 +209,20 @@ describe('bad input closes or drops, and touches no other session', () => {
   })
 })
 
+test.each([
+  ['unknown', 'ap'],
+  ['AP', 'ap'],
+  ['Switch', 'switch'],
+  [undefined, 'ap'],
+])('a device whose platform is %s is taken for one of the type %s', async (platform, type) => {
+  const gateway = await harness.start()
+  const device = await openDevice(gateway.port, harness.ca)
+  device.hello({ capabilities: { compatible: 'test_model', platform } })
+  const registered = harness.ctx.db.selectFrom('deviceRegistry').select('type').where('mac', '=', device.mac)
+  const row = await waitUntil('it is registered', async () => (await registered.executeTakeFirst()) ?? null)
+  expect(row.type).toBe(type)
+})
+
 describe('connections of one device', () => {
   test('the newest wins and the older is closed', async () => {
     const gateway = await harness.start()

@@ -35,8 +35,8 @@ export const Capabilities = Type.Object({
   model: Type.Optional(ShortText),
   /** The number on the label, where the firmware knows it; stock firmwares go by the MAC. */
   serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  /** Absent in old access point firmwares. */
-  platform: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('switch')])),
+  /** `ap` or `switch`, in any case; some access points say `unknown`, or nothing. */
+  platform: Type.Optional(ShortText),
   'x-signalbox': Type.Optional(Extension),
 })
 export type Capabilities = Static<typeof Capabilities>

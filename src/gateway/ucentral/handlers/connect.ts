@@ -26,8 +26,8 @@ function factsOf({ firmware, capabilities, reason }: Connect, address: string | 
   return {
     firmware,
     model: compatible,
-    // Old access point firmwares do not say what they are.
-    type: platform ?? 'ap',
+    // Not every access point says what it is.
+    type: platform?.toLowerCase() === 'switch' ? 'switch' : 'ap',
     ...(serial !== undefined && { serial }),
     capabilities: {
       compatible,
