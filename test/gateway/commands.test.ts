@@ -41,6 +41,18 @@ describe('a restart', () => {
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
   })
 
+  test('is done also where the device closes right behind its answer', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    const call = await device.nextCall()
+    device.say('healthcheck', { uuid: 1, sanity: 100, data: {} })
+    device.reply(call.id, { error: 0, text: 'rebooting' })
+    device.socket.close()
+    await waitUntil('the end of the session', async () => !(await harness.status(device.mac)).connected)
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+  })
+
   test('is rejected with the words of the device', async () => {
     const { port } = await harness.start()
     const device = await connected(port)

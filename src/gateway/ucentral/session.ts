@@ -69,7 +69,9 @@ export class Session {
   readonly #allowance: Allowance
   #queue: RawFrame[] = []
   #queuedBytes = 0
-  #isDraining = false
+  #draining: Promise<void> | null = null
+  /** We have closed it: what the device says from now on is not heard. */
+  #isEnded = false
   /** Since when it has waited for its allowance again and again; null = it has not since the last look. */
   #waitingSinceMs: number | null = null
   #hasWaited = false
@@ -93,7 +95,7 @@ export class Session {
     })
     // The frame was too large, or no WebSocket frame at all; `close` follows.
     socket.on('error', (error) => host.onMalformed(this, error.message))
-    socket.on('close', (code) => this.#onClose(code))
+    socket.on('close', (code) => void this.#onClose(code))
   }
 
   get isConnected(): boolean {
@@ -109,7 +111,7 @@ export class Session {
   send(id: number, { method, params }: Call): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-      this.#socket.terminate()
+      this.terminate()
       return false
     }
     this.#socket.send(encodeCall(id, method, params))
@@ -122,13 +124,14 @@ export class Session {
   }
 
   close(code: number, reason: string): void {
-    this.#queue = []
+    this.#end()
     this.#socket.resume()
     this.#socket.close(code, reason)
   }
 
   /** For a peer that does not answer: no goodbye. */
   terminate(): void {
+    this.#end()
     this.#socket.terminate()
   }
 
@@ -143,16 +146,16 @@ export class Session {
     if (nowMs - this.#waitingSinceMs >= MAX_WAIT_MS) return this.#closeFlood()
     if (isSpent) return
     this.#resume()
-    if (!this.#isDraining) void this.#drain()
+    this.#drainSoon()
   }
 
   #receive(frame: RawFrame): void {
     this.heardAtMs = this.#host.now()
-    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (this.#isEnded) return
     this.#queue.push(frame)
     this.#queuedBytes += frame.data.length
     if (this.#isBehind(1)) this.#socket.pause()
-    if (!this.#isDraining) void this.#drain()
+    this.#drainSoon()
   }
 
   /** Of pings nothing is queued: one that comes while the device has to wait is not answered. */
@@ -185,8 +188,11 @@ export class Session {
     this.#socket.resume()
   }
 
+  #drainSoon(): void {
+    this.#draining ??= this.#drain().finally(() => void (this.#draining = null))
+  }
+
   async #drain(): Promise<void> {
-    this.#isDraining = true
     while (!this.#mustWait()) {
       const raw = this.#queue.shift()
       if (raw === undefined) break
@@ -194,7 +200,6 @@ export class Session {
       await this.#handle(await this.#host.turns.run(() => this.#decode(raw)))
       if (!this.#mustWait()) this.#resume()
     }
-    this.#isDraining = false
   }
 
   #decode({ data, isBinary }: RawFrame): Frame {
@@ -214,8 +219,7 @@ export class Session {
   }
 
   async #handle(frame: Frame): Promise<void> {
-    // It may have been closed while the frame waited.
-    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (this.#isEnded) return
     if (frame.kind === 'call') return this.#host.onCall(this, frame)
     if (frame.kind === 'reply') return this.#host.onReply(this, frame.id, frame)
     this.#host.onMalformed(this, frame.why)
@@ -225,16 +229,23 @@ export class Session {
   /** Its socket stays unread, so that it can't go on while it is told. */
   #closeFlood(): void {
     this.#isFlooding = true
-    this.#queue = []
+    this.#end()
     // A new session would only go on with it.
     this.#allowance.exhaust(this.#host.now())
     this.#host.onFlood(this)
     this.#socket.close(closeCodes.policy, 'more than the gateway reads')
   }
 
-  #onClose(code: number): void {
-    this.isClosed = true
+  #end(): void {
+    this.#isEnded = true
     this.#queue = []
+  }
+
+  /** What arrived before the device closed is heard first: a switch reboots right behind the event that ends its upgrade. */
+  async #onClose(code: number): Promise<void> {
+    await this.#draining
+    this.#end()
+    this.isClosed = true
     this.#host.onClosed(this, code)
   }
 }
