@@ -10,6 +10,8 @@ insert into service_clock (ms) values (0);
 -- What was under way counts as entered at the time zero, at which the clock stands now.
 alter table upgrade_target
   add column entered_ms double precision not null default 0,
+  -- Attempts that ended with the device's connection or without effect: they cost nothing.
+  add column lost_attempts integer not null default 0,
   -- The next attempt goes out no earlier; null = no attempt has come to nothing.
   add column retry_at_ms double precision,
   -- An attempt's image has certainly reached the device.
@@ -29,6 +31,8 @@ alter table device_command
   -- Commands of upgrades do not expire: their upgrade takes them back.
   alter column expires_at drop not null;
 update device_command set sent_ms = 0 where sent_at is not null;
+update device_command set expires_at = null where job_id is not null and state = 'queued';
+
 alter table device_session add column connected_ms double precision not null default 0;
 
 alter table firmware_download add column touched_ms double precision not null default 0;

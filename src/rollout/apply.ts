@@ -61,6 +61,13 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
     scope,
     decided.flatMap(({ decision }) => decision.fences),
   )
+  await saveJobs(
+    tx,
+    scope,
+    decided.map(({ job, decision }) => ({ id: job.id, change: decision.job })),
+  )
+  // Commands and downloads are locked before the statuses of devices, as everybody does.
+  for (const round of rounds) await applyToOrg(tx, scope, round, at)
   await saveFwUpdates(
     tx,
     scope,
@@ -68,12 +75,6 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
     now,
   )
   await appendDeviceEvents(tx, scope, steps.flatMap(happeningOf), now)
-  await saveJobs(
-    tx,
-    scope,
-    decided.map(({ job, decision }) => ({ id: job.id, change: decision.job })),
-  )
-  for (const round of rounds) await applyToOrg(tx, scope, round, at)
 }
 
 /** The same targets as the decision's, with what the events say of them. */
@@ -85,9 +86,11 @@ function stepsOf(job: Job, decision: JobDecision): JobStep[] {
   })
 }
 
-function targetChange({ target, to, reason, failedAttempts, retryAtMs, newCommandId }: JobStep): TargetChange {
+function targetChange({ target, to, reason, newCommandId, ...step }: JobStep): TargetChange {
   const { upgradeId, deviceId, attempt } = target
-  const changed = { upgradeId, deviceId, state: to, reason, failedAttempts, retryAtMs, newCommandId }
+  const { failedAttempts, lostAttempts, retryAtMs } = step
+  const attempts = { failedAttempts, lostAttempts, retryAtMs }
+  const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId }
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 

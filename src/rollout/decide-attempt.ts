@@ -22,29 +22,27 @@ export function pauseAttempt(
   rules: TargetRules,
   { reason, costs, pauseMs }: EndedAttempt,
 ): TargetDecision {
-  const { device, attempt, retryAtMs } = target
+  const { device, retryAtMs } = target
   if (device === null) return gone
   if (retryAtMs !== null) return repeatAttempt(target, device, rules)
   const { nowMs, options } = rules
   const failedAttempts = target.failedAttempts + (costs ? 1 : 0)
-  const lostAttempts = attempt - failedAttempts
-  if (failedAttempts >= options.maxAttempts || (!costs && lostAttempts >= MAX_LOST_ATTEMPTS))
-    return { ...fail(reason), failedAttempts }
+  const lostAttempts = target.lostAttempts + (costs ? 0 : 1)
+  const counted = { failedAttempts, lostAttempts }
+  if (failedAttempts >= options.maxAttempts || lostAttempts >= MAX_LOST_ATTEMPTS) return { ...fail(reason), ...counted }
   const doublings = Math.min(MAX_DOUBLINGS, (costs ? failedAttempts : lostAttempts) - 1)
   const nextMs = nowMs + (pauseMs ?? options.retryMs * 2 ** doublings)
-  if (rules.stopping) return { kind: 'move', to: 'cancelled', reason, failedAttempts }
-  if (rules.held || device.link === 'absent')
-    return { kind: 'move', to: 'deferred', reason, failedAttempts, retryAtMs: nextMs }
-  if (nextMs <= nowMs && device.link === 'connected') return { kind: 'command', failedAttempts }
-  return { kind: 'pause', reason, failedAttempts, retryAtMs: nextMs }
+  if (isStopped(rules) || device.link === 'absent') return { ...putOff(rules, device, nextMs), reason, ...counted }
+  if (nextMs <= nowMs && device.link === 'connected') return { kind: 'command', ...counted }
+  return { kind: 'pause', reason, ...counted, retryAtMs: nextMs }
 }
 
 /** The next attempt, at no cost: at once, when its pause is over, or when the device is back. */
 export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
-  const { retryAtMs, failedAttempts } = target
-  if (isStopped(rules) || device.link === 'absent') return putOff(rules, retryAtMs)
+  const { retryAtMs, failedAttempts, lostAttempts } = target
+  if (isStopped(rules) || device.link === 'absent') return putOff(rules, device, retryAtMs)
   if (retryAtMs !== null && rules.nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
-  return device.link === 'expected' ? { kind: 'wait' } : { kind: 'command', failedAttempts }
+  return device.link === 'expected' ? { kind: 'wait' } : { kind: 'command', failedAttempts, lostAttempts }
 }
 
 export const gone: TargetDecision = { kind: 'move', to: 'cancelled', reason: 'removed' }
@@ -53,9 +51,15 @@ export function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> 
   return { kind: 'move', to: 'failed', reason }
 }
 
-export function putOff({ stopping }: TargetRules, retryAtMs: number | null = null): TargetDecision {
+/** Ends the attempt for now. Only an absent device stops counting for its phase: others are waited for by the gate. */
+export function putOff(
+  { stopping }: TargetRules,
+  device: DeviceNow,
+  retryAtMs: number | null = null,
+): Extract<TargetDecision, { kind: 'move' }> {
   if (stopping) return { kind: 'move', to: 'cancelled' }
-  return { kind: 'move', to: 'deferred', ...(retryAtMs !== null && { retryAtMs }) }
+  const to = device.link === 'absent' ? 'deferred' : 'planned'
+  return { kind: 'move', to, ...(retryAtMs !== null && { retryAtMs }) }
 }
 
 /** No new command may go out, for good or for now. */

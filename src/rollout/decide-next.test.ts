@@ -61,6 +61,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
         force: false,
         attempt: 0,
         failedAttempts: 0,
+        lostAttempts: 0,
         retryAtMs: null,
         fetched: false,
         bootCount: null,

@@ -46,6 +46,7 @@ export interface Step {
   readonly to: TargetState
   readonly reason: string | null
   readonly failedAttempts: number
+  readonly lostAttempts: number
   readonly retryAtMs: number | null
   readonly commanded: boolean
 }
@@ -143,16 +144,19 @@ function decideTargets(job: JobNow, at: TargetRules): Round {
 function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
   switch (decision.kind) {
     case 'command': {
-      const { failedAttempts } = decision
-      return { target, to: 'dl_requested', reason: null, failedAttempts, retryAtMs: null, commanded: true }
+      const { failedAttempts, lostAttempts } = decision
+      const step = { target, to: 'dl_requested', reason: null, retryAtMs: null, commanded: true } as const
+      return { ...step, failedAttempts, lostAttempts }
     }
     case 'pause': {
-      const { reason, failedAttempts, retryAtMs } = decision
-      return { target, to: target.state, reason, failedAttempts, retryAtMs, commanded: false }
+      const { reason, failedAttempts, lostAttempts, retryAtMs } = decision
+      return { target, to: target.state, reason, failedAttempts, lostAttempts, retryAtMs, commanded: false }
     }
     case 'move': {
-      const { to, reason = null, failedAttempts = target.failedAttempts, retryAtMs = null } = decision
-      return to === target.state ? null : { target, to, reason, failedAttempts, retryAtMs, commanded: false }
+      const { to, reason = null, retryAtMs = null } = decision
+      const { failedAttempts = target.failedAttempts, lostAttempts = target.lostAttempts } = decision
+      if (to === target.state) return null
+      return { target, to, reason, failedAttempts, lostAttempts, retryAtMs, commanded: false }
     }
     case 'wait':
     case 'take_back':

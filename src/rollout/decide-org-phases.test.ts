@@ -25,6 +25,7 @@ function step(phase: number, state: TargetState, to: TargetState, reason: string
     force: false,
     attempt: 0,
     failedAttempts: 0,
+    lostAttempts: 0,
     retryAtMs: null,
     fetched: false,
     bootCount: null,
@@ -32,7 +33,7 @@ function step(phase: number, state: TargetState, to: TargetState, reason: string
     command: null,
     download: null,
   }
-  return { target, to, reason, failedAttempts: 0, retryAtMs: null, commanded: to === 'dl_requested' }
+  return { target, to, reason, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, commanded: to === 'dl_requested' }
 }
 
 const after = (phases: OrgPhases, steps: readonly Step[]) => decideOrgPhases(countOrgPhases(phases, steps), at)

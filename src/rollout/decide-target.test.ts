@@ -33,6 +33,7 @@ const planned: TargetNow = {
   force: false,
   attempt: 0,
   failedAttempts: 0,
+  lostAttempts: 0,
   retryAtMs: null,
   fetched: false,
   bootCount: null,
@@ -77,16 +78,20 @@ const move = (to: string, reason?: string) => ({ kind: 'move', to, ...(reason !=
 describe('a planned or deferred target', () => {
   const deferred: TargetNow = { ...planned, state: 'deferred', device: offline }
   test.each([
-    ['is commanded when online', planned, { kind: 'command', failedAttempts: 0 }],
+    ['is commanded when online', planned, { kind: 'command', failedAttempts: 0, lostAttempts: 0 }],
     ['is skipped on its version', { ...planned, device: { ...online, firmware: '2.0' } }, move('skipped')],
     [
       'is commanded on its version if forced',
       { ...planned, force: true, device: { ...online, firmware: '2.0' } },
-      { kind: 'command', failedAttempts: 0 },
+      { kind: 'command', failedAttempts: 0, lostAttempts: 0 },
     ],
     ['is deferred when offline', { ...planned, device: offline }, move('deferred')],
     ['waits while offline', deferred, { kind: 'wait' }],
-    ['is commanded when it returns', { ...deferred, device: online }, { kind: 'command', failedAttempts: 0 }],
+    [
+      'is commanded when it returns',
+      { ...deferred, device: online },
+      { kind: 'command', failedAttempts: 0, lostAttempts: 0 },
+    ],
     [
       'is verified when it returns updated from an earlier attempt',
       { ...deferred, attempt: 1, device: updated },
@@ -127,7 +132,7 @@ describe('a commanded target', () => {
     [
       'waits before a further attempt',
       commanded('rejected'),
-      { kind: 'pause', reason: 'refused', failedAttempts: 1, retryAtMs: ms(91) },
+      { kind: 'pause', reason: 'refused', failedAttempts: 1, lostAttempts: 0, retryAtMs: ms(91) },
     ],
     [
       'fails at once where its content was refused',
@@ -160,10 +165,11 @@ describe('a commanded target', () => {
     expect(decide(second)).toMatchObject({ kind: 'pause', failedAttempts: 2, retryAtMs: ms(61 + 60) })
     const paused = { ...second, failedAttempts: 2, retryAtMs: ms(121) }
     expect(decide(paused, 120)).toEqual({ kind: 'wait', untilMs: ms(121) })
-    expect(decide(paused, 121)).toEqual({ kind: 'command', failedAttempts: 2 })
+    expect(decide(paused, 121)).toEqual({ kind: 'command', failedAttempts: 2, lostAttempts: 0 })
     expect(decide(commanded('rejected', { ...refused, attempt: 3, failedAttempts: 2 }))).toEqual({
       ...move('failed', 'Download failed'),
       failedAttempts: 3,
+      lostAttempts: 0,
     })
   })
 
@@ -173,10 +179,17 @@ describe('a commanded target', () => {
 
   test('after a fence: again if it is there, later if not', () => {
     const lost = lostBy('connection_lost')
-    expect(decide(lost)).toEqual({ kind: 'pause', reason: 'connection_lost', failedAttempts: 0, retryAtMs: ms(91) })
+    expect(decide(lost)).toEqual({
+      kind: 'pause',
+      reason: 'connection_lost',
+      failedAttempts: 0,
+      lostAttempts: 1,
+      retryAtMs: ms(91),
+    })
     expect(decide({ ...lost, device: offline })).toEqual({
       ...move('deferred', 'connection_lost'),
       failedAttempts: 0,
+      lostAttempts: 1,
       retryAtMs: ms(91),
     })
     expect(decide(lost, 90, { stopping: true })).toMatchObject(move('cancelled'))
@@ -184,26 +197,27 @@ describe('a commanded target', () => {
 
   test('an attempt that the gateway broke off is no failure of the device, however many there are', () => {
     const lost = lostBy('gateway_lost', { failedAttempts: 2, attempt: 99 })
-    expect(decide(lost)).toEqual({ kind: 'command', failedAttempts: 2 })
+    expect(decide(lost)).toEqual({ kind: 'command', failedAttempts: 2, lostAttempts: 0 })
     expect(decide({ ...lost, device: expected })).toEqual({ kind: 'wait' })
     expect(decide({ ...lost, device: offline })).toEqual(move('deferred'))
     expect(decide(lost, 61, { stopping: true })).toEqual(move('cancelled'))
   })
 
   test('a lost connection costs no attempt; the pause grows, and an endless chain of losses ends at last', () => {
-    const pauseOf = (attempt: number) => {
-      const decision = decide(lostBy('connection_lost', { attempt, failedAttempts: 2 }))
+    const pauseOf = (lostAttempts: number) => {
+      const decision = decide(lostBy('connection_lost', { attempt: 50, failedAttempts: 2, lostAttempts }))
       return decision.kind === 'pause' ? (decision.retryAtMs - ms(61)) / 1000 : decision
     }
-    expect([3, 4, 5, 8, 20].map(pauseOf)).toEqual([30, 60, 120, 960, 960])
-    expect(pauseOf(32)).toEqual({ ...move('failed', 'connection_lost'), failedAttempts: 2 })
+    expect([0, 1, 2, 5, 17].map(pauseOf)).toEqual([30, 60, 120, 960, 960])
+    expect(pauseOf(29)).toEqual({ ...move('failed', 'connection_lost'), failedAttempts: 2, lostAttempts: 30 })
   })
 
   test('one that ended with timeout counts', () => {
-    expect(decide(lostBy('timeout'))).toEqual({ kind: 'command', failedAttempts: 1 })
+    expect(decide(lostBy('timeout'))).toEqual({ kind: 'command', failedAttempts: 1, lostAttempts: 0 })
     expect(decide(lostBy('timeout', { failedAttempts: 2 }))).toEqual({
       ...move('failed', 'unresponsive'),
       failedAttempts: 3,
+      lostAttempts: 0,
     })
   })
 
@@ -218,10 +232,13 @@ describe('a commanded target', () => {
   test('a hold takes back what is queued, and lets no attempt follow', () => {
     const held = { held: true }
     expect(decide(commanded('queued'), 61, held)).toEqual({ kind: 'take_back', commandId: 'c' })
-    expect(decide(commanded('cancelled'), 61, held)).toEqual(move('deferred'))
+    // It is there, so its phase waits for it.
+    expect(decide(commanded('cancelled'), 61, held)).toEqual(move('planned'))
+    expect(decide(commanded('cancelled', { device: offline }), 61, held)).toEqual(move('deferred'))
     expect(decide(commanded('rejected'), 61, held)).toEqual({
-      ...move('deferred', 'refused'),
+      ...move('planned', 'refused'),
       failedAttempts: 1,
+      lostAttempts: 0,
       retryAtMs: ms(91),
     })
     expect(decide(commanded('sent'), 61, held)).toEqual({ kind: 'wait' })
@@ -285,12 +302,18 @@ describe('a rebooting target', () => {
     const delivered = { bytesServed: 10, touchedMs: ms(50), delivered: true, fenced: false }
     const lost = { ...rebooting, command: command('unknown', { loss: 'connection_lost' }), download: delivered }
     expect(decide(lost, after - 1)).toEqual({ kind: 'wait', untilMs: ms(after) })
-    expect(decide(lost, after)).toEqual({ kind: 'command', failedAttempts: 0 })
+    expect(decide(lost, after)).toEqual({ kind: 'command', failedAttempts: 0, lostAttempts: 1 })
+    // A switch stays connected while it installs.
+    const aSwitch = { ...lost, device: { ...online, type: 'switch' } } as const
+    expect(decide(aSwitch, after)).toEqual({ kind: 'wait', untilMs: ms(60 + 30 * MINUTE) })
+    // A pause does not take its next attempt away.
+    expect(decide(lost, after, { held: true })).toMatchObject({ kind: 'move', to: 'planned', lostAttempts: 1 })
     // It said that it would flash, and did not.
-    expect(decide(rebooting, after)).toEqual({ kind: 'command', failedAttempts: 1 })
+    expect(decide(rebooting, after)).toEqual({ kind: 'command', failedAttempts: 1, lostAttempts: 0 })
     expect(decide({ ...rebooting, failedAttempts: 2 }, after)).toEqual({
       ...move('failed', 'not_applied'),
       failedAttempts: 3,
+      lostAttempts: 0,
     })
     expect(decide(rebooting, after, { stopping: true })).toEqual({ kind: 'wait', untilMs: ms(60 + 10 * MINUTE) })
     expect(decide(rebooting, 60 + 10 * MINUTE, { stopping: true })).toEqual(move('failed', 'not_applied'))
@@ -303,6 +326,11 @@ describe('a rebooting target', () => {
       expect(decide(gone, 20 * MINUTE, { graceUntilMs })).toEqual({ kind: 'wait', untilMs: graceUntilMs })
       expect(decide(gone, 30 * MINUTE, { graceUntilMs })).toEqual(move('failed', 'no_reconnect'))
     }
+  })
+
+  test('believes a refusal that comes late', () => {
+    const late = { ...rebooting, command: command('rejected', { refusal: 'Invalid signature', refusalIsFinal: true }) }
+    expect(decide(late, 100)).toEqual({ ...move('failed', 'Invalid signature'), failedAttempts: 1 })
   })
 
   test('reboots also where the clock was set back behind the time of the command', () => {
@@ -361,6 +389,15 @@ describe('a verifying target', () => {
     ],
   ])('%s', (_, more: Partial<TargetNow>, seconds, decision) => {
     expect(decide({ ...verifying, ...more }, seconds)).toEqual(decision)
+  })
+
+  test('gets its soak where it comes back within its grace', () => {
+    const graceUntilMs = ms(30 * MINUTE)
+    const away = { ...verifying, device: { ...expected, firmware: '2.0' } }
+    expect(decide(away, 20 * MINUTE, { graceUntilMs })).toEqual({ kind: 'wait', untilMs: graceUntilMs })
+    const back = { ...verifying, device: { ...updated, connectedMs: ms(29 * MINUTE) } }
+    expect(decide(back, 30 * MINUTE, { graceUntilMs })).toEqual({ kind: 'wait', untilMs: ms(31 * MINUTE) })
+    expect(decide(back, 31 * MINUTE, { graceUntilMs })).toEqual(move('upgraded'))
   })
 
   test('needs no state of its own without a soak', () => {

@@ -35,7 +35,7 @@ function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
     if (isOnTarget(target, device) && !target.force)
       return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
     if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
-    return { kind: 'command', failedAttempts: target.failedAttempts }
+    return { kind: 'command', failedAttempts: target.failedAttempts, lostAttempts: target.lostAttempts }
   }
   if (target.state === 'planned') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
   if (offlineDeadlineMs === null || nowMs < Math.max(offlineDeadlineMs, graceUntilMs)) return wait
@@ -60,8 +60,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     case 'done':
       return { kind: 'move', to: 'rebooting' }
     case 'rejected':
-      if (command.refusalIsFinal) return failAttempt(target, command.refusal ?? 'refused')
-      return pauseAttempt(target, rules, { reason: command.refusal ?? 'refused', costs: true })
+      return decideRejected(target, command, rules)
     case 'expired':
     case 'cancelled':
       return repeatAttempt(target, device, rules)
@@ -70,8 +69,10 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
   }
 }
 
-function failAttempt({ failedAttempts }: TargetNow, reason: string): TargetDecision {
-  return { ...fail(reason), failedAttempts: failedAttempts + 1 }
+function decideRejected(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
+  const reason = command.refusal ?? 'refused'
+  if (command.refusalIsFinal) return { ...fail(reason), failedAttempts: target.failedAttempts + 1 }
+  return pauseAttempt(target, rules, { reason, costs: true })
 }
 
 function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
@@ -79,7 +80,9 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
   if (device === null) return gone
   // A device that has the image flashes it, whatever we want; any other one is cut off at once.
   if (rules.stopping && download?.delivered !== true)
-    return download?.fenced === true ? putOff(rules) : { kind: 'fence', commandId: command.id, imageId: target.imageId }
+    return download?.fenced === true
+      ? putOff(rules, device)
+      : { kind: 'fence', commandId: command.id, imageId: target.imageId }
   if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
   const moving = download !== null && download.bytesServed > 0
   return moving && target.state === 'dl_requested' ? { kind: 'move', to: 'downloading' } : wait
@@ -117,6 +120,7 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
   const { nowMs, options, graceUntilMs } = rules
   if (device === null) return gone
   if (hasArrived(target, device, rules)) return verify(device, rules)
+  if (target.command?.state === 'rejected') return decideRejected(target, target.command, rules)
   const deadlineMs = target.enteredMs + rebootTimeoutMs(device, options)
   if (device.link !== 'connected') {
     const untilMs = Math.max(deadlineMs, graceUntilMs)
@@ -128,9 +132,9 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
     return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
   }
   // It has the image, or had it, and did not boot: once it has been there for long enough, it never will.
-  const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + options.notAppliedMs
+  const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + quietTimeMs(target, device, options)
   if (nowMs < quietMs) return { kind: 'wait', untilMs: quietMs }
-  if (isStopped(rules)) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
+  if (rules.stopping) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
   // A device that had accepted the upgrade failed; where its answer was lost, the image may not have reached it whole.
   return pauseAttempt(target, rules, { reason: 'not_applied', costs: target.command?.state === 'done', pauseMs: 0 })
 }
@@ -147,7 +151,10 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
     if (decision.kind === 'move' && decision.to === 'upgraded') return decision
   }
   const deadlineMs = target.enteredMs + soakMs + verifyTimeoutMs
-  const untilMs = device.link === 'connected' ? deadlineMs : Math.max(deadlineMs, graceUntilMs)
+  const returnByMs = Math.max(deadlineMs, graceUntilMs)
+  // A device that came back in time gets its soak.
+  const isBack = device.connectedMs !== null && device.connectedMs <= returnByMs
+  const untilMs = isBack ? Math.max(deadlineMs, (device.connectedMs ?? 0) + soakMs) : returnByMs
   if (nowMs >= untilMs) return fail(membersBehind ? 'members_behind' : 'unstable')
   const soakedMs = device.connectedMs === null || membersBehind ? untilMs : device.connectedMs + soakMs
   return { kind: 'wait', untilMs: Math.min(soakedMs, untilMs) }
@@ -182,6 +189,12 @@ function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now
   // A boot between making and sending the command is not its effect. A time of sending that lies ahead proves that the
   // clock has been set back since, so the two times can't be compared.
   return device.bootedAt >= command.sentAt || command.sentAt > now
+}
+
+/** How long a device that may be flashing is left alone: a switch stays connected while it installs. */
+function quietTimeMs({ command }: TargetNow, { type }: DeviceNow, options: RolloutOptions): number {
+  const mayInstall = type !== 'ap' && command?.state !== 'done'
+  return mayInstall ? options.installMs : options.notAppliedMs
 }
 
 function rebootTimeoutMs(device: DeviceNow, { rebootTimeoutMs: timeouts }: RolloutOptions): number {

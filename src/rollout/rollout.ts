@@ -68,6 +68,8 @@ export interface RolloutOptions {
   readonly commandExpiryMs: number
   /** A device that got the image and stays connected for so long without a boot does not apply it. */
   readonly notAppliedMs: number
+  /** The same for a switch or a gateway that has not said how its installation ended. */
+  readonly installMs: number
   /** After the service started, or many devices went at once: the longest that devices wait between two tries to connect. */
   readonly reconnectGraceMs: number
   /** A command that neither ended nor was lost for so long is treated as lost. */
@@ -94,6 +96,7 @@ export const defaultRolloutOptions: RolloutOptions = {
   maxAttempts: 3,
   commandExpiryMs: 10 * MINUTE_MS,
   notAppliedMs: 2 * MINUTE_MS,
+  installMs: 30 * MINUTE_MS,
   // Access points wait up to 15 minutes.
   reconnectGraceMs: 16 * MINUTE_MS,
   stallMs: 2 * HOUR_MS,

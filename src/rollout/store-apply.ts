@@ -13,6 +13,7 @@ export interface TargetChange {
   readonly reason: string | null
   readonly attempt: number
   readonly failedAttempts: number
+  readonly lostAttempts: number
   readonly retryAtMs: number | null
   /** A new command: it is noted how often the device has booted so far. Null: there is none. */
   readonly newCommandId: string | null
@@ -32,20 +33,21 @@ export async function saveTargets(
     reason: change.reason,
     attempt: change.attempt,
     failed_attempts: change.failedAttempts,
+    lost_attempts: change.lostAttempts,
     retry_at_ms: change.retryAtMs,
     command_id: change.newCommandId,
   }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
-      failed_attempts = change.failed_attempts, retry_at_ms = change.retry_at_ms,
+      failed_attempts = change.failed_attempts, lost_attempts = change.lost_attempts, retry_at_ms = change.retry_at_ms,
       fetched = target.fetched or change.state = 'rebooting',
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (upgrade_id uuid, device_id uuid, state text,
-      reason text, attempt integer, failed_attempts integer, retry_at_ms float8, command_id uuid)
+      reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, command_id uuid)
     left join device_status status on status.org_id = ${scope.orgId} and status.device_id = change.device_id
     where target.org_id = ${scope.orgId} and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id

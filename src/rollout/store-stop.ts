@@ -71,13 +71,17 @@ export async function haltTargets(
     .innerJoin('deviceCommand as command', (join) =>
       join.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
     )
-    .select(['command.id as commandId', 'target.imageId'])
+    .select(['command.id as commandId', 'command.state', 'target.imageId'])
     .where('target.orgId', '=', scope.orgId)
     .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
     .where('target.state', 'in', ['dl_requested', 'downloading'])
-    .where('command.state', 'in', ['sent', 'unknown'])
+    .where('command.state', 'in', ['sent', 'unknown', 'done'])
     .execute()
-  const fenced = await fenceDownloads(tx, scope, commanded)
+  const fenced = await fenceDownloads(
+    tx,
+    scope,
+    commanded.filter(({ state }) => state !== 'done'),
+  )
   const rest = await tx
     .selectFrom('upgradeTarget')
     .select('mac')

@@ -57,6 +57,7 @@ interface TargetRow {
   readonly force: boolean
   readonly attempt: number
   readonly failedAttempts: number
+  readonly lostAttempts: number
   readonly retryAtMs: number | null
   readonly fetched: boolean
   readonly bootCount: number | null
@@ -118,7 +119,7 @@ export function targetQuery(
   )
   return sql<TargetRow>`${planEachTime}
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
-      t.image_id, t.force, t.attempt, t.failed_attempts, t.retry_at_ms, t.fetched,
+      t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,

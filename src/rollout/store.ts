@@ -129,11 +129,15 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...li
  * after a step of the clock, their due times in service time are wrong.
  */
 export async function expediteJobs(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
-  await db
-    .updateTable('siteUpgrade')
-    .set({ dueMs: nowMs, ...(which === 'all' && { leaseUntilMs: null }) })
-    .where('finishedAt', 'is', null)
-    .where('dueMs', 'is not', null)
-    .$if(which === 'queued', (query) => query.where('status', '=', 'queued'))
-    .execute()
+  const status = which === 'queued' ? sql`and status = 'queued'` : sql``
+  const lease = which === 'all' ? sql`, lease_until_ms = null` : sql``
+  // A row that somebody else has locked gets a due time from them.
+  await sql`
+    with early as (
+      select org_id, id from site_upgrade where finished_at is null and due_ms is not null ${status}
+      order by org_id, id for update skip locked
+    )
+    update site_upgrade job set due_ms = ${nowMs} ${lease}
+    from early where job.org_id = early.org_id and job.id = early.id
+  `.execute(db)
 }

@@ -52,8 +52,10 @@ export interface TargetNow {
   readonly imageId: string
   readonly force: boolean
   readonly attempt: number
-  /** Attempts that the device refused or got wrong. A lost connection is not counted. */
+  /** Attempts that the device refused or got wrong. */
   readonly failedAttempts: number
+  /** Attempts that ended with the device's connection or without effect, at no cost. Those that we ended are not counted. */
+  readonly lostAttempts: number
   /** The latest attempt came to nothing; the next one goes out no earlier. */
   readonly retryAtMs: number | null
   /** The image of an earlier attempt has reached the device. */
@@ -66,6 +68,8 @@ export interface TargetNow {
   readonly download: DownloadNow | null
 }
 
+type Attempts = Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>
+
 export type TargetDecision =
   /** `untilMs`: nothing changes before, unless the device does something. */
   | { readonly kind: 'wait'; readonly untilMs?: number }
@@ -74,12 +78,13 @@ export type TargetDecision =
       readonly to: TargetState
       readonly reason?: string
       readonly failedAttempts?: number
+      readonly lostAttempts?: number
       readonly retryAtMs?: number
     }
   /** The attempt came to nothing. The state stays, and the next attempt waits. */
-  | { readonly kind: 'pause'; readonly reason: string; readonly failedAttempts: number; readonly retryAtMs: number }
+  | (Attempts & { readonly kind: 'pause'; readonly reason: string; readonly retryAtMs: number })
   /** A new command goes out. */
-  | { readonly kind: 'command'; readonly failedAttempts: number }
+  | (Attempts & { readonly kind: 'command' })
   /** Take back the command, which is queued still; it may just be leaving, so look again. */
   | { readonly kind: 'take_back'; readonly commandId: string }
   /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */

@@ -146,6 +146,7 @@ export interface UpgradeTargetTable {
   attempt: Generated<number>
   commandId: string | null
   failedAttempts: Generated<number>
+  lostAttempts: Generated<number>
   bootCount: number | null
   enteredAt: Date
   /** The same in service time. */
