@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { json } from '../../src/platform/db.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
@@ -170,12 +171,12 @@ describe('stats', () => {
       modified_time: expect.any(Number),
     })
     const session = await connectDevice(server.ctx, device.mac, { firmware: '1.2.3', ext_ip: '192.0.2.9' })
+    expect((await server.call('GET', path)).body).not.toHaveProperty('uptime')
+    const load = { cpu_percent: 12.4, memory_total: 1024 * 1000, memory_free: 1024 * 400 }
+    await recordReports(server.ctx, [{ ...session, load, uptimeS: 0, boot: null, firmware: null }])
     await server.ctx.db
       .updateTable('deviceStatus')
-      .set({
-        load: json({ cpu_percent: 12.4, memory_total: 1024 * 1000, memory_free: 1024 * 400 }),
-        fwupdate: json({ progress: 70, status: 'inprogress', status_id: 3, timestamp: 1, will_retry: false }),
-      })
+      .set({ fwupdate: json({ progress: 70, status: 'inprogress', status_id: 3, timestamp: 1, will_retry: false }) })
       .where('deviceId', '=', device.id)
       .execute()
     now = new Date(now.getTime() + 90_500)

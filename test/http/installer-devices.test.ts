@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { addPerson } from '../support/people.ts'
@@ -55,7 +56,8 @@ async function document(id: string) {
 describe('recently claimed devices', () => {
   it('are listed with what is known of them, by page, model and site', async () => {
     const device = await claimed({ siteId, model: 'EAP999', type: 'ap' })
-    await connectDevice(server.ctx, device.mac)
+    const session = await connectDevice(server.ctx, device.mac)
+    await recordReports(server.ctx, [{ ...session, load: {}, uptimeS: 77, boot: null, firmware: null }])
     await call('PUT', `/${device.mac}`, { name: 'Lobby', x: 1.5, y: 2, height: 2.7, orientation: 90 })
     const answer = await call('GET', '?model=EAP999')
     expect(answer.headers.get('x-page-total')).toBe('1')
@@ -68,7 +70,7 @@ describe('recently claimed devices', () => {
         connected: true,
         site_name: siteName,
         version: '1.0.0',
-        uptime: 1,
+        uptime: 77,
         last_seen: clock.now().getTime() / 1000,
         ext_ip: '192.0.2.7',
         x: 1.5,
