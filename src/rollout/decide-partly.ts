@@ -31,8 +31,8 @@ export function decidePartly(
 
 /** A look at all targets takes at most this share of the time, however many there are. */
 const LOOK_SHARE = 0.1
-/** The longest that it waits for that. */
-const MAX_REST_MS = 10_000
+/** The longest that it waits for that: time-outs are noticed by it, while what devices do is noticed at once. */
+const MAX_REST_MS = 30_000
 
 /** Puts off the next look at all targets of an upgrade after one that took long. What is due at once stays so. */
 export function putOffLook(decision: JobDecision, { nowMs, lookMs }: { nowMs: number; lookMs: number }): JobDecision {
