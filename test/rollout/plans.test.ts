@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
+import { claimQueuedCommands } from '../../src/devices/commands/store.ts'
 import { type Tx, inTx } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { saveTargets } from '../../src/rollout/store-apply.ts'
@@ -90,9 +91,9 @@ async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number)
   const targets = await ctx.db.selectFrom('upgradeTarget').selectAll().orderBy('ordinal', 'desc').limit(count).execute()
   const changes = targets.map((target) => Object.assign(target, { state: 'downloading' as const, newCommandId: null }))
   return inTx(ctx, async (tx) => {
-    const before = await targetsRead(tx)
+    const before = await rowsRead(tx, 'upgrade_target')
     await saveTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })
-    return (await targetsRead(tx)) - before
+    return (await rowsRead(tx, 'upgrade_target')) - before
   })
 }
 
@@ -107,11 +108,28 @@ async function addTargets({ ctx }: TestContext, count: number): Promise<void> {
   `.execute(ctx.db)
 }
 
-async function targetsRead(tx: Tx): Promise<number> {
+/** How many rows of the table the connection has read lately. */
+async function rowsRead(tx: Tx, table: string): Promise<number> {
   const { rows } = await sql<{ read: string }>`
-    select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = 'upgrade_target'
+    select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = ${table}
   `.execute(tx)
   return Number(rows[0]?.read)
+}
+
+/** Claims the commands of all devices as the gateway does. @returns How many rows of commands that read. */
+async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, count: number): Promise<number> {
+  const { nodeId } = await ctx.db
+    .selectFrom('deviceSession')
+    .innerJoin('device', 'device.id', 'deviceSession.deviceId')
+    .select('nodeId')
+    .where('device.orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return inTx(ctx, async (tx) => {
+    const before = await rowsRead(tx, 'device_command')
+    const claimed = await claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: 0, limit: count })
+    expect(claimed).toHaveLength(count)
+    return (await rowsRead(tx, 'device_command')) - before
+  })
 }
 
 describe('a large upgrade on a database that PostgreSQL has not analyzed, or when it was almost empty', () => {
@@ -143,5 +161,12 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     const { scope } = await commandAll(test, 1)
     await addTargets(test, TARGETS)
     expect(await moveTargets(test, scope, DEVICES)).toBe(DEVICES)
+  })
+
+  it('has each of its commands found by its key', { timeout: 60_000 }, async () => {
+    // Found in the queue, locked, and updated.
+    expect(await claimCommands(test, await commandAll(test, DEVICES), DEVICES)).toBeLessThan(4 * DEVICES)
+    await analyzeAlmostEmpty()
+    expect(await claimCommands(test, await commandAll(test, DEVICES), DEVICES)).toBeLessThan(4 * DEVICES)
   })
 })

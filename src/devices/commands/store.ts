@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { planEachTime } from '../../platform/prepared.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
@@ -84,24 +85,28 @@ export async function claimQueuedCommands(
     order by command.device_id, command.id
     limit ${limit}
   `.execute(tx)
+  if (next.rows.length === 0) return []
   const orgIds = next.rows.map(({ orgId }) => orgId)
   const ids = next.rows.map(({ id }) => id)
-  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row.
+  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row. For the same
+  // reason each row is read by its key, as in rollout/store-targets.ts.
   // A row that another transaction has locked is about to be cancelled or to expire, so nobody waits for it.
-  const claimed = await sql<CommandToSend>`
+  const claimed = await sql<CommandToSend>`${planEachTime}
     with locked as materialized (
-      select command.org_id, command.id
-      from unnest(${orgIds}::uuid[], ${ids}::uuid[]) as next (org_id, id)
-      join device_command command on command.org_id = next.org_id and command.id = next.id
-      where command.state = 'queued' for update of command skip locked
+      select command.* from unnest(${orgIds}::uuid[], ${ids}::uuid[]) as next (org_id, id)
+      cross join lateral (
+        select org_id, id, device_id from device_command
+        where org_id = next.org_id and id = next.id and state = 'queued' for update skip locked) command
     )
     update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs},
       call_id = nextval('device_call_id')::integer
-    from locked, device_session session, device, device_status status
+    from locked
+    cross join lateral (select * from device_session where device_id = locked.device_id limit 1) session
+    cross join lateral (select * from device where id = locked.device_id limit 1) device
+    cross join lateral (
+      select * from device_status where org_id = locked.org_id and device_id = locked.device_id limit 1) status
     where command.org_id = locked.org_id and command.id = locked.id
-      and session.device_id = command.device_id and session.connected and session.node_id = ${nodeId}
-      and device.org_id = command.org_id and device.id = command.device_id
-      and status.org_id = command.org_id and status.device_id = command.device_id
+      and session.connected and session.node_id = ${nodeId} and device.org_id = locked.org_id
     returning ${sentColumns}
   `.execute(tx)
   return claimed.rows
