@@ -114,7 +114,10 @@ function createSessionHost({ host, sessions, sockets, allowances, records, now }
     turns: createTurns(now),
     onCall: (session, call) => receiveCall(host, session, call),
     async onReply(session, id, reply) {
-      if (id === TELEMETRY_CALL_ID) return
+      if (id === TELEMETRY_CALL_ID) {
+        session.hasAnsweredTelemetry = true
+        return
+      }
       if (await dispatcher.onReply(session, id, reply)) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
     },

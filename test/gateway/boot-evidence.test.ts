@@ -23,11 +23,12 @@ async function epochOf(device: string): Promise<string | undefined> {
   return (await session.executeTakeFirst())?.epoch
 }
 
-async function connect(params: Readonly<Record<string, unknown>> = {}): Promise<TestDevice> {
+async function connect(params: Readonly<Record<string, unknown>> = {}, answersTelemetry = true): Promise<TestDevice> {
   const before = await epochOf(mac)
-  const device = await openDevice(port, harness.ca, { mac })
+  const device = await openDevice(port, harness.ca, { mac, answersTelemetry })
   device.hello(params)
   await waitUntil('a new session', async () => (await epochOf(mac)) !== before)
+  await device.untilAsked()
   return device
 }
 
@@ -43,12 +44,16 @@ async function connectKnown(uptimeS: number, type: DeviceType = 'ap'): Promise<T
 
 /** Reports as devices do that nobody has configured. */
 async function report(device: TestDevice, uptimeS: number): Promise<void> {
-  const state = { unit: { localtime: 1_700_000_000, uptime: uptimeS, memory: { free: 5 } } }
-  device.say('telemetry', { data: { state: [[1_700_000_000, { uuid: 1, serial: mac, state }]] } })
+  sayUptime(device, uptimeS)
   await waitUntil('the report', async () => {
     const { load } = await harness.status(mac)
     return JSON.stringify(load ?? {}).includes(`"uptime_s":${uptimeS}`)
   })
+}
+
+function sayUptime(device: TestDevice, uptimeS: number): void {
+  const state = { unit: { localtime: 1_700_000_000, uptime: uptimeS, memory: { free: 5 } } }
+  device.say('telemetry', { data: { state: [[1_700_000_000, { uuid: 1, serial: mac, state }]] } })
 }
 
 /** Waits until the gateway has taken in all that the device has said before. */
@@ -80,7 +85,7 @@ test('a device is asked to report its state as soon as it connects', async () =>
 
 test('its answer to that is nothing odd, whether it will or not', async () => {
   const gateway = await harness.start()
-  const device = await openDevice(gateway.port, harness.ca, { mac })
+  const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry: false })
   device.hello()
   await waitUntil('the call', () => device.telemetryCalls[0] ?? null)
   device.reply(2, { error: 2, text: 'Invalid Arguments' })
@@ -158,6 +163,27 @@ describe('evidence of a boot', () => {
     await settle(after)
     await report(after, 5030)
     expect(await boots()).toEqual(none)
+  })
+
+  test.each([
+    ['accepts', 0],
+    ['refuses', 2],
+  ])('is no uptime from the queue that a switch sends before it %s the telemetry call', async (_verb, error) => {
+    await connectKnown(14, 'switch')
+    harness.advance(150_000)
+    const after = await connect(switchParams, false)
+    for (const uptimeS of [61, 121]) sayUptime(after, uptimeS)
+    after.say('state', { uuid: 1, state: { unit: { uptime: 159, memory: { free: 7 } } } })
+    await settle(after)
+    expect(await boots()).toEqual(none)
+    // Everything else that the queue brings is taken in.
+    expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 14, memory_free: 7 })
+    after.reply(2, { error, text: '' })
+    await report(after, 164)
+    expect(await boots()).toEqual(none)
+    harness.advance(60_000)
+    await report(after, 20)
+    expect((await boots()).count).toBe(1)
   })
 
   test('is nothing of what a device says for the first time', async () => {

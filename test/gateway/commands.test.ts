@@ -219,6 +219,7 @@ describe('evidence of a boot', () => {
       const before = (await session(mac))?.epoch
       device.hello(params)
       await waitUntil('a new session', async () => (await session(mac))?.epoch !== before)
+      await device.untilAsked()
       return device
     }
     await reconnect({ reason: 'socket' })

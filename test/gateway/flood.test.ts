@@ -12,10 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** A device that is claimed and connected. */
+/** A device that is claimed and connected, and sends nothing that the test does not count. */
 async function connect(gateway: Gateway, mac = newMac()): Promise<TestDevice> {
   await harness.claim(mac)
-  const device = await openDevice(gateway.port, harness.ca, { mac })
+  const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry: false })
   device.hello()
   await waitUntil('connected', async () => (await harness.status(mac)).connected)
   return device
@@ -66,7 +66,7 @@ describe('a device that sends more than its allowance', () => {
     harness.advance(5000)
     expect(await device.closed).toBe(1008)
     expect(gateway.counters.read()).toMatchObject({ flood: 1, malformed_frame: 0 })
-    const again = () => openDevice(gateway.port, harness.ca, { mac: device.mac })
+    const again = () => openDevice(gateway.port, harness.ca, { mac: device.mac, answersTelemetry: false })
     for (const refused of [1, 2]) {
       const attempt = expect(again()).rejects.toThrow()
       await counted(gateway, 'refused_flooding', refused)
@@ -86,7 +86,7 @@ describe('a device that sends more than its allowance', () => {
     const device = await connect(gateway)
     flood(device, 1, 800)
     await untilSanity(device, 800)
-    const second = await openDevice(gateway.port, harness.ca, { mac: device.mac })
+    const second = await openDevice(gateway.port, harness.ca, { mac: device.mac, answersTelemetry: false })
     second.hello()
     expect(await device.closed).toBe(4409)
     flood(second, 1, 200)
@@ -149,12 +149,12 @@ describe('a device that sends more than its allowance', () => {
 describe('what devices do send', () => {
   test('the state of a switch with 54 ports and 8,000 addresses is read, compressed or not', async () => {
     const device = await connect(await harness.start())
-    for (const uptime of [1, 2]) {
-      const params = { serial: device.mac, state: { ...bigState(), unit: { uptime } } }
-      const packed = uptime === 1 ? params : compressParams(params)
+    for (const free of [1, 2]) {
+      const params = { serial: device.mac, state: { ...bigState(), unit: { memory: { free } } } }
+      const packed = free === 1 ? params : compressParams(params)
       expect(JSON.stringify(params).length).toBeGreaterThan(140_000)
       device.socket.send(encodeNotification('state', packed))
-      await untilLoad(device, { uptime_s: uptime, ip: '10.0.0.7' })
+      await untilLoad(device, { memory_free: free, ip: '10.0.0.7' })
     }
   })
 

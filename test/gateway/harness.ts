@@ -182,7 +182,7 @@ export interface TestDevice {
   readonly socket: WebSocket
   /** Those that stand for commands. */
   readonly calls: ReceivedCall[]
-  /** Those that ask it to report its state from then on. */
+  /** Those that ask it to report its state from then on; it accepts them unless the test says otherwise. */
   readonly telemetryCalls: ReceivedCall[]
   /** Resolves with the close code. */
   readonly closed: Promise<number>
@@ -190,13 +190,15 @@ export interface TestDevice {
   hello(params?: Readonly<Record<string, unknown>>): void
   reply(id: number, status: { error: number; text?: string }): void
   nextCall(): Promise<ReceivedCall>
+  /** Resolves when the gateway has asked it to report its state, and it has answered if it does. */
+  untilAsked(): Promise<unknown>
 }
 
 /** Opens the WebSocket of a device. @throws Error when the gateway refuses it. */
 export async function openDevice(
   port: number,
   ca: DeviceCa,
-  options: { mac?: string; trust?: string; identity?: KeyPairPem } = {},
+  options: { mac?: string; trust?: string; identity?: KeyPairPem; answersTelemetry?: boolean } = {},
 ): Promise<TestDevice> {
   const mac = options.mac ?? newMac()
   const { certificatePem, keyPem } = options.identity ?? (await issueDeviceCertificate(ca, mac))
@@ -213,9 +215,11 @@ export async function openDevice(
     const frame = decodeFrame(data.toString('utf8'))
     if (frame.kind !== 'call' || frame.id === null) return
     const { id, method, params } = frame
-    const received = method === 'telemetry' ? telemetryCalls : calls
-    received.push({ id, method, params })
+    if (method !== 'telemetry') return void calls.push({ id, method, params })
+    if (options.answersTelemetry !== false) reply(id, { error: 0, text: 'Success' })
+    telemetryCalls.push({ id, method, params })
   })
+  const reply: TestDevice['reply'] = (id, status) => socket.send(encodeResult(id, { serial: mac, uuid: 1, status }))
   await once(socket, 'open')
   socket.on('error', () => socket.terminate())
   onTestFinished(() => socket.terminate())
@@ -227,8 +231,9 @@ export async function openDevice(
     closed,
     say: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
     hello: (params = {}) => socket.send(encodeNotification('connect', { ...connectParams(mac), ...params })),
-    reply: (id, status) => socket.send(encodeResult(id, { serial: mac, uuid: 1, status })),
+    reply,
     nextCall: () => waitUntil('a call from the gateway', () => calls.shift() ?? null),
+    untilAsked: () => waitUntil('the telemetry call', () => telemetryCalls.length > 0),
   }
 }
 

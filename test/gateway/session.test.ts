@@ -150,6 +150,7 @@ describe('bad input closes or drops, and touches no other session', () => {
     await harness.claim(mac)
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.hello()
+    await device.untilAsked()
     device.socket.send('{"jsonrpc":')
     device.socket.send(Buffer.from([0, 1, 2, 255]))
     device.socket.send('[]')
@@ -304,6 +305,7 @@ test('a compressed state is understood', async () => {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac })
   device.hello()
+  await device.untilAsked()
   const packed = compressParams({
     serial: mac,
     state: { unit: { uptime: 5, cpu_load: [7] }, interfaces: [{}, { ipv4: { addresses: ['10.0.0.7/16'] } }] },

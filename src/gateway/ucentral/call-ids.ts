@@ -2,8 +2,8 @@
 export const MAX_CALL_ID = 2 ** 31 - 1
 
 /**
- * Of the call that asks a device to report. Its answer is given at once and says nothing that its reports don't, so one
- * id serves every session.
+ * Of the call that asks a device to report. The device answers once it has sent what it queued while it was offline;
+ * whether it accepts makes no difference, so one id serves every session.
  */
 export const TELEMETRY_CALL_ID = 2
 

@@ -64,6 +64,8 @@ export class Session {
   isClosed = false
   /** It has sent something that we drop; the log has one line a session about that. */
   isOdd = false
+  /** Before that, what the device reports may come from the queue that it filled while it was offline. */
+  hasAnsweredTelemetry = false
   readonly #socket: WebSocket
   readonly #host: SessionHost
   readonly #allowance: Allowance

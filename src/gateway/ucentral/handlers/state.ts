@@ -19,7 +19,8 @@ function reportState(host: HandlerHost, session: Session, state: State['state'])
   return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,
-    uptimeS: uptime ?? null,
+    // A queued uptime is too short for the time of its arrival and would look like a boot.
+    uptimeS: session.hasAnsweredTelemetry ? (uptime ?? null) : null,
     boot: null,
     firmware: null,
     load: {
