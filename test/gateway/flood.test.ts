@@ -158,6 +158,15 @@ describe('what devices do send', () => {
     }
   })
 
+  test('the packets of a RADIUS proxy are dropped at the cost of any other message', async () => {
+    const gateway = await harness.start({ limits: { deadMs: 1e9 } })
+    const device = await connect(gateway)
+    for (let sent = 1; sent < BURST; sent += 1) device.socket.send('{"radius":"auth","data":"AQAAFA=="}')
+    flood(device, 1, 1)
+    await untilSanity(device, 1)
+    expect(gateway.counters.read().malformed_frame).toBe(0)
+  })
+
   test('compressed content that nobody reads is not inflated', async () => {
     const gateway = await harness.start()
     const device = await connect(gateway)

@@ -55,6 +55,15 @@ describe('decodeFrame', () => {
     )
   })
 
+  test('tells the packets of a RADIUS proxy from what can not be understood', () => {
+    for (const kind of ['auth', 'acct', 'coa'])
+      expect(decodeFrame(JSON.stringify({ radius: kind, data: 'AQAAFA==', dst: '192.0.2.1' }))).toEqual({
+        kind: 'radius',
+      })
+    expect(decodeFrame('{"radius":7,"data":""}').kind).toBe('malformed')
+    expect(decodeFrame('{"radius":"auth","method":"ping"}').kind).toBe('call')
+  })
+
   test('never throws', () => {
     fc.assert(fc.property(fc.string(), (text) => void decodeFrame(text)))
     fc.assert(fc.property(fc.json(), (text) => void decodeFrame(text)))

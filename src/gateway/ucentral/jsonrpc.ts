@@ -4,6 +4,8 @@ import { deflateSync, inflateSync } from 'node:zlib'
 export type Frame =
   | { readonly kind: 'call'; readonly id: number | null; readonly method: string; readonly params: Params }
   | { readonly kind: 'reply'; readonly id: number; readonly result: unknown; readonly error: unknown }
+  /** A packet of an access point's RADIUS proxy, which is no JSON-RPC. We offer no such proxy. */
+  | { readonly kind: 'radius' }
   | { readonly kind: 'malformed'; readonly why: string }
 
 export type Params = Readonly<Record<string, unknown>>
@@ -43,6 +45,7 @@ export function decodeEnvelope(text: string): Frame | PackedCall {
   if (isId(id) && ('result' in frame || 'error' in frame)) {
     return { kind: 'reply', id, result: frame['result'], error: frame['error'] }
   }
+  if (typeof frame['radius'] === 'string') return { kind: 'radius' }
   return { kind: 'malformed', why: 'neither call nor reply' }
 }
 

@@ -224,6 +224,7 @@ export class Session {
     if (this.#isEnded) return
     if (frame.kind === 'call') return this.#host.onCall(this, frame)
     if (frame.kind === 'reply') return this.#host.onReply(this, frame.id, frame)
+    if (frame.kind === 'radius') return
     this.#host.onMalformed(this, frame.why)
     this.#spend(MALFORMED)
   }
