@@ -4,7 +4,7 @@ import type { CommandToSend, FinishedCommand } from '../devices/commands/store.t
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply } from './drivers/driver.ts'
+import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply, UpgradeStep } from './drivers/driver.ts'
 import { createJournal } from './journal.ts'
 import { createLateReplies } from './late-replies.ts'
 import type { SessionRegistry } from './session-registry.ts'
@@ -44,6 +44,8 @@ interface InFlight {
   readonly command: CommandToSend
   readonly session: Session
   readonly deadlineMs: number
+  /** That the device last said it is at. */
+  lastStep: UpgradeStep | null
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
@@ -70,7 +72,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     if (encoded.kind === 'rejected') return end(command, encoded)
     if (!session.send(command.callId, encoded.call)) return unsent.add(command)
     const deadlineMs = now() + encoded.timeoutMs
-    inFlight.set(command.deviceId, { command, session, deadlineMs })
+    inFlight.set(command.deviceId, { command, session, deadlineMs, lastStep: null })
   }
 
   async function drain(): Promise<void> {
@@ -121,8 +123,11 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     onReply,
     onEvent(session, event) {
       const entry = inFlight.get(session.deviceId)
-      if (entry?.session === session)
-        settle(entry.command, driver.decodeEvent(entry.command, entry.command.kind, event))
+      if (entry?.session !== session) return
+      const { command, lastStep } = entry
+      const outcome = driver.decodeEvent(command, command.kind, { ...event, lastStep })
+      if (outcome?.kind === 'accepted') entry.lastStep = outcome.step ?? lastStep
+      settle(command, outcome)
     },
     onClosed(session) {
       if (inFlight.get(session.deviceId)?.session === session) inFlight.delete(session.deviceId)

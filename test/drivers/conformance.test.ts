@@ -84,7 +84,8 @@ describe.each(Object.entries<Driver>(drivers))('driver %s', (name, driver) => {
       fc.property(device, command, nonsense, (to, order, value) => {
         const outcome = driver.decodeReply(to, order.kind, { result: value, error: undefined })
         expect(outcome === null || outcome.kind === 'rejected').toBe(true)
-        const event = driver.decodeEvent(to, order.kind, { type: 'firmware_upgrade_status', payload: value })
+        const status = { type: 'firmware_upgrade_status', payload: value, lastStep: null }
+        const event = driver.decodeEvent(to, order.kind, status)
         expect(event === null || event.kind === 'rejected').toBe(true)
       }),
     )

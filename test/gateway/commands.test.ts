@@ -190,6 +190,17 @@ describe('an upgrade', () => {
     await harness.untilCommand(id, 'rejected')
   })
 
+  test('of a switch is rejected for its download when the device was only at that', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port, switchParams, 'switch')
+    const id = await harness.queue(device.mac, upgrade)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    for (const operation of ['download', 'fail'])
+      device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation } }] } })
+    const text = 'the device could not download it'
+    expect(await harness.untilCommand(id, 'rejected')).toEqual({ code: 'download_failed', text, final: false })
+  })
+
   test('holds back further commands of the device, but not of others', async () => {
     const { port } = await harness.start()
     const busy = await connected(port)

@@ -23,10 +23,15 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>
 }
 
+/** What a device does to upgrade itself, in this order. */
+export type UpgradeStep = 'download' | 'install'
+
 /** How far a command is, by what its device said. */
 export type Outcome =
-  /** The device is at it; its events tell the end. */
-  { readonly kind: 'accepted' } | { readonly kind: 'done'; readonly text: string | null } | Rejection
+  /** The device is at it; its events tell the end. `step`: how far it is, where it says so. */
+  | { readonly kind: 'accepted'; readonly step?: UpgradeStep }
+  | { readonly kind: 'done'; readonly text: string | null }
+  | Rejection
 
 /** The device certainly did not do it. */
 export interface Rejection {
@@ -55,6 +60,11 @@ export interface DeviceEvent {
   readonly payload: unknown
 }
 
+/** An event, with the step at which the device was when it last said so. */
+export interface UpgradeEvent extends DeviceEvent {
+  readonly lastStep: UpgradeStep | null
+}
+
 /** Translates between our commands and one device family's protocol. Pure: no socket, no clock, no database. */
 export interface Driver {
   readonly family: string
@@ -62,6 +72,6 @@ export interface Driver {
   encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection
   /** Null for a reply that can't be understood, which proves nothing: the command stays in flight. */
   decodeReply(device: DriverDevice, kind: DriverCommand['kind'], reply: Reply): Outcome | null
-  /** Null for an event that does not end the command. */
-  decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: DeviceEvent): Outcome | null
+  /** Null for an event that says nothing of the command. */
+  decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: UpgradeEvent): Outcome | null
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DriverCommand, DriverDevice, Outcome } from './driver.ts'
+import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from './driver.ts'
 import { ucentral } from './ucentral.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
@@ -9,8 +9,15 @@ const restart: DriverCommand = { kind: 'restart' }
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
   ucentral.decodeReply(device, command.kind, { result: { serial: device.mac, uuid: 1, status }, error: undefined })
-const event = (device: DriverDevice, command: DriverCommand, operation: string): Outcome | null =>
-  ucentral.decodeEvent(device, command.kind, { type: 'firmware_upgrade_status', payload: { operation } })
+const event = (
+  device: DriverDevice,
+  command: DriverCommand,
+  operation: string,
+  lastStep: UpgradeStep | null = null,
+): Outcome | null => {
+  const status = { type: 'firmware_upgrade_status', payload: { operation }, lastStep }
+  return ucentral.decodeEvent(device, command.kind, status)
+}
 
 describe('calls', () => {
   test('reboot at once', () => {
@@ -36,8 +43,16 @@ describe('calls', () => {
     }
     expect(params(ap, true)).toMatchObject({ 'use-local-certificates': true })
     expect(params(ap, false)).not.toHaveProperty('use-local-certificates')
-    // The client of switches has no such choice.
-    expect(params(ols, true)).not.toHaveProperty('use-local-certificates')
+    expect(params(ols, false)).not.toHaveProperty('use-local-certificates')
+  })
+
+  test('a switch is not asked to download from a server whose certificate it does not trust', () => {
+    expect(ucentral.encode(ols, { ...upgrade, localCertificates: true })).toEqual({
+      kind: 'rejected',
+      code: 'untrusted_certificate',
+      text: 'The switch trusts only public CAs, but the device CA signed the certificate of the firmware server',
+      final: true,
+    })
   })
 
   test('LEDs blink, and are then as they were: off would leave them dark', () => {
@@ -98,10 +113,25 @@ describe('replies as real devices send them', () => {
 describe('events', () => {
   test('end the upgrade of a switch, and nothing else', () => {
     expect(event(ols, upgrade, 'success')).toEqual({ kind: 'done', text: null })
-    expect(event(ols, upgrade, 'fail')).toMatchObject({ kind: 'rejected' })
-    expect(event(ols, upgrade, 'download')).toBeNull()
+    for (const step of ['download', 'install'] as const)
+      expect(event(ols, upgrade, step)).toEqual({ kind: 'accepted', step })
+    expect(event(ols, upgrade, 'idle')).toBeNull()
     expect(event(ols, restart, 'success')).toBeNull()
     expect(event(ap, upgrade, 'success')).toBeNull()
-    expect(ucentral.decodeEvent(ols, 'upgrade', { type: 'other', payload: { operation: 'success' } })).toBeNull()
+    const other = { type: 'other', payload: { operation: 'success' }, lastStep: null }
+    expect(ucentral.decodeEvent(ols, 'upgrade', other)).toBeNull()
+  })
+
+  test('say at which step the upgrade of a switch failed', () => {
+    const installFailed = {
+      kind: 'rejected',
+      code: 'install_failed',
+      text: 'the device could not install it',
+      final: false,
+    }
+    const downloadFailed = { ...installFailed, code: 'download_failed', text: 'the device could not download it' }
+    expect(event(ols, upgrade, 'fail', 'download')).toEqual(downloadFailed)
+    expect(event(ols, upgrade, 'fail', 'install')).toEqual(installFailed)
+    expect(event(ols, upgrade, 'fail')).toEqual(installFailed)
   })
 })

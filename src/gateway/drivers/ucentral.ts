@@ -3,13 +3,13 @@ import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from '../ucen
 import { deviceText } from './device-text.ts'
 import type {
   CallToSend,
-  DeviceEvent,
   Driver,
   DriverCommand,
   DriverDevice,
   Outcome,
   Rejection,
   Reply,
+  UpgradeEvent,
 } from './driver.ts'
 
 /** Devices ignore other times when they reboot; 0 asks them to act at once. */
@@ -43,6 +43,14 @@ const isRemark = /^Unable to determine active configuration/
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
 export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
 
+/** The client of switches has no setting for another CA; its download would fail without a reason. */
+const untrustedCertificate: Rejection = {
+  kind: 'rejected',
+  code: 'untrusted_certificate',
+  text: 'The switch trusts only public CAs, but the device CA signed the certificate of the firmware server',
+  final: true,
+}
+
 function encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection {
   const serial = device.mac
   switch (command.kind) {
@@ -59,6 +67,7 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
     case 'upgrade': {
       if (unsafeUri.test(command.uri))
         return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell', final: true }
+      if (device.type === 'switch' && command.localCertificates) return untrustedCertificate
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
     }
@@ -109,14 +118,34 @@ function decodeReply(device: DriverDevice, kind: Kind, { result, error }: Reply)
   return { kind: 'done', text: deviceText(text) }
 }
 
+const installFailed: Rejection = {
+  kind: 'rejected',
+  code: 'install_failed',
+  text: 'the device could not install it',
+  final: false,
+}
+const downloadFailed: Rejection = {
+  kind: 'rejected',
+  code: 'download_failed',
+  text: 'the device could not download it',
+  final: false,
+}
+
 /** Events carry no command id, but there is at most one command in flight a device. */
-function decodeEvent(device: DriverDevice, kind: Kind, { type, payload }: DeviceEvent): Outcome | null {
+function decodeEvent(device: DriverDevice, kind: Kind, { type, payload, lastStep }: UpgradeEvent): Outcome | null {
   if (kind !== 'upgrade' || device.type !== 'switch') return null
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null
-  if (payload.operation === 'success') return { kind: 'done', text: null }
-  return payload.operation === 'fail'
-    ? { kind: 'rejected', code: 'install_failed', text: 'the device could not install it', final: false }
-    : null
+  switch (payload.operation) {
+    case 'download':
+    case 'install':
+      return { kind: 'accepted', step: payload.operation }
+    case 'success':
+      return { kind: 'done', text: null }
+    case 'fail':
+      return lastStep === 'download' ? downloadFailed : installFailed
+    case 'idle':
+      return null
+  }
 }
 
 function rejected(code: number, text: string): Rejection {
