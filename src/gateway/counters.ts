@@ -15,6 +15,7 @@ const names = [
   'wrong_serial',
   'not_connected',
   'repeated_connect',
+  'left_silently',
   'message_failed',
   'lost_lease',
   'flood',

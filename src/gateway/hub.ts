@@ -25,6 +25,8 @@ export interface HubOptions {
   readonly now: () => number
   /** The device CA signs the HTTPS server that devices download from. */
   readonly localCertificates: boolean
+  /** The common name of the gateway's certificate. */
+  readonly gatewayName: string
 }
 
 /** Where sessions, dispatcher and database meet. */
@@ -47,7 +49,7 @@ export interface Hub {
   idle(): Promise<void>
 }
 
-export function createHub(ctx: Context, { nodeId, limits, now, localCertificates }: HubOptions): Hub {
+export function createHub(ctx: Context, { nodeId, limits, now, localCertificates, gatewayName }: HubOptions): Hub {
   const { batchSize } = limits
   const counters = createGatewayCounters()
   const sessions = createSessionRegistry()
@@ -74,7 +76,7 @@ export function createHub(ctx: Context, { nodeId, limits, now, localCertificates
     },
   }
   const allowances = new Allowances()
-  const sessionHost = createSessionHost({ host, sessions, sockets, allowances, records, now })
+  const sessionHost = createSessionHost({ host, sessions, sockets, allowances, records, now, gatewayName })
   return {
     counters,
     sessions,
@@ -105,9 +107,12 @@ interface SessionHostParts extends Pick<Hub, 'sessions'> {
   readonly allowances: Allowances
   readonly records: Records
   readonly now: () => number
+  readonly gatewayName: string
 }
 
-function createSessionHost({ host, sessions, sockets, allowances, records, now }: SessionHostParts): SessionHost {
+function createSessionHost(parts: SessionHostParts): SessionHost {
+  const { host, sessions, sockets, allowances, records, now, gatewayName } = parts
+  const warnOfSilent = createSilentLeaveWarning(host, gatewayName)
   const { ctx, counters, dispatcher } = host
   return {
     now,
@@ -131,8 +136,24 @@ function createSessionHost({ host, sessions, sockets, allowances, records, now }
       sockets.remove(session)
       sessions.detach(session)
       dispatcher.onClosed(session)
+      if (session.isLeftSilently) warnOfSilent(session)
       records.end(session)
     },
+  }
+}
+
+/** Devices of which it is known that they were warned about. */
+const MAX_WARNED = 10_000
+
+/** An access point that was given another name than that of the certificate leaves so and waits for half an hour. */
+function createSilentLeaveWarning({ ctx, counters }: ReceiveHost, gatewayName: string): (session: Session) => void {
+  const warned = new Set<string>()
+  return ({ mac, address }) => {
+    counters.add('left_silently')
+    if (warned.has(mac)) return
+    if (warned.size >= MAX_WARNED) warned.clear()
+    warned.add(mac)
+    ctx.log.warn({ mac, address }, `left before it said connect; does its gateway.json name ${gatewayName}?`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
@@ -36,7 +37,8 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // Their time to come back begins now.
   await sweepLostDevices()
-  const hub = createHub(ctx, { nodeId, limits, now, localCertificates })
+  const gatewayName = new X509Certificate(options.tls.cert).toLegacyObject().subject.CN
+  const hub = createHub(ctx, { nodeId, limits, now, localCertificates, gatewayName: String(gatewayName) })
   const { counters, dispatcher } = hub
   const server = await startUcentralServer({
     host: options.host,

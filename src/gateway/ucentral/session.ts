@@ -78,6 +78,7 @@ export class Session {
   #waitingSinceMs: number | null = null
   #hasWaited = false
   #isFlooding = false
+  #hasSpoken = false
 
   constructor(socket: WebSocket, peer: SessionPeer, host: SessionHost) {
     this.#socket = socket
@@ -96,12 +97,20 @@ export class Session {
       this.#spend({ frames: 1 })
     })
     // The frame was too large, or no WebSocket frame at all; `close` follows.
-    socket.on('error', (error) => host.onMalformed(this, error.message))
+    socket.on('error', (error) => {
+      this.#hasSpoken = true
+      host.onMalformed(this, error.message)
+    })
     socket.on('close', (code) => void this.#onClose(code))
   }
 
   get isConnected(): boolean {
     return this.epoch !== NO_EPOCH
+  }
+
+  /** Its device has closed it without a message. */
+  get isLeftSilently(): boolean {
+    return this.isClosed && !this.#hasSpoken && !this.#isEnded
   }
 
   /** True while our own backlog keeps us from hearing the device. */
@@ -153,6 +162,7 @@ export class Session {
 
   #receive(frame: RawFrame): void {
     this.heardAtMs = this.#host.now()
+    this.#hasSpoken = true
     if (this.#isEnded) return
     this.#queue.push(frame)
     this.#queuedBytes += frame.data.length
@@ -247,7 +257,7 @@ export class Session {
   /** What arrived before the device closed is heard first: a switch reboots right behind the event that ends its upgrade. */
   async #onClose(code: number): Promise<void> {
     await this.#draining
-    this.#end()
+    this.#queue = []
     this.isClosed = true
     this.#host.onClosed(this, code)
   }
