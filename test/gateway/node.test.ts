@@ -59,7 +59,7 @@ test('a device that does not come back after a restart is disconnected after the
   const { mac } = await leftBehind(harness.nodeId)
   await harness.start()
   expect((await harness.status(mac)).connected).toBe(true)
-  harness.advance(70_000)
+  harness.advance(75_000)
   await waitUntil('disconnected', async () => !(await harness.status(mac)).connected)
   expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_DISCONNECTED'])
 })

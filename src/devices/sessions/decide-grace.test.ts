@@ -43,11 +43,11 @@ const outage = fc.integer({ min: 0, max: 100_000 })
 
 describe('the grace of lost devices', () => {
   test.each([
-    { outageS: 5, back: [], endsS: 70 },
+    { outageS: 5, back: [], endsS: 75 },
     { outageS: 5, back: [5, 5, 6], endsS: 80 },
-    { outageS: 60, back: [], endsS: 120 },
-    { outageS: 600, back: [], endsS: 260 },
-    { outageS: 3600, back: [], endsS: 580 },
+    { outageS: 60, back: [], endsS: 135 },
+    { outageS: 600, back: [], endsS: 275 },
+    { outageS: 3600, back: [], endsS: 595 },
     { outageS: 100_000, back: [], endsS: 960 },
   ])('ends $endsS s after an outage of $outageS s for a device that is gone', ({ outageS, back, endsS }) => {
     expect(graceEnds(outageS, [...back, never])).toBe(endsS)
@@ -94,9 +94,9 @@ describe('the grace of lost devices', () => {
       grace = updateGrace(grace, { lost, outageMs: 0 }, atS * SECOND)
       return grace?.isOver
     }
-    expect([look(10, 0), look(10, 55), look(10, 70)]).toEqual([false, false, true])
-    expect([look(6, 75), look(2, 80)]).toEqual([true, true])
-    expect([look(3, 85), look(3, 140), look(3, 155)]).toEqual([false, false, true])
-    expect([look(0, 160), look(1, 1000)]).toEqual([undefined, false])
+    expect([look(10, 0), look(10, 55), look(10, 75)]).toEqual([false, false, true])
+    expect([look(6, 80), look(2, 85)]).toEqual([true, true])
+    expect([look(3, 90), look(3, 145), look(3, 165)]).toEqual([false, false, true])
+    expect([look(0, 170), look(1, 1000)]).toEqual([undefined, false])
   })
 })

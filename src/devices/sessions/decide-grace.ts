@@ -20,10 +20,10 @@ export interface Grace {
 const STEP_MS = 10_000
 const LONGEST_STEP_MS = 900_000
 /** From a device's try until it is connected or knows that it is not. */
-const TRY_MS = 30_000
+const TRY_MS = 15_000
 const MIN_MS = 60_000
 /** One try after the longest pause. */
-const MAX_MS = LONGEST_STEP_MS + 2 * TRY_MS
+const MAX_MS = LONGEST_STEP_MS + 4 * TRY_MS
 
 /**
  * @param before What was decided last; null = no device was lost.
@@ -47,8 +47,9 @@ export function updateGrace(
 function hasEnded({ beganMs, outageMs, returnedMs }: Grace, nowMs: number): boolean {
   const listenedMs = nowMs - beganMs
   const pauseMs = pauseAfter(outageMs)
-  const twoTriesMs = pauseMs + pauseAfter(outageMs + pauseMs) + TRY_MS
-  const hasEbbed = nowMs - returnedMs >= pauseAfter(outageMs + listenedMs) + TRY_MS
+  // A try may have been under way when the gateway began to listen, and fail.
+  const twoTriesMs = pauseMs + pauseAfter(outageMs + pauseMs) + 3 * TRY_MS
+  const hasEbbed = nowMs - returnedMs >= pauseAfter(outageMs + listenedMs) + 2 * TRY_MS
   return listenedMs >= MAX_MS || (listenedMs >= Math.max(MIN_MS, twoTriesMs) && hasEbbed)
 }
 
