@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -8,13 +7,13 @@ import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Task } from '../platform/jobs.ts'
+import { openUpload } from '../platform/storage/open-upload.ts'
 import type { Reservation } from '../platform/storage/upload-quota.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { filterKnownImageIds } from './store-files.ts'
 
 /** Uploads that are not complete yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
-const OWNER_ONLY = 0o600
 
 /** An upload that lies complete and synced in the folder of incoming files. */
 export interface ReceivedFile {
@@ -84,7 +83,7 @@ export async function receiveFile(
     }
   }
   try {
-    await pipeline(body, measured, createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY, flush: true }))
+    await pipeline(body, measured, await openUpload(path, { flush: true }))
     if (sizeBytes === 0) throw new AppError('invalid', 'The body is empty: send the image as it is.')
   } catch (error) {
     await discardFile({ path })

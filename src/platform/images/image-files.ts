@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -8,6 +7,7 @@ import { AppError, invalidField, notFound } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { decodeImage, shrinkImageFile } from './decode-image.ts'
 import type { Decoded, ImageType } from './decoder-job.ts'
+import { openUpload } from '../storage/open-upload.ts'
 import type { NewUpload, Reservation, UploadQuota } from '../storage/upload-quota.ts'
 import type { DecodeLimits } from './decoder-limits.ts'
 import { stripImage } from './strip-image.ts'
@@ -53,7 +53,6 @@ export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservati
 
 /** Pictures that are not kept yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
-const OWNER_ONLY = 0o600
 const END_OF_TIME = new Date(8.64e15)
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
 
@@ -156,7 +155,7 @@ async function receiveStream(
     }
   }
   try {
-    const file = createWriteStream(path, { flags: 'wx', mode: OWNER_ONLY })
+    const file = await openUpload(path)
     await pipeline(body, measured, filter, file)
     return { path, sizeBytes: file.bytesWritten, reservation }
   } catch (error) {
