@@ -11,8 +11,8 @@ export interface DriverDevice {
 export type DriverCommand =
   | { readonly kind: 'restart'; readonly member?: number; readonly node?: 'node0' | 'node1' }
   /**
-   * Download, install and reboot in one step. `localCertificates`: the CA of the device's own certificate
-   * also signs the HTTPS server at `uri`.
+   * Download, install and reboot in one step. `localCertificates`: the CA of the device's own certificate also signed
+   * the certificate of the HTTPS server; that matters only where `uri` is an https address.
    */
   | { readonly kind: 'upgrade'; readonly uri: string; readonly localCertificates: boolean }
   /** Blink, for as long as somebody needs to find it at most; and have the LEDs as they are set. */

@@ -55,6 +55,15 @@ describe('calls', () => {
     })
   })
 
+  test('an address without TLS needs no certificate: every device can download from it', () => {
+    const plain: DriverCommand = { kind: 'upgrade', uri: 'http://example.test/firmware/a', localCertificates: true }
+    for (const device of [ols, ap]) {
+      const encoded = ucentral.encode(device, plain)
+      expect(encoded).toMatchObject({ kind: 'call', call: { params: { uri: plain.uri } } })
+      expect(encoded).not.toHaveProperty(['call', 'params', 'use-local-certificates'])
+    }
+  })
+
   test('LEDs blink, and are then as they were: off would leave them dark', () => {
     const leds = (kind: 'locate' | 'unlocate', device = ap) => ucentral.encode(device, { kind })
     expect(leds('locate')).toEqual({

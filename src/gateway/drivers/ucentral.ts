@@ -67,7 +67,7 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
     case 'upgrade': {
       if (unsafeUri.test(command.uri))
         return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell', final: true }
-      if (device.type === 'switch' && command.localCertificates) return untrustedCertificate
+      if (device.type === 'switch' && needsDeviceCa(command)) return untrustedCertificate
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
     }
@@ -85,22 +85,26 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
   }
 }
 
+type UpgradeCommand = Extract<DriverCommand, { kind: 'upgrade' }>
+
+/** A download over plain HTTP verifies no certificate, whoever signed the one of the HTTPS server. */
+function needsDeviceCa({ uri, localCertificates }: UpgradeCommand): boolean {
+  return localCertificates && /^https:/i.test(uri)
+}
+
 /**
  * Without `keep_redirector` an access point flashes as if it were new: its key, its certificate and the
  * gateway's address are gone, and it never comes back. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
  */
-function upgradeParams(
-  { mac, type }: DriverDevice,
-  { uri, localCertificates }: Extract<DriverCommand, { kind: 'upgrade' }>,
-): GatewayCall<'upgrade'> {
+function upgradeParams({ mac, type }: DriverDevice, command: UpgradeCommand): GatewayCall<'upgrade'> {
   return {
     serial: mac,
     when: NOW,
-    uri,
+    uri: command.uri,
     keep_redirector: true,
     keep_config: true,
     // Absent, an access point trusts the public CAs; `false` would have it look for certificates in the call.
-    ...(localCertificates && type === 'ap' && { 'use-local-certificates': true as const }),
+    ...(type === 'ap' && needsDeviceCa(command) && { 'use-local-certificates': true as const }),
   }
 }
 
