@@ -87,6 +87,38 @@ describe('answers', () => {
   })
 })
 
+describe('a look-up', () => {
+  it('ends in time as a whole, however many names a slow name server is asked for', async () => {
+    const slow = await startNameServer(600)
+    const resolvConf = join(await temporaryDir(), 'resolv.conf')
+    await writeFile(resolvConf, 'search one.test two.test three.test\n')
+    slow.answer('hooks.three.test', { a: ['192.0.2.1'] })
+    const names = open({ servers: [slow.address], resolvConf, limitMs: 1000 })
+    await expect(names.resolve('hooks', of('o'))).rejects.toThrow(
+      'The name hooks could not be resolved: no name server answered in time',
+    )
+    // The answer about the second name comes too late; nothing else is asked because of it.
+    slow.answer('other.one.test', { a: ['192.0.2.2'] })
+    expect(await names.resolve('other', of('o'))).toHaveLength(1)
+    expect(slow.asked).not.toContain('hooks.three.test')
+  })
+
+  it('has the addresses of one family where the other one is not answered in time', async () => {
+    server.answer('half.test', { a: ['192.0.2.1'], aaaa: 'silent' })
+    const names = open({ limitMs: 300 })
+    expect(await names.resolve('half.test', of('o'))).toEqual([{ address: '192.0.2.1', family: 4 }])
+  })
+
+  it('leaves time for the second name server where the first one is silent', async () => {
+    server.answer('hooks.test', 'silent')
+    const second = await startNameServer()
+    second.answer('hooks.test', { a: ['192.0.2.1'] })
+    const names = open({ servers: [server.address, second.address] })
+    expect(await names.resolve('hooks.test', of('o'))).toHaveLength(1)
+    expect(countOf('hooks.test')).toBeGreaterThan(0)
+  })
+})
+
 describe('a silent name server', () => {
   it('leaves other names alone, and takes a few look-ups of its organization at most', async () => {
     const names = open()

@@ -2,9 +2,9 @@ import { type RemoteInfo, createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 
-/** What it says of a name: addresses, that there is none (null), or nothing at all. */
+/** What it says of a name: addresses, that there is none (null), or nothing at all, which it may do for AAAA alone. */
 export type NameAnswer =
-  | { readonly a?: readonly string[]; readonly aaaa?: readonly string[]; readonly ttlS?: number }
+  | { readonly a?: readonly string[]; readonly aaaa?: readonly string[] | 'silent'; readonly ttlS?: number }
   | 'silent'
   | null
 
@@ -30,15 +30,23 @@ interface Question {
   readonly from: RemoteInfo
 }
 
-export async function startNameServer(): Promise<NameServer> {
+/** @param delayMs How long it takes for each answer. */
+export async function startNameServer(delayMs = 0): Promise<NameServer> {
   const socket = createSocket('udp4')
   const answers = new Map<string, NameAnswer>()
   const asked: string[] = []
   const held: Question[] = []
+  const delayed = new Set<NodeJS.Timeout>()
 
   function reply(question: Question, answer: NameAnswer): void {
-    if (answer === 'silent') held.push(question)
-    else socket.send(encodeReply(question, answer), question.from.port, question.from.address)
+    const isSilent = answer === 'silent' || (question.type === TYPE_AAAA && answer?.aaaa === 'silent')
+    if (isSilent) held.push(question)
+    else if (delayMs === 0) send(question, answer)
+    else delayed.add(setTimeout(() => send(question, answer), delayMs))
+  }
+
+  function send(question: Question, answer: Exclude<NameAnswer, 'silent'>): void {
+    socket.send(encodeReply(question, answer), question.from.port, question.from.address)
   }
 
   socket.on('message', (packet, from) => {
@@ -48,7 +56,10 @@ export async function startNameServer(): Promise<NameServer> {
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  onTestFinished(() => void socket.close())
+  onTestFinished(() => {
+    for (const timer of delayed) clearTimeout(timer)
+    socket.close()
+  })
   return {
     address: `127.0.0.1:${socket.address().port}`,
     asked,
@@ -73,7 +84,8 @@ function parseQuestion(packet: Buffer): { readonly name: string; readonly type: 
 
 /** RFC 1035, 4.1: the header and the question as they came, then the records, whose names point to the question. */
 function encodeReply({ packet, name, type }: Question, answer: Exclude<NameAnswer, 'silent'>): Buffer {
-  const addresses = type === TYPE_A ? (answer?.a ?? []) : type === TYPE_AAAA ? (answer?.aaaa ?? []) : []
+  const addresses =
+    type === TYPE_A ? (answer?.a ?? []) : type === TYPE_AAAA && answer?.aaaa !== 'silent' ? (answer?.aaaa ?? []) : []
   const question = packet.subarray(HEADER_BYTES, HEADER_BYTES + Buffer.byteLength(name) + 2 + 4)
   const header = Buffer.alloc(HEADER_BYTES)
   packet.copy(header, 0, 0, 2)

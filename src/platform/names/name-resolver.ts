@@ -1,3 +1,4 @@
+import type { RecordWithTtl } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { join } from 'node:path'
 import { type ResolvedAddress, findLoopback, parseHosts } from './hosts.ts'
@@ -12,6 +13,8 @@ export interface NameResolverOptions {
   readonly resolvConf?: string
   /** Monotonic. */
   readonly nowMs?: () => number
+  /** For all the queries of one look-up together: both families, every search domain, every name server. */
+  readonly limitMs?: number
 }
 
 export interface NameResolver {
@@ -26,14 +29,15 @@ export interface NameResolver {
   close(): void
 }
 
-/** For one query to one name server. */
-const QUERY_TIMEOUT_MS = 2000
+const LIMIT_MS = 2000
 const MAX_PER_OWNER = 8
 /** What a name server says of how long its answer may be kept is kept to within these bounds. */
 const MIN_KEPT_MS = 1000
 const MAX_KEPT_MS = 300_000
 const FAILURE_KEPT_MS = 5000
 const MAX_KEPT = 5000
+/** The code of c-ares. */
+const TIMEOUT = 'ETIMEOUT'
 
 const systemHostsFile =
   process.platform === 'win32'
@@ -57,12 +61,13 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     hostsFile = systemHostsFile,
     resolvConf = '/etc/resolv.conf',
     nowMs = () => performance.now(),
+    limitMs = LIMIT_MS,
   } = options
   const hosts = rereadFile(hostsFile, parseHosts, nowMs)
   // The resolver reads the name servers of the system when it is made.
   const client = rereadFile(
     resolvConf,
-    (text) => ({ resolver: openResolver(servers), search: parseSearchDomains(text) }),
+    (text) => ({ resolver: openResolver(servers, limitMs), search: parseSearchDomains(text) }),
     nowMs,
   )
   const limit = limitPerOwner(MAX_PER_OWNER)
@@ -78,7 +83,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     const running = underWay.get(name)
     if (running !== undefined) return running
     const { resolver, search } = client()
-    const started = query(resolver, name, search)
+    const started = query(resolver, name, { search, limitMs })
       .then(({ result, keepMs }) => {
         const [oldest] = kept.keys()
         if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
@@ -108,8 +113,11 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   }
 }
 
-function openResolver(servers: readonly string[] | undefined): Resolver {
-  const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: 1 })
+function openResolver(servers: readonly string[] | undefined, limitMs: number): Resolver {
+  const count = servers?.length ?? new Resolver().getServers().length
+  // c-ares turns to the next server after one to two time-outs, and the last one needs time to answer as well.
+  const timeout = count > 1 ? Math.ceil(limitMs / (2 * count)) : limitMs
+  const resolver = new Resolver({ timeout, maxTimeout: timeout, tries: 1 })
   if (servers !== undefined) resolver.setServers(servers)
   return resolver
 }
@@ -119,29 +127,54 @@ interface Answer {
   readonly keepMs: number
 }
 
-async function query(resolver: Resolver, name: string, search: SearchDomains): Promise<Answer> {
-  for (const candidate of listCandidates(name, search)) {
-    const answers = await Promise.allSettled([
-      resolver.resolve4(candidate, { ttl: true }),
-      resolver.resolve6(candidate, { ttl: true }),
-    ])
-    const records = answers.flatMap((answer, index) =>
-      answer.status === 'rejected'
-        ? []
-        : answer.value.map(({ address, ttl }) => ({ address, ttl, family: index === 0 ? 4 : 6 }) as const),
-    )
-    if (records.length > 0) {
-      const keepMs = Math.min(...records.map(({ ttl }) => ttl * 1000), MAX_KEPT_MS)
-      return {
-        result: records.map(({ address, family }) => ({ address, family })),
-        keepMs: Math.max(keepMs, MIN_KEPT_MS),
-      }
+interface QueryOptions {
+  readonly search: SearchDomains
+  readonly limitMs: number
+}
+
+async function query(resolver: Resolver, name: string, { search, limitMs }: QueryOptions): Promise<Answer> {
+  const deadline = startDeadline(limitMs)
+  try {
+    for (const candidate of listCandidates(name, search)) {
+      const answers = await Promise.allSettled([
+        Promise.race([resolver.resolve4(candidate, { ttl: true }), deadline.passed]),
+        Promise.race([resolver.resolve6(candidate, { ttl: true }), deadline.passed]),
+      ])
+      const answer = combine(name, answers)
+      if (answer !== null) return answer
     }
-    const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : 'ENODATA'))
-    const failure = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
-    if (failure !== undefined) return { result: explain(name, failure), keepMs: FAILURE_KEPT_MS }
+  } finally {
+    deadline.clear()
   }
   return { result: `The name ${name} has no address`, keepMs: FAILURE_KEPT_MS }
+}
+
+/** c-ares can't cancel one query alone: a query that is under way at the deadline runs into its own time-out, unheard. */
+function startDeadline(limitMs: number): { readonly passed: Promise<never>; clear(): void } {
+  const { promise: passed, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(Object.assign(new Error('too late'), { code: TIMEOUT })), limitMs)
+  return { passed, clear: () => clearTimeout(timer) }
+}
+
+type Family = PromiseSettledResult<readonly RecordWithTtl[]>
+
+/** Null where the name does not exist. The addresses of one family suffice where the other one is not answered. */
+function combine(name: string, answers: readonly [Family, Family]): Answer | null {
+  const records = answers.flatMap((answer, index) =>
+    answer.status === 'rejected'
+      ? []
+      : answer.value.map(({ address, ttl }) => ({ address, ttl, family: index === 0 ? 4 : 6 }) as const),
+  )
+  if (records.length > 0) {
+    const keepMs = Math.min(...records.map(({ ttl }) => ttl * 1000), MAX_KEPT_MS)
+    return {
+      result: records.map(({ address, family }) => ({ address, family })),
+      keepMs: Math.max(keepMs, MIN_KEPT_MS),
+    }
+  }
+  const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : 'ENODATA'))
+  const failure = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
+  return failure === undefined ? null : { result: explain(name, failure), keepMs: FAILURE_KEPT_MS }
 }
 
 function codeOf(error: unknown): string {
@@ -149,6 +182,6 @@ function codeOf(error: unknown): string {
 }
 
 function explain(name: string, code: string): string {
-  if (code === 'ETIMEOUT') return `The name ${name} could not be resolved: no name server answered in time`
+  if (code === TIMEOUT) return `The name ${name} could not be resolved: no name server answered in time`
   return `The name ${name} could not be resolved: ${code}`
 }
