@@ -12,7 +12,7 @@ import { createJournal } from './journal.ts'
 import type { Limits } from './limits.ts'
 import { createReports } from './reports.ts'
 import { type SessionRegistry, createSessionRegistry } from './session-registry.ts'
-import { watchSessions } from './sweep.ts'
+import { warnOfMissingUptimes, watchSessions } from './sweep.ts'
 import { createTurns } from './turns.ts'
 import { TELEMETRY_CALL_ID } from './ucentral/call-ids.ts'
 import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
@@ -90,6 +90,7 @@ export function createHub(ctx: Context, { nodeId, limits, now, localCertificates
     },
     look() {
       watchSessions(sockets.open, now(), limits)
+      warnOfMissingUptimes(ctx, sessions.all(), now())
       allowances.sweep(now())
     },
     flush: () => records.flush(),

@@ -7,6 +7,7 @@ import { closeCodes } from './close-codes.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { Limits } from './limits.ts'
 import type { SessionRegistry } from './session-registry.ts'
+import { TELEMETRY_INTERVAL_S } from './ucentral/handlers/connect.ts'
 import type { Session } from './ucentral/session.ts'
 
 /** Pings sessions, and ends those that are dead, never said hello or send too much. */
@@ -17,6 +18,22 @@ export function watchSessions(sessions: Iterable<Session>, nowMs: number, { hell
       session.close(closeCodes.policy, 'no connect message')
     else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
     else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
+  }
+}
+
+/** Reports that a device may miss before it is named in the log. */
+const UPTIME_INTERVALS = 5
+
+/**
+ * An access point without an active configuration can't read its state, so it reports no uptime and little proves
+ * its boots: the operator has to know.
+ */
+export function warnOfMissingUptimes({ log }: Context, sessions: Iterable<Session>, nowMs: number): void {
+  for (const session of sessions) {
+    const isDue = nowMs - session.openedAtMs >= UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000
+    if (session.uptime !== 'awaited' || !isDue) continue
+    session.uptime = 'missed'
+    log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')
   }
 }
 

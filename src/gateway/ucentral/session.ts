@@ -66,6 +66,8 @@ export class Session {
   isOdd = false
   /** Before that, what the device reports may come from the queue that it filled while it was offline. */
   hasAnsweredTelemetry = false
+  /** Whether it has reported an uptime that can prove a boot; `missed`: not in time, and the log says so. */
+  uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
   readonly #socket: WebSocket
   readonly #host: SessionHost
   readonly #allowance: Allowance

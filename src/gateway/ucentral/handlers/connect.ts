@@ -14,7 +14,7 @@ export async function onConnect(host: HandlerHost, session: Session, params: Con
 }
 
 /** A device that nobody has configured reports its state, and with it its uptime, only when it is asked to. */
-const TELEMETRY_INTERVAL_S = 60
+export const TELEMETRY_INTERVAL_S = 60
 
 function telemetryOf(serial: string): GatewayCall<'telemetry'> {
   return { serial, interval: TELEMETRY_INTERVAL_S, types: ['state'] }

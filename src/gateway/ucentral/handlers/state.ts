@@ -16,11 +16,13 @@ function reportState(host: HandlerHost, session: Session, state: State['state'])
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
   const ip = addressOf(state)
+  // A queued uptime is too short for the time of its arrival and would look like a boot.
+  const uptimeS = session.hasAnsweredTelemetry ? (uptime ?? null) : null
+  if (uptimeS !== null) session.uptime = 'reported'
   return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,
-    // A queued uptime is too short for the time of its arrival and would look like a boot.
-    uptimeS: session.hasAnsweredTelemetry ? (uptime ?? null) : null,
+    uptimeS,
     boot: null,
     firmware: null,
     load: {
