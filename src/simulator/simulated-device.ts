@@ -21,6 +21,7 @@ import { DownloadError, downloadImage } from './download.ts'
 import type { Fault } from './faults.ts'
 import { GatewayLink } from './gateway-link.ts'
 import { readImage } from './image.ts'
+import { Outbox } from './outbox.ts'
 import { downloadRate, type Pace, timingOf } from './pace.ts'
 import { connectParams, healthcheckParams, stateParams, telemetryParams } from './telemetry.ts'
 
@@ -49,6 +50,7 @@ export class SimulatedDevice {
   readonly #world: Surroundings
   readonly #link: GatewayLink
   readonly #saved: DeviceState | null
+  readonly #outbox = new Outbox()
   #profile: Profile
   #state: DeviceState
   #connections = 0
@@ -121,7 +123,7 @@ export class SimulatedDevice {
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
-    clearInterval(this.#reports)
+    this.#stopReports()
     clearInterval(this.#telemetry)
     this.#download?.abort()
     this.#link.unwant()
@@ -151,8 +153,11 @@ export class SimulatedDevice {
   }
 
   #follow(): void {
-    if (isOnline(this.#profile, this.#state)) this.#link.want()
-    else this.#link.unwant()
+    if (isOnline(this.#profile, this.#state)) return this.#link.want()
+    this.#link.unwant()
+    // They go with the client's process.
+    this.#stopReports()
+    this.#outbox.take()
   }
 
   #perform(effect: Effect): void {
@@ -185,14 +190,19 @@ export class SimulatedDevice {
     }
   }
 
-  /** Lost when there is no connection, as real clients lose it. */
   #reply({ id, error, text }: Extract<Effect, { do: 'reply' }>): void {
-    this.#link.send(encodeResult(id, { serial: this.mac, uuid: 1, status: { error, text } }))
+    this.#send(encodeResult(id, { serial: this.mac, uuid: 1, status: { error, text } }))
   }
 
   #notify(method: string, params: Readonly<Record<string, unknown>>): void {
     const plain = encodeNotification(method, params)
-    this.#link.send(plain.length < COMPRESS_FROM_BYTES ? plain : encodeNotification(method, compressParams(params)))
+    this.#send(plain.length < COMPRESS_FROM_BYTES ? plain : encodeNotification(method, compressParams(params)))
+  }
+
+  /** Without a connection the client of switches keeps a message until it has one; that of access points loses it. */
+  #send(message: string): void {
+    if (this.#link.send(message)) return
+    if (this.#profile.type === 'switch' && isOnline(this.#profile, this.#state)) this.#outbox.add(message)
   }
 
   #dropAfter(ms: number): void {
@@ -205,8 +215,9 @@ export class SimulatedDevice {
   #opened(): void {
     this.#connections += 1
     this.#notify('connect', connectParams(this.#profile, this.#state))
+    for (const message of this.#outbox.take()) this.#send(message)
     const { stateIntervalMs } = this.#world.pace
-    if (stateIntervalMs > 0) {
+    if (stateIntervalMs > 0 && this.#reports === undefined) {
       this.#report()
       this.#reports = setInterval(() => this.#report(), stateIntervalMs)
     }
@@ -219,6 +230,11 @@ export class SimulatedDevice {
     this.#notify('healthcheck', healthcheckParams(this.#profile))
   }
 
+  #stopReports(): void {
+    clearInterval(this.#reports)
+    this.#reports = undefined
+  }
+
   #reportEvery(everyMs: number | null): void {
     clearInterval(this.#telemetry)
     if (everyMs === null) return
@@ -228,7 +244,8 @@ export class SimulatedDevice {
   }
 
   #down(why: string): void {
-    clearInterval(this.#reports)
+    // A switch goes on to report, into its outbox.
+    if (this.#profile.type === 'ap') this.#stopReports()
     this.#world.log.debug({ mac: this.mac, why }, 'no connection')
     this.#world.onChange(this, 'disconnected')
   }

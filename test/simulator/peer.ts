@@ -50,6 +50,7 @@ export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
   let accepting = true
   let silent = false
   server.on('upgrade', (request, socket, head) => {
+    if (!accepting) return void socket.destroy()
     if (!silent) {
       sockets.handleUpgrade(request, socket, head, (webSocket) => sockets.emit('connection', webSocket, request))
       return
@@ -59,7 +60,6 @@ export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
     conditions.changed()
   })
   sockets.on('connection', (socket, request) => {
-    if (!accepting) return socket.terminate()
     track({ commonName: nameOf(request), frames: [], socket, closed: false }, sessions, conditions)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
