@@ -4,12 +4,12 @@ import { Admission, type AdmissionLimits } from './admission.ts'
 
 const plenty: AdmissionLimits = { perSecond: 1000, burst: 1000, handshakes: 1000, waitMs: 10_000 }
 
-/** Connections go by the address that they come from. */
+/** Each connection is named after the address that it comes from. */
 function open(limits: Partial<AdmissionLimits>) {
   const admission = new Admission<string>({ ...plenty, ...limits })
   return {
     admission,
-    /** What is decided when these have come. */
+    /** Returns the decision that follows the arrival of these connections. */
     arrive: (addresses: readonly string[], atMs = 0) => {
       for (const address of addresses) admission.add(address, address, atMs)
       return admission.decide(atMs)

@@ -1,49 +1,49 @@
 import { networkOf } from '../platform/network-of.ts'
 
 export interface AdmissionLimits {
-  /** Sustained rate of new connections, and how many may come at once. */
+  /** The sustained rate of new connections, and how many may come at once. */
   readonly perSecond: number
   readonly burst: number
   /** Handshakes under way at once: each costs processor time and memory before the peer has proved anything. */
   readonly handshakes: number
-  /** How long a connection waits before it is refused. No more wait than the rate can let in within that time. */
+  /** How long a connection waits before it is refused. No more connections wait than the rate admits in that time. */
   readonly waitMs: number
 }
 
 export interface AdmissionDecision<T> {
-  /** TLS begins on them. Each has taken a place among the handshakes, which `leave` gives back. */
+  /** TLS begins on these. Each one occupies a place among the handshakes until `leave` frees it. */
   readonly entered: readonly T[]
   readonly refused: readonly T[]
 }
 
 /** The connections from one network (see networkOf). */
 interface Network<T> {
-  /** Its handshakes. */
+  /** Handshakes of this network. */
   underWay: number
-  /** Tokens that it has taken, as far as they are not forgotten at `atMs`. */
+  /** Tokens that it has taken, decayed to their value at `atMs`. */
   taken: number
   atMs: number
   /** In the order of arrival. */
   readonly waiting: { readonly connection: T; readonly sinceMs: number }[]
 }
 
-/** So little is no longer worth remembering. */
+/** A network that has taken less than this is dropped from memory. */
 const FORGOTTEN = 0.01
 
 /**
- * Decides when TLS begins on new connections: a fleet that retries without jitter is more than TLS can keep up with, so
- * connections wait for their turn.
+ * Decides when TLS begins on new connections. TLS can't keep up with a fleet that retries without jitter, so connections
+ * wait for their turn.
  *
- * The network that has got least of late comes first, so that one with many devices, or with a device that never stops
- * connecting, delays nobody else. A network also holds no more handshakes than are left for the others, and where too many
- * connections wait, the network with most of them loses its newest.
+ * The network with the fewest recent admissions comes first. So a network with many devices, or with a device that never
+ * stops connecting, delays no other network. A network is admitted only while it holds fewer handshakes than are still
+ * free. When too many connections wait, the network with the most waiting connections loses its newest one.
  */
 export class Admission<T> {
   readonly #limits: AdmissionLimits
   readonly #forgetMs: number
   readonly #maxWaiting: number
   readonly #networks = new Map<string, Network<T>>()
-  /** Those of them for which connections wait. */
+  /** The networks that have waiting connections. */
   readonly #queues = new Set<Network<T>>()
   #waiting = 0
   #underWay = 0
@@ -63,7 +63,7 @@ export class Admission<T> {
     return this.#waiting
   }
 
-  /** Lets the connection wait; `decide` says at once or later what becomes of it. */
+  /** Queues the connection; a later call of `decide` admits or refuses it. */
   add(connection: T, address: string, nowMs: number): void {
     const name = networkOf(address)
     const network = this.#networks.get(name) ?? { underWay: 0, taken: 0, atMs: nowMs, waiting: [] }
@@ -73,7 +73,7 @@ export class Admission<T> {
     this.#waiting += 1
   }
 
-  /** Each connection comes up in one decision. */
+  /** Returns each connection exactly once over all decisions. */
   decide(nowMs: number): AdmissionDecision<T> {
     this.#refill(nowMs)
     this.#sweep(nowMs)
@@ -82,7 +82,7 @@ export class Admission<T> {
     return { entered, refused: [...overdue, ...this.#takeExcess()] }
   }
 
-  /** A handshake is over. */
+  /** Frees the place of a handshake that has ended. */
   leave(address: string): void {
     const network = this.#networks.get(networkOf(address))
     if (network === undefined || network.underWay === 0) return

@@ -24,7 +24,7 @@ describe('Allowance', () => {
         const latestMs = Math.max(...all.map(({ at }) => at))
         let through = 0
         for (const { at, frames } of all) {
-          // As a session does: one at a time, while some is left.
+          // A session spends in the same way: one frame at a time while some allowance is left.
           for (let sent = 0; sent < frames && !allowance.isSpent(at); sent += 1) {
             allowance.spend({ frames: 1 }, at)
             through += 1

@@ -1,10 +1,10 @@
-/** What a device takes of the gateway. */
+/** The resources of the gateway that a device has used. */
 export interface Cost {
-  /** Messages, pings among them. */
+  /** Messages, including pings. */
   readonly frames?: number
-  /** On the wire, and what compressed ones become. */
+  /** Bytes on the wire, plus the bytes that compressed messages inflate to. */
   readonly bytes?: number
-  /** Milliseconds in which nothing else was done. */
+  /** Milliseconds for which decoding blocked the event loop. */
   readonly decodeMs?: number
 }
 
@@ -25,7 +25,7 @@ const buckets: Readonly<Record<keyof Cost, Bucket>> = {
 
 const kinds = ['frames', 'bytes', 'decodeMs'] as const satisfies readonly (keyof Cost)[]
 
-/** What one device may take of the gateway, whichever of its sessions does. */
+/** Limits the resources that one device may use, over all of its sessions. */
 export class Allowance {
   readonly #left = { frames: buckets.frames.burst, bytes: buckets.bytes.burst, decodeMs: buckets.decodeMs.burst }
   #atMs: number
@@ -34,19 +34,19 @@ export class Allowance {
     this.#atMs = nowMs
   }
 
-  /** What it costs is known after the fact, so it may be more than is left: then it is owed. */
+  /** The cost is known only afterwards, so it may exceed what is left; the balance then becomes negative. */
   spend(cost: Cost, nowMs: number): void {
     this.#refill(nowMs)
     for (const kind of kinds) this.#left[kind] = Math.max(-buckets[kind].burst, this.#left[kind] - (cost[kind] ?? 0))
   }
 
-  /** Leaves as much owed as can be. */
+  /** Sets the balance to its lowest possible value. */
   exhaust(nowMs: number): void {
     this.#refill(nowMs)
     for (const kind of kinds) this.#left[kind] = -buckets[kind].burst
   }
 
-  /** The device has to wait. */
+  /** True while the device has to wait. */
   isSpent(nowMs: number): boolean {
     this.#refill(nowMs)
     return kinds.some((kind) => this.#left[kind] <= 0)
@@ -67,10 +67,10 @@ export class Allowance {
   }
 }
 
-/** TLS and the records of a connection. */
+/** Covers the TLS handshake and the database rows of a connection. */
 const OPENING: Cost = { frames: 50 }
 
-/** The allowances of the devices that are connected, and of those that went with less than all of theirs. */
+/** Holds the allowances of connected devices, and of disconnected ones until they have refilled. */
 export class Allowances {
   readonly #entries = new Map<string, { readonly allowance: Allowance; users: number }>()
 
@@ -78,7 +78,7 @@ export class Allowances {
     return this.#entries.size
   }
 
-  /** For a new session, which gives it back by `release`. */
+  /** Returns the allowance for a new session, which must call `release` when it ends. */
   open(mac: string, nowMs: number): Allowance {
     const entry = this.#entries.get(mac) ?? { allowance: new Allowance(nowMs), users: 0 }
     entry.users += 1
@@ -92,12 +92,12 @@ export class Allowances {
     if (entry !== undefined) entry.users -= 1
   }
 
-  /** A device that has taken too much: it gets no new session. */
+  /** True for a device that has used too much and gets no new session. */
   isSpent(mac: string, nowMs: number): boolean {
     return this.#entries.get(mac)?.allowance.isSpent(nowMs) ?? false
   }
 
-  /** Forgets those that are no different from new ones. */
+  /** Drops the allowances that are full again and that no session uses. */
   sweep(nowMs: number): void {
     for (const [mac, { allowance, users }] of this.#entries)
       if (users === 0 && allowance.isFull(nowMs)) this.#entries.delete(mac)

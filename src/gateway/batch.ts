@@ -1,5 +1,5 @@
 export interface Batcher<T, R> {
-  /** Resolves with what `run` answered for the item. */
+  /** Resolves with the result that `run` returned for the item. */
   add(item: T): Promise<R>
   /** Resolves when nothing waits or runs. */
   idle(): Promise<void>
@@ -9,7 +9,7 @@ export interface BatchOptions<K, T, R> {
   readonly maxItems: number
   /** Two items with one key never share a batch. Keys are compared as those of a Map. */
   readonly keyOf: (item: T) => K
-  /** Answers each item under its key, in any order: what a statement returns has none. */
+  /** Returns the result of each item by its key, because the rows of a SQL statement have no order. */
   readonly run: (items: readonly T[]) => Promise<ReadonlyMap<K, R>>
 }
 
@@ -20,16 +20,16 @@ interface Waiting<T, R> {
 }
 
 /**
- * Commits together what arrives together: items that come while a batch runs make up the next one, so
- * that a lone item does not wait and a storm costs few transactions. Items run in the order of their
- * arrival. When a batch fails, its items run one by one, so that a bad one fails alone.
+ * Runs items in batches. Items that arrive while a batch runs form the next batch, so a lone item does not
+ * wait and a storm costs few transactions. Items run in the order of their arrival. When a batch fails, its
+ * items run one by one, so that a bad item fails alone.
  */
 export function createBatcher<K, T, R>(options: BatchOptions<K, T, R>): Batcher<T, R> {
   const waiting: Waiting<T, R>[] = []
   let running: Promise<void> | null = null
 
   async function drain(): Promise<void> {
-    // After the input that has arrived already, which often holds more items.
+    // Lets the event loop read input that has already arrived, which often holds more items.
     await new Promise((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
       const batch = waiting.splice(0, batchLength(waiting, options))

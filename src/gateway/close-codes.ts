@@ -1,4 +1,4 @@
-/** WebSocket close codes that the gateway uses. Source: RFC 6455, 7.4; those from 4000 on are ours. */
+/** WebSocket close codes that the gateway uses. Source: RFC 6455, 7.4; codes from 4000 on are our own. */
 export const closeCodes = {
   policy: 1008,
   restart: 1012,

@@ -4,7 +4,7 @@ import type { OpenedSession, SessionOpening } from '../devices/sessions/store.ts
 import type { Context } from '../platform/context.ts'
 import { type Batcher, createBatcher } from './batch.ts'
 
-/** Opens the sessions of devices that say hello, together with those that say hello at the same time. */
+/** Records the sessions of devices that connect at the same time in one transaction. */
 export function createConnects(
   ctx: Context,
   nodeId: string,

@@ -21,7 +21,7 @@ const names = [
   'flood',
 ] as const
 
-/** What the gateway counts: sessions that were opened, and everything that it drops or refuses. */
+/** Counts the sessions that were opened and everything that the gateway drops or refuses. */
 export type GatewayCounters = Counters<(typeof names)[number]>
 
 export function createGatewayCounters(): GatewayCounters {

@@ -49,6 +49,6 @@ test('issues certificates that a device and a gateway can prove themselves with'
   expect(server.subject).toBe('CN=gateway.example')
   expect(server.checkHost('gateway.example', { subject: 'never' })).toBe('gateway.example')
   expect(server.checkIP('192.0.2.1')).toBe('192.0.2.1')
-  // A device whose clock stands at its build date still finds them valid.
+  // A device whose clock starts at its build date must still accept the certificates.
   expect(Date.parse(leaf.validFrom)).toBeLessThan(Date.parse('2021-01-01'))
 })

@@ -28,7 +28,7 @@ export interface KeyPairPem {
   readonly keyPem: string
 }
 
-/** What the gateway's TLS listener needs; the operator's own files serve as well as ours. */
+/** Configures the gateway's TLS listener, from the operator's files or from the built-in CA. */
 export interface GatewayTls {
   /** PEM of the CA whose device certificates are accepted. */
   readonly ca: string
@@ -44,7 +44,7 @@ export interface DeviceCa extends KeyPairPem {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** A device without a clock believes that it is the year of its firmware: certificates must be valid already. */
+/** A device without a clock starts at the build date of its firmware, so certificates must be valid at that date. */
 const NOT_BEFORE = new Date('2020-01-01T00:00:00Z')
 const CA_YEARS = 30
 const LEAF_YEARS = 10
@@ -53,8 +53,8 @@ const LEAF_YEARS = 10
  * The installation's device CA, made at the first start: `device-ca/ca.pem` and `ca.key` (mode 0600)
  * in the data folder.
  *
- * @throws AppError `unavailable` when only one of the two files is there: making a new CA would lock
- *         out every device, so that is left to the operator.
+ * @throws AppError `unavailable` when only one of the two files exists. A new CA would lock out
+ *         every device, so the operator has to decide.
  */
 export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
   const folder = join(dataDir, 'device-ca')
@@ -62,7 +62,7 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
   const keyPath = join(folder, 'ca.key')
   const [certificatePem, keyPem] = await Promise.all([readIfThere(certPath), readIfThere(keyPath)])
   if (certificatePem !== null && keyPem !== null) return openCa({ certificatePem, keyPem })
-  // A key alone is what a start leaves that died between the two files: nothing was signed with it yet.
+  // A start that ended between the two files leaves a key without a certificate; that key has signed nothing yet.
   if (certificatePem !== null) throw new AppError('unavailable', `device CA: ${certPath} is there, but not ${keyPath}`)
   const made = await makeCa()
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -72,7 +72,7 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
 }
 
 /**
- * A CA in a folder with `ca.pem` and `ca.key`, which is not made when it is missing.
+ * Opens the CA in a folder with `ca.pem` and `ca.key`. It does not create a missing one.
  *
  * @throws AppError `unavailable` when either file is missing.
  */
@@ -84,7 +84,7 @@ export async function openDeviceCa(folder: string): Promise<DeviceCa> {
   throw new AppError('unavailable', `device CA: ${folder} does not hold both ca.pem and ca.key`)
 }
 
-/** A new CA that is on no disk. */
+/** Creates a CA and writes it nowhere. */
 export async function makeCa(): Promise<DeviceCa> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned(
@@ -114,8 +114,8 @@ async function openCa(pem: KeyPairPem): Promise<DeviceCa> {
 }
 
 /**
- * The client of switches takes everything after the first ten characters of OpenSSL's one-line subject for
- * its serial number. `/O=TIP/CN=` has exactly ten, and the common name must come last.
+ * The switch client uses everything after the first ten characters of OpenSSL's one-line subject as its
+ * serial number. `/O=TIP/CN=` has exactly ten, and the common name must come last.
  * Source: ols-ucentral-client, `client_config_read`.
  */
 const DEVICE_ORGANIZATION = 'TIP'
@@ -127,7 +127,7 @@ export function issueDeviceCertificate(ca: DeviceCa, mac: string): Promise<KeyPa
 }
 
 /**
- * TLS material for the gateway that is on no disk.
+ * Issues a key and a certificate for the gateway and writes them nowhere.
  *
  * @param hosts Names and addresses under which clients reach the server; devices use the first.
  */
@@ -172,7 +172,7 @@ async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
   return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
 }
 
-/** 16 random bytes; the first bit is cleared, because a serial number is a positive integer. */
+/** Returns 16 random bytes in hex. The first bit is 0, because a serial number is a positive integer. */
 function newSerialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0] ?? 0) & 0x7f

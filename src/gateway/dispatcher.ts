@@ -10,7 +10,7 @@ import { createLateReplies } from './late-replies.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { Session } from './ucentral/session.ts'
 
-/** A download address outlives the longest wait for its command. */
+/** A download address must outlive the longest wait for its command. */
 const URL_LIFE_MS = 1_900_000
 
 export interface DispatcherOptions {
@@ -19,24 +19,24 @@ export interface DispatcherOptions {
   readonly sessions: SessionRegistry
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** Commands that one transaction claims. */
+  /** How many commands one transaction claims. */
   readonly batchSize: number
-  /** The device CA signs the HTTPS server that devices download from. */
+  /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates: boolean
 }
 
-/** Carries queued commands to the devices that are connected here, and what became of them back to their rows. */
+/** Sends queued commands to the devices that are connected here and writes the outcomes to the command rows. */
 export interface Dispatcher {
-  /** There may be something to send. */
+  /** Looks for commands to send. */
   kick(): void
-  /** Ends the waits that are over and writes what could not be written before. */
+  /** Ends commands whose time is over and retries failed writes of outcomes. */
   tick(): Promise<void>
-  /** Resolves with false when no command waits for a reply to that call. Never rejects. */
+  /** Resolves with false when no command waits for a reply to the call `id`. Never rejects. */
   onReply(session: Session, id: number, reply: Reply): Promise<boolean>
   onEvent(session: Session, event: DeviceEvent): void
-  /** Its command's end is recorded with the end of the session. */
+  /** Drops the session's command; the transaction that ends the session ends the command as well. */
   onClosed(session: Session): void
-  /** Sends nothing more; resolves when what was under way is written. */
+  /** Stops sending; resolves when all pending writes are done. */
   stop(): Promise<void>
 }
 
@@ -44,13 +44,13 @@ interface InFlight {
   readonly command: CommandToSend
   readonly session: Session
   readonly deadlineMs: number
-  /** That the device last said it is at. */
+  /** The step that the device reported last. */
   lastStep: UpgradeStep | null
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
   const { nodeId, driver, sessions, now, batchSize, localCertificates } = options
-  /** By device: there is one command in flight a device. */
+  /** By device id; a device has at most one command in flight. */
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
   const unsent = createJournal<CommandToSend>((items) => recordCommandsUnsent(ctx, items), ctx.log)
@@ -60,7 +60,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   let stopped = false
 
   function end(command: CommandToSend, outcome: CommandOutcome): void {
-    // A late reply ends a command that another one has followed meanwhile.
+    // When a late reply ends an older command, the device may already have a newer one in flight.
     if (inFlight.get(command.deviceId)?.command === command) inFlight.delete(command.deviceId)
     outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
@@ -94,10 +94,10 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     if (outcome !== null && outcome.kind !== 'accepted') end(command, outcome)
   }
 
-  /** A device answers on whichever connection it has by then: the id alone says what. */
+  /** A device replies on its current connection, perhaps not that of the call, so only the id identifies the call. */
   async function onReply(session: Session, callId: number, reply: Reply): Promise<boolean> {
     const { deviceId } = session
-    // On a session that has been replaced another box may speak, with the same certificate.
+    // A different box with the same certificate may use a session that has been replaced.
     if (sessions.find(deviceId) !== session) return false
     const entry = inFlight.get(deviceId)
     const isWaitedFor = entry?.command.callId === callId

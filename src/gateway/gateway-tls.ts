@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { GatewayTls } from './device-ca.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
-/** A kept certificate that ends sooner is made anew. */
+/** A stored certificate that expires sooner than this is replaced. */
 const RENEW_BEFORE_MS = 365 * 24 * 3600e3
 
 export interface GatewayTlsOptions {
@@ -16,9 +16,10 @@ export interface GatewayTlsOptions {
 }
 
 /**
- * The gateway's TLS material, signed by the installation's device CA. It is kept beside the CA
- * (`device-ca/gateway.pem`, key and certificate, mode 0600) and made anew when the CA or the hosts have
- * changed, when it nears its end, and when it can't be read: devices trust the CA, not the certificate.
+ * Opens the gateway's key and certificate, which the installation's device CA has signed. They are stored
+ * beside the CA (`device-ca/gateway.pem`, mode 0600) and are replaced when the CA or the hosts have changed,
+ * when the certificate expires soon, and when the file can't be read. Devices trust the CA, so they accept
+ * the new certificate.
  *
  * @throws AppError as loadDeviceCa().
  */
@@ -27,7 +28,7 @@ export async function openGatewayTls(options: GatewayTlsOptions): Promise<Gatewa
   const path = join(folder, 'gateway.pem')
   const [ca, caKey, kept] = await Promise.all([join(folder, 'ca.pem'), join(folder, 'ca.key'), path].map(readIfThere))
   if (ca && caKey && kept && isUsable({ ca, kept }, options)) return { ca, cert: kept, key: kept }
-  // Issuing takes a library that needs several megabytes and that most starts can do without.
+  // The library for issuing needs several megabytes of memory, and most starts issue nothing.
   const { issueGatewayTls, loadDeviceCa } = await import('./device-ca.ts')
   const issued = await issueGatewayTls(await loadDeviceCa(options.dataDir), options.hosts)
   await writeFile(`${path}.new`, `${issued.key}\n${issued.cert}\n`, { mode: 0o600 })
@@ -37,7 +38,7 @@ export async function openGatewayTls(options: GatewayTlsOptions): Promise<Gatewa
 
 interface Kept {
   readonly ca: string
-  /** Key and certificate. */
+  /** PEM of the key and of the certificate. */
   readonly kept: string
 }
 
@@ -54,7 +55,7 @@ function isUsable({ ca, kept }: Kept, { hosts, now }: GatewayTlsOptions): boolea
       hosts.every((host) => isFor(certificate, host))
     )
   } catch {
-    return false // A file that was cut or edited is no reason not to start: another is made.
+    return false // A truncated or edited file must not prevent the start; the caller replaces it.
   }
 }
 

@@ -23,29 +23,29 @@ export interface HubOptions {
   readonly nodeId: string
   readonly limits: Limits
   readonly now: () => number
-  /** The device CA signs the HTTPS server that devices download from. */
+  /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates: boolean
   /** The common name of the gateway's certificate. */
   readonly gatewayName: string
 }
 
-/** Where sessions, dispatcher and database meet. */
+/** Connects device sessions to the dispatcher and the database. */
 export interface Hub {
   readonly counters: GatewayCounters
   readonly sessions: SessionRegistry
   readonly dispatcher: Dispatcher
-  /** Every socket that has become a session, connected or not. */
+  /** All open sessions, whether or not their devices have sent `connect`. */
   readonly open: Iterable<Session>
-  /** False for a device that has taken too much of late. */
+  /** False for a device that has recently exceeded its allowance. */
   mayOpen(mac: string): boolean
   openSession(socket: WebSocket, peer: Peer): void
-  /** Regular work: looks after sessions. */
+  /** Checks all sessions; called at regular intervals. */
   look(): void
-  /** Tries again to write what could not be written. Never rejects. */
+  /** Retries failed writes. Never rejects. */
   flush(): Promise<void>
-  /** Closes every session; that their devices go is not recorded. */
+  /** Closes every session without recording that the devices disconnected. */
   closeSessions(): void
-  /** Resolves when all that devices have said is written. */
+  /** Resolves when everything that devices have sent is written. */
   idle(): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export function createHub(ctx: Context, { nodeId, limits, now, localCertificates
     report: records.report,
     connect: records.connect,
     attach(session) {
-      // It may have gone while its connection was being written.
+      // The session may have closed while its connection was being recorded.
       if (session.isClosed) records.end(session)
       else sessions.attach(session)
     },
@@ -143,10 +143,13 @@ function createSessionHost(parts: SessionHostParts): SessionHost {
   }
 }
 
-/** Devices of which it is known that they were warned about. */
+/** How many devices are remembered as already warned about. */
 const MAX_WARNED = 10_000
 
-/** An access point that was given another name than that of the certificate leaves so and waits for half an hour. */
+/**
+ * An access point whose `gateway.json` names another host than the gateway's certificate leaves without a message
+ * and waits for half an hour.
+ */
 function createSilentLeaveWarning({ ctx, counters }: ReceiveHost, gatewayName: string): (session: Session) => void {
   const warned = new Set<string>()
   return ({ mac, address }) => {
@@ -158,7 +161,7 @@ function createSilentLeaveWarning({ ctx, counters }: ReceiveHost, gatewayName: s
   }
 }
 
-/** Every socket that has become a session. */
+/** Holds all open sessions, with at most one per device that has not sent `connect`. */
 interface Sockets {
   readonly open: Iterable<Session>
   add(session: Session): void
@@ -173,7 +176,7 @@ function createSockets(): Sockets {
     open,
     add(session) {
       const last = newest.get(session.mac)
-      // One hello is waited for a device: its certificate could open thousands of sockets that say nothing.
+      // Otherwise one certificate could open thousands of sockets that never send `connect`.
       if (last?.isConnected === false) last.terminate()
       newest.set(session.mac, session)
       open.add(session)
@@ -185,10 +188,10 @@ function createSockets(): Sockets {
   }
 }
 
-/** What of sessions is written down, many at a time. */
+/** Persists session opens, reports and closes in batches. */
 interface Records extends Pick<ReceiveHost, 'connect' | 'report'> {
   end(session: Session): void
-  /** Ends are no longer recorded: devices that go as the service stops come right back, and the next start sees to the others. */
+  /** Stops recording ends: devices reconnect right after a restart, and the next start handles the others. */
   forgetEnds(): void
   flush(): Promise<void>
   idle(): Promise<void>

@@ -1,17 +1,17 @@
 /**
- * Knows since when input can have waited unread at most. The event loop reads all input between one look of a timer and
- * the next, so what is read now came after the look before the last, however long the loop was held since.
+ * Bounds how long input may have waited unread. The event loop reads all input between two calls of `look`, so input that
+ * is read now arrived after the call before the last, however long the loop has been blocked since.
  */
 export class InputWatch {
   #lastMs = 0
   #beforeMs = 0
 
-  /** What is read now came after this. */
+  /** Input that is read now arrived after this time. */
   get sinceMs(): number {
     return this.#beforeMs
   }
 
-  /** There was nothing to be read before. */
+  /** Starts the watch; no input arrived before. */
   begin(nowMs: number): void {
     this.#beforeMs = this.#lastMs = nowMs
   }

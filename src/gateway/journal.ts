@@ -2,22 +2,22 @@ import type { Logger } from '../platform/log.ts'
 
 export interface Journal<T> {
   add(item: T): void
-  /** Tries to write what is there; items that could not be written stay for the next time. Never throws. */
+  /** Writes the waiting items; items that could not be written stay for the next call. Never throws. */
   flush(): Promise<void>
 }
 
 const MAX_ITEMS = 500
 
 /**
- * Facts that must reach the database, in order, however long that takes: while it is away they wait
- * here, and `flush` is called again by a timer.
+ * Holds facts that must reach the database in order, however long that takes. While the database is
+ * unreachable they wait here; the caller's timer calls `flush` again.
  */
 export function createJournal<T>(write: (items: readonly T[]) => Promise<void>, log: Logger): Journal<T> {
   const waiting: T[] = []
   let flushing: Promise<void> | null = null
 
   async function drain(): Promise<void> {
-    // After the input that has arrived already, which often brings more items.
+    // Lets the event loop read input that has already arrived, which often brings more items.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       while (waiting.length > 0) {

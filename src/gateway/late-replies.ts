@@ -5,8 +5,8 @@ import { isCommandCallId } from './ucentral/call-ids.ts'
 
 export interface LateReplies {
   /**
-   * The command that was sent by the call, perhaps on an older session or by an earlier run of the gateway, if its
-   * end is still wanted. Never rejects.
+   * Finds the command whose call has this id, if its outcome is still open. The call may have been sent on an older
+   * session or by an earlier run of the gateway. Never rejects.
    */
   findCommand(key: CallKey): Promise<CommandToSend | null>
   idle(): Promise<void>

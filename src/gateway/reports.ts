@@ -2,12 +2,15 @@ import { type SessionReport, recordReports } from '../devices/stats/record-repor
 import type { Context } from '../platform/context.ts'
 import { createBatcher } from './batch.ts'
 
-/** Of one device; beyond it the device must wait, or one that never stops talking would fill our memory. */
+/** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
 
-/** Writes what devices report, together with what others report at the same time. */
+/** Writes the reports of several devices in one transaction. */
 export interface Reports {
-  /** A promise where the device has said so much that it must not be heard before that settles; never rejects. */
+  /**
+   * Returns a promise when the device has too many unwritten reports. The caller must not handle another message of the
+   * device before it resolves; it never rejects.
+   */
   add(report: SessionReport): Promise<void> | undefined
   /** Resolves when nothing waits or runs. */
   idle(): Promise<void>

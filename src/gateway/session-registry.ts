@@ -1,11 +1,11 @@
 import { closeCodes } from './close-codes.ts'
 import type { Session } from './ucentral/session.ts'
 
-/** The sessions of this process, at most one a device: the newest. */
+/** Holds the newest session of each device that is connected to this process. */
 export interface SessionRegistry {
-  /** Makes it the session of its device unless a newer one is; the older of two is closed. */
+  /** Registers the session unless the device has a newer one; closes the older of the two. */
   attach(session: Session): void
-  /** Forgets the session; the one that has replaced it stays. */
+  /** Removes the session unless another one has replaced it. */
   detach(session: Session): void
   find(deviceId: string): Session | undefined
   all(): Iterable<Session>

@@ -10,32 +10,32 @@ import { startUcentralServer } from './ucentral/server.ts'
 
 export interface GatewayOptions {
   readonly host: string
-  /** 0 = any free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
-  /** The same after each start of the installation, so that a restarted process knows what its former self left. */
+  /** Stays the same over restarts, so that a new process finds the sessions that its predecessor left. */
   readonly nodeId: string
-  /** The device CA signs the HTTPS server that devices download from. */
+  /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates?: boolean
   readonly limits?: Partial<Limits>
-  /** Measures waits, and unlike the clock is never set. */
+  /** Measures waits; unlike the clock, nobody sets it. */
   readonly monotonicMs?: () => number
 }
 
 export interface Gateway {
   readonly port: number
   readonly counters: GatewayCounters
-  /** Closes all sessions, so that devices come back soon, and writes what is under way. */
+  /** Closes all sessions, so that devices reconnect soon, and completes pending writes. */
   stop(): Promise<void>
 }
 
-/** Opens the listener for devices and carries commands to them until `stop`. */
+/** Opens the listener for devices and sends commands to them until `stop`. */
 export async function startGateway(ctx: Context, options: GatewayOptions): Promise<Gateway> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const { nodeId, monotonicMs: now = () => performance.now(), localCertificates = false } = options
   await recordNodeStarted(ctx, nodeId)
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
-  // Their time to come back begins now.
+  // The grace of lost devices begins now.
   await sweepLostDevices()
   const gatewayName = new X509Certificate(options.tls.cert).toLegacyObject().subject.CN
   const hub = createHub(ctx, { nodeId, limits, now, localCertificates, gatewayName: String(gatewayName) })
@@ -78,7 +78,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   }
 }
 
-/** Calls `work` again and again, never twice at a time; answers with the way to stop and await the last call. */
+/** Calls `work` at intervals, never twice at a time. Returns a function that stops this and awaits the last call. */
 function repeat(intervalMs: number, work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
   const timer = setInterval(() => {

@@ -10,7 +10,7 @@ import type { SessionRegistry } from './session-registry.ts'
 import { TELEMETRY_INTERVAL_S } from './ucentral/handlers/connect.ts'
 import type { Session } from './ucentral/session.ts'
 
-/** Pings sessions, and ends those that are dead, never said hello or send too much. */
+/** Pings sessions and ends those that are dead, have not sent `connect` in time or send too much. */
 export function watchSessions(sessions: Iterable<Session>, nowMs: number, { helloMs, pingMs, deadMs }: Limits): void {
   for (const session of sessions) {
     session.look()
@@ -45,7 +45,7 @@ export interface SweepOptions {
   readonly sweepLostDevices: () => Promise<void>
 }
 
-/** The gateway's regular work on the database. Each step stands for itself: one that fails is tried again next time. */
+/** Does the gateway's regular work on the database. The steps are independent; the next sweep retries failed ones. */
 export async function sweepDatabase(ctx: Context, options: SweepOptions): Promise<void> {
   const steps = {
     lease: () => keepLease(ctx, options),
@@ -64,7 +64,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
   }
 }
 
-/** A node that was taken for dead has lost its sessions: their devices must connect again. */
+/** When another node has taken this one for dead, the sessions are lost and their devices must reconnect. */
 async function keepLease(ctx: Context, { nodeId, sessions, counters }: SweepOptions): Promise<void> {
   if (await recordNodeAlive(ctx, nodeId)) return
   counters.add('lost_lease')
@@ -73,7 +73,7 @@ async function keepLease(ctx: Context, { nodeId, sessions, counters }: SweepOpti
   for (const session of sessions.all()) session.close(closeCodes.tryAgain, 'try again later')
 }
 
-/** Devices that have connected to another node since; their old sockets may take minutes to notice. */
+/** Closes sessions of devices that have since connected to another node; their old sockets may not notice for minutes. */
 async function closeSuperseded(ctx: Context, { sessions }: SweepOptions): Promise<void> {
   const keys = [...sessions.all()].map(({ deviceId, epoch }) => ({ deviceId, epoch }))
   for (const { deviceId, epoch } of await findSuperseded(ctx.db, keys)) {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTurns } from './turns.ts'
 
-/** A clock that only work moves. */
+/** Creates turns with a clock that advances only when work runs. */
 function open() {
   let nowMs = 0
   const turns = createTurns(() => nowMs)

@@ -1,10 +1,10 @@
-/** Does work of many sessions bit by bit, so that the event loop serves others in between. */
+/** Runs the work of many sessions in slices, so that the event loop serves others in between. */
 export interface Turns {
-  /** Resolves with what the work answers, once its turn has come. Work is done in the order of the calls. */
+  /** Runs the work when its turn has come and resolves with its result. Turns follow the order of the calls. */
   run<T>(work: () => T): Promise<T>
 }
 
-/** For so long at a time; a single bit of work may take longer. */
+/** The length of a slice; a single piece of work may take longer. */
 const SLICE_MS = 5
 
 export function createTurns(now: () => number): Turns {
@@ -14,7 +14,7 @@ export function createTurns(now: () => number): Turns {
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return
     isScheduled = true
-    // After the input that has arrived meanwhile.
+    // Lets the event loop read input that has arrived meanwhile.
     setImmediate(takeSlice)
   }
 

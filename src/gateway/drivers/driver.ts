@@ -1,6 +1,6 @@
 import type { DeviceType } from '../../platform/schema/devices.ts'
 
-/** What a driver must know of the device that it speaks to. */
+/** The facts about a device that a driver needs. */
 export interface DriverDevice {
   /** Twelve lower-case hex digits. */
   readonly mac: string
@@ -15,7 +15,7 @@ export type DriverCommand =
    * the certificate of the HTTPS server; that matters only where `uri` is an https address.
    */
   | { readonly kind: 'upgrade'; readonly uri: string; readonly localCertificates: boolean }
-  /** Blink, for as long as somebody needs to find it at most; and have the LEDs as they are set. */
+  /** `locate` blinks for a limited time; `unlocate` restores the configured LEDs. */
   | { readonly kind: 'locate' | 'unlocate' }
 
 export interface Call {
@@ -23,29 +23,29 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** What a device does to upgrade itself, in this order. */
+/** The steps of an upgrade, in this order. */
 export type UpgradeStep = 'download' | 'install'
 
-/** How far a command is, by what its device said. */
+/** The progress or the result of a command, as its device reported it. */
 export type Outcome =
-  /** The device is at it; its events tell the end. `step`: how far it is, where it says so. */
+  /** The device is executing the command and reports the end by an event. `step` is present where the device names it. */
   | { readonly kind: 'accepted'; readonly step?: UpgradeStep }
   | { readonly kind: 'done'; readonly text: string | null }
   | Rejection
 
-/** The device certainly did not do it. */
+/** The device certainly did not execute the command. */
 export interface Rejection {
   readonly kind: 'rejected'
   readonly code: string
   readonly text: string
-  /** It refused the content, not the moment: a further attempt would be refused as well. */
+  /** True when the device refused the content, so that another attempt would fail as well. */
   readonly final: boolean
 }
 
 export interface CallToSend {
   readonly kind: 'call'
   readonly call: Call
-  /** From sending to the end of the command: the reply, or the event that ends it. */
+  /** From sending the call to the reply or event that ends the command. */
   readonly timeoutMs: number
 }
 
@@ -54,13 +54,13 @@ export interface Reply {
   readonly error: unknown
 }
 
-/** What a device said by itself about the command that is in flight. */
+/** An event that a device sent; it may concern the command in flight. */
 export interface DeviceEvent {
   readonly type: string
   readonly payload: unknown
 }
 
-/** An event, with the step at which the device was when it last said so. */
+/** An event, with the upgrade step that the device reported last. */
 export interface UpgradeEvent extends DeviceEvent {
   readonly lastStep: UpgradeStep | null
 }
@@ -68,10 +68,10 @@ export interface UpgradeEvent extends DeviceEvent {
 /** Translates between our commands and one device family's protocol. Pure: no socket, no clock, no database. */
 export interface Driver {
   readonly family: string
-  /** The call to send, or why this device can't be asked. */
+  /** Returns the call to send, or the reason why the device can't execute the command. */
   encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection
-  /** Null for a reply that can't be understood, which proves nothing: the command stays in flight. */
+  /** Returns null for a reply that can't be understood: it proves nothing, so the command stays in flight. */
   decodeReply(device: DriverDevice, kind: DriverCommand['kind'], reply: Reply): Outcome | null
-  /** Null for an event that says nothing of the command. */
+  /** Returns null for an event that does not concern the command. */
   decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: UpgradeEvent): Outcome | null
 }

@@ -72,7 +72,7 @@ describe('calls', () => {
       timeoutMs: 30_000,
     })
     expect(leds('unlocate')).toMatchObject({ call: { params: { serial: ap.mac, when: 0, pattern: 'on' } } })
-    // Its client has no such method and calls it a success.
+    // The switch client does not know the method and replies with success.
     expect(leds('locate', ols)).toMatchObject({ kind: 'rejected', code: 'unsupported' })
   })
 })

@@ -12,30 +12,31 @@ import type {
   UpgradeEvent,
 } from './driver.ts'
 
-/** Devices ignore other times when they reboot; 0 asks them to act at once. */
+/** Asks the device to act at once. Devices ignore any other time for a reboot. */
 const NOW = 0
 
 const REBOOT_TIMEOUT_MS = 30_000
 const LEDS_TIMEOUT_MS = 30_000
-/** The protocol says milliseconds; access points take it for seconds. */
+/** The protocol says milliseconds, but access points read seconds. */
 const BLINK_S = 600
 /** An access point downloads and validates before it replies. */
 const AP_UPGRADE_TIMEOUT_MS = 660_000
-/** A switch replies at once and ends with an event, after it has installed the image too. */
+/** A switch replies at once and sends an event after it has installed the image. */
 const SWITCH_UPGRADE_TIMEOUT_MS = 1_800_000
 
-/** JSON-RPC's errors that say that a call was never executed: no such method, bad request, bad params, no JSON. */
+/** JSON-RPC errors for a call that was not executed: unknown method, invalid request, invalid params, parse error. */
 const neverExecuted: ReadonlySet<number> = new Set([-32601, -32600, -32602, -32700])
 
-/** The address lands in a shell string of the device. */
+/** The device puts the address into a shell string. */
 // oxlint-disable-next-line no-control-regex
 const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
 
-/** How clients word that the image or the request itself is wrong: the same again would be refused again. */
+/** The words by which clients say that the image or the request is wrong, so that another attempt would fail as well. */
 const refusesContent = /invalid (signature|parameters)|validation failed|no space/i
 
 /**
- * With `keep_config` an access point that has no configuration says this, as an error, and goes on: its answer follows.
+ * With `keep_config`, an access point without a configuration sends this as an error and continues; the real reply
+ * follows.
  * Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
  */
 const isRemark = /^Unable to determine active configuration/
@@ -43,7 +44,7 @@ const isRemark = /^Unable to determine active configuration/
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
 export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
 
-/** The client of switches has no setting for another CA; its download would fail without a reason. */
+/** The switch client has no setting for another CA; its download would fail without a reason. */
 const untrustedCertificate: Rejection = {
   kind: 'rejected',
   code: 'untrusted_certificate',
@@ -75,7 +76,7 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
     case 'unlocate': {
       const why = supportsLocate(device.type)
       if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why, final: true }
-      // `on` ends the blinking and lets the LEDs do what they do; `off` would leave them dark, for good.
+      // `on` ends the blinking and restores normal operation; `off` would leave the LEDs dark permanently.
       const params =
         command.kind === 'locate'
           ? { serial, when: NOW, duration: BLINK_S, pattern: 'blink' }
@@ -87,14 +88,14 @@ function encode(device: DriverDevice, command: DriverCommand): CallToSend | Reje
 
 type UpgradeCommand = Extract<DriverCommand, { kind: 'upgrade' }>
 
-/** A download over plain HTTP verifies no certificate, whoever signed the one of the HTTPS server. */
+/** A download over plain HTTP verifies no certificate, so its issuer does not matter. */
 function needsDeviceCa({ uri, localCertificates }: UpgradeCommand): boolean {
   return localCertificates && /^https:/i.test(uri)
 }
 
 /**
- * Without `keep_redirector` an access point flashes as if it were new: its key, its certificate and the
- * gateway's address are gone, and it never comes back. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
+ * Without `keep_redirector`, an access point loses its key, its certificate and the gateway's address when it
+ * flashes, and never comes back. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
  */
 function upgradeParams({ mac, type }: DriverDevice, command: UpgradeCommand): GatewayCall<'upgrade'> {
   return {
@@ -103,7 +104,7 @@ function upgradeParams({ mac, type }: DriverDevice, command: UpgradeCommand): Ga
     uri: command.uri,
     keep_redirector: true,
     keep_config: true,
-    // Absent, an access point trusts the public CAs; `false` would have it look for certificates in the call.
+    // If the field is absent, an access point trusts the public CAs; with `false` it expects certificates in the call.
     ...(type === 'ap' && needsDeviceCa(command) && { 'use-local-certificates': true as const }),
   }
 }
@@ -135,7 +136,7 @@ const downloadFailed: Rejection = {
   final: false,
 }
 
-/** Events carry no command id, but there is at most one command in flight a device. */
+/** Events carry no command id, but a device has at most one command in flight. */
 function decodeEvent(device: DriverDevice, kind: Kind, { type, payload, lastStep }: UpgradeEvent): Outcome | null {
   if (kind !== 'upgrade' || device.type !== 'switch') return null
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null

@@ -3,23 +3,23 @@ import { Admission, type AdmissionLimits } from '../admission.ts'
 import { InputWatch } from '../input-watch.ts'
 
 /**
- * Connections that are no sessions yet. First they wait, unread, for their turn: clients allow 30 s for TLS. Then each
- * has a deadline, since its peer has proved little. An access point gives up 5 s after its upgrade request: if it is
- * answered later than that, it does not connect again until its watchdog restarts it after 5 minutes.
+ * Holds connections that are not sessions yet. They first wait unread for their turn; clients allow 30 s for TLS. Then
+ * each one has a deadline, because its peer has proved little. An access point gives up 5 s after its upgrade request:
+ * after a later answer it does not connect again until its watchdog restarts it after 5 minutes.
  */
 export interface Arrivals {
   add(socket: Socket, address: string): void
-  /** TLS is up: another handshake may begin. */
+  /** Marks the TLS handshake as complete, so that another one may begin. */
   shakenHands(socket: Socket): void
-  /** Its upgrade request is here. False, and the connection is destroyed, when the answer would come too late. */
+  /** Called for an upgrade request. Destroys the connection and returns false when the answer would come too late. */
   checkInTime(socket: Socket): boolean
-  /** It is a session now. */
+  /** Removes a connection that has become a session. */
   remove(socket: Socket): void
-  /** It is refused by leaving it unanswered for a while: an instant refusal invites an instant retry. */
+  /** Refuses a connection by leaving it unanswered for a while: an instant refusal invites an instant retry. */
   hold(socket: Socket): void
-  /** Destroys those that are past their deadline. */
+  /** Destroys the connections that are past their deadline. */
   dropLate(): void
-  /** Destroys all, and takes no more. */
+  /** Destroys all connections and accepts no more. */
   stop(): void
 }
 
@@ -30,9 +30,9 @@ export interface ArrivalsOptions {
   readonly upgradeMs: number
   /** From the arrival of the request to its answer. */
   readonly answerMs: number
-  /** How often those that wait are looked at. */
+  /** How often waiting connections are checked. */
   readonly lookMs: number
-  /** Its turn has come. */
+  /** Called when the connection's turn has come. */
   readonly beginTls: (socket: Socket) => void
   readonly onRefused: (why: 'busy' | 'late', socket: Socket) => void
 }
@@ -40,18 +40,18 @@ export interface ArrivalsOptions {
 interface Arrival {
   readonly socket: Socket
   readonly address: string
-  /** When it is dropped; null while it waits for TLS to begin. */
+  /** When the connection is dropped; null while it waits for TLS to begin. */
   dueMs: number | null
-  /** It has a place among the handshakes. */
+  /** True while it occupies a place among the handshakes. */
   isShakingHands: boolean
-  /** It will get no answer, and that has been counted. */
+  /** True when it gets no answer; the refusal has been counted. */
   isHeld: boolean
 }
 
 export function createArrivals(options: ArrivalsOptions): Arrivals {
   const { now, upgradeMs, answerMs, beginTls, onRefused } = options
   const admission = new Admission<Arrival>(options.admission)
-  /** By remote address and port, which the raw socket and the TLS socket on top of it share. */
+  /** By remote address and port, which are the same for the raw socket and the TLS socket on top of it. */
   const arrivals = new Map<string, Arrival>()
   const input = new InputWatch()
   let timer: NodeJS.Timeout | null = null
@@ -64,7 +64,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   }
 
   function begin(arrival: Arrival): void {
-    // It may have gone while it waited.
+    // The peer may have disconnected while it waited.
     if (arrival.socket.destroyed) return admission.leave(arrival.address)
     arrival.dueMs = now() + upgradeMs
     arrival.isShakingHands = true
@@ -78,7 +78,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     for (const arrival of entered) begin(arrival)
   }
 
-  /** While there are any. */
+  /** Continues to check while connections wait. */
   function lookAgain(): void {
     timer ??= setTimeout(() => {
       timer = null

@@ -17,7 +17,7 @@ const params = fc.dictionary(
   fc.string().filter((key) => key !== '__proto__' && key !== 'compress_64'),
   fc.jsonValue(),
 )
-/** What a text that was sent reads as: without what PostgreSQL can not store. */
+/** Returns the value as the decoder delivers it: without the characters that PostgreSQL can't store. */
 const storable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value).replaceAll(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\ufffd'))
 const method = fc.stringMatching(/^[a-z.-]{1,20}$/)

@@ -1,10 +1,10 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 
-/** A frame as uCentral has it: JSON-RPC 2.0, where devices send calls without an id and answer ours by id. */
+/** A uCentral frame: JSON-RPC 2.0, where devices send calls without an id and answer our calls by id. */
 export type Frame =
   | { readonly kind: 'call'; readonly id: number | null; readonly method: string; readonly params: Params }
   | { readonly kind: 'reply'; readonly id: number; readonly result: unknown; readonly error: unknown }
-  /** A packet of an access point's RADIUS proxy, which is no JSON-RPC. We offer no such proxy. */
+  /** A packet of an access point's RADIUS proxy, which is not JSON-RPC. Signalbox does not support that proxy. */
   | { readonly kind: 'radius' }
   | { readonly kind: 'malformed'; readonly why: string }
 
@@ -15,28 +15,28 @@ export interface PackedCall {
   readonly kind: 'packed'
   readonly id: number | null
   readonly method: string
-  /** What the sender compressed, in base64. */
+  /** The compressed params in base64. */
   readonly packed: unknown
-  /** Its own figure of the inflated size. */
+  /** The inflated size as the sender states it. */
   readonly size: unknown
 }
 
-/** Inflated size of compressed params, that of the largest plain ones: a few KB of zlib can hold gigabytes. */
+/** Limits the inflated size of compressed params to that of the largest frame: a few KB of zlib can hold gigabytes. */
 export const MAX_INFLATED_BYTES = 512 * 1024
 
 /**
- * Values in one text, with escapes. Parsing takes up to 1 µs for each, a hundred times what a byte takes. The state of an
- * access point with 300 clients has some 15,000, that of a switch with 54 ports 3,000.
+ * Limits the values and escapes in one text. Parsing takes up to 1 µs for each of them, a hundred times as long as for
+ * a byte. The state of an access point with 300 clients has about 15,000, that of a switch with 54 ports 3,000.
  */
 export const MAX_VALUES = 20_000
 
-/** Never throws: what can't be understood is a value, because peers send it. */
+/** Never throws: malformed input is an ordinary result, because peers send it. */
 export function decodeFrame(text: string): Frame {
   const frame = decodeEnvelope(text)
   return frame.kind === 'packed' ? inflateCall(frame).frame : frame
 }
 
-/** As decodeFrame, but does not look into compressed params. */
+/** Like decodeFrame, but leaves compressed params packed. */
 export function decodeEnvelope(text: string): Frame | PackedCall {
   const frame = parseObject(text)
   if (typeof frame === 'string') return { kind: 'malformed', why: frame }
@@ -58,13 +58,13 @@ function decodeCall(frame: Params, method: string): Frame | PackedCall {
   return { kind: 'packed', id, method, packed: params['compress_64'], size: params['compress_sz'] }
 }
 
-/** `inflatedBytes` is what had to be inflated, whatever came of it. Never throws. */
+/** `inflatedBytes` counts the inflated bytes even if the result is malformed. Never throws. */
 export function inflateCall({ id, method, packed, size }: PackedCall): { frame: Frame; inflatedBytes: number } {
   const refuse = (why: string, inflatedBytes = 0): { frame: Frame; inflatedBytes: number } => ({
     frame: { kind: 'malformed', why: `compressed params: ${why}` },
     inflatedBytes,
   })
-  // The sender's own figure only serves to refuse early: the real size is bounded in any case.
+  // The stated size only allows an early refusal; the real size is limited in any case.
   if (typeof size === 'number' && size > MAX_INFLATED_BYTES) return refuse('too large')
   if (typeof packed !== 'string') return refuse('not readable')
   try {
@@ -73,12 +73,12 @@ export function inflateCall({ id, method, packed, size }: PackedCall): { frame: 
     if (typeof params === 'string') return refuse(params, inflated.length)
     return { frame: { kind: 'call', id, method, params }, inflatedBytes: inflated.length }
   } catch {
-    // Corrupt or too large: how much was inflated is not known.
+    // The data is corrupt or too large, so the number of inflated bytes is unknown.
     return refuse('not readable', MAX_INFLATED_BYTES)
   }
 }
 
-/** @returns Why not, where it can't be parsed. */
+/** @returns The object, or the reason why the text can't be parsed. */
 function parseObject(text: string): Params | string {
   if (hasTooManyValues(text)) return `more than ${MAX_VALUES} values`
   const value = parseJson(text) ?? (nonNumber.test(text) ? parseJson(withoutNonNumbers(text)) : null)
@@ -94,10 +94,10 @@ function parseJson(text: string): unknown {
 }
 
 const nonNumber = /\b(?:inf|nan)\b/i
-// A string may end with the text: if it could fail to match, each further quote in it would be tried again.
+// An unterminated string matches up to the end of the text; otherwise the regex would retry at each later quote.
 const stringsAndNonNumbers = /"(?:[^"\\]|\\.?)*(?:"|$)|-?\b(?:inf|nan)\b/gis
 
-/** Access points write a load that they could not compute as `-inf`, which is no JSON. */
+/** Access points write a load that they could not compute as `-inf`, which is not valid JSON. */
 function withoutNonNumbers(text: string): string {
   return text.replace(stringsAndNonNumbers, (token) => (token.startsWith('"') ? token : 'null'))
 }
@@ -107,7 +107,7 @@ const OPENING_LIST = 0x5b // [
 const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
-/** Counts what stands before values; texts have some of it too, so the true number is smaller. */
+/** Counts the characters that precede values. Strings may contain them too, so the true number can be smaller. */
 function hasTooManyValues(text: string): boolean {
   let values = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -132,7 +132,7 @@ export function encodeCall(id: number, method: string, params: Params): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** What a device sends by itself: a call that wants no reply. */
+/** Encodes a call that expects no reply, as devices send it. */
 export function encodeNotification(method: string, params: Params): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
 }
@@ -141,7 +141,7 @@ export function encodeResult(id: number, result: Params): string {
   return JSON.stringify({ jsonrpc: '2.0', id, result })
 }
 
-/** The `compress_64` form of params, which devices use for large states. */
+/** Encodes params in the `compress_64` form, which devices use for large states. */
 export function compressParams(params: Params): Params {
   const text = Buffer.from(JSON.stringify(params))
   return { compress_64: deflateSync(text).toString('base64'), compress_sz: text.length }

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 /**
- * The params of the uCentral messages that Signalbox understands, in both directions. Members that
- * it does not read are left open: firmwares add some with every release.
+ * The params of the uCentral messages that Signalbox understands, in both directions. Unknown members
+ * are allowed, because every firmware release adds some.
  * Source: wlan-cloud-ucentralgw, PROTOCOL.md.
  */
 
@@ -20,22 +20,22 @@ export const Member = Type.Object({
   firmware: ShortText,
 })
 
-/** What a device can do beyond stock uCentral. Not advertised = never sent. */
+/** Capabilities beyond stock uCentral. A call that is not advertised is never sent. */
 export const Extension = Type.Object({
   protocol: Type.Literal(1),
-  /** Names without the prefix: `reboot`. */
+  /** Names without the prefix, such as `reboot`. */
   methods: Type.Array(ShortText, { maxItems: 32 }),
   members: Type.Optional(Type.Array(Member, { maxItems: 10 })),
 })
 
 export const Capabilities = Type.Object({
-  /** The hardware's own name, e.g. `edgecore_eap101`: what firmware is built for, and the model in the inventory. */
+  /** The hardware name, such as `edgecore_eap101`: firmware is built for it, and the inventory shows it as the model. */
   compatible: Type.String({ minLength: 1, maxLength: 256 }),
   /** The name on the box. */
   model: Type.Optional(ShortText),
-  /** The number on the label, where the firmware knows it; stock firmwares go by the MAC. */
+  /** The number on the label, if the firmware knows it; stock firmware uses the MAC instead. */
   serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  /** `ap` or `switch`, in any case; some access points say `unknown`, or nothing. */
+  /** `ap` or `switch`, in upper or lower case; some access points send `unknown` or nothing. */
   platform: Type.Optional(ShortText),
   'x-signalbox': Type.Optional(Extension),
 })
@@ -59,7 +59,7 @@ const StateContent = Type.Object({
     Type.Object({
       /** Seconds; at most a century, so that the time of the boot is a date that can be stored. */
       uptime: Type.Optional(Type.Number({ minimum: 0, maximum: 3.2e9 })),
-      /** Percent: of all processors, then of each; null for what the device wrote as no number. */
+      /** Percent, first of all processors together, then of each one; null where the device wrote no number. */
       cpu_load: Type.Optional(Type.Array(Type.Union([Type.Number(), Type.Null()]), { maxItems: 257 })),
       memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
     }),
@@ -72,7 +72,7 @@ const StateContent = Type.Object({
 export const State = Type.Object({ serial: Serial, state: StateContent })
 export type State = Static<typeof State>
 
-/** What a device reports because the gateway asked it to: each type a list of epoch seconds and content. */
+/** A report that the gateway asked for: for each type, a list of pairs of epoch seconds and content. */
 export const Telemetry = Type.Object({
   serial: Serial,
   data: Type.Optional(
@@ -93,7 +93,7 @@ export type Healthcheck = Static<typeof Healthcheck>
 export const Log = Type.Object({ serial: Serial, log: Type.String(), severity: Type.Optional(Type.Number()) })
 export type Log = Static<typeof Log>
 
-/** One thing that happened on a device, with the device's own clock. */
+/** One event on a device, timed by the device's clock. */
 export const DeviceEvent = Type.Object({
   serial: Serial,
   data: Type.Object({
@@ -118,15 +118,15 @@ export type UpgradeStatus = Static<typeof UpgradeStatus>
 export const Recovery = Type.Object({
   serial: Serial,
   firmware: Type.Optional(ShortText),
-  /** The device asks to be rebooted. */
+  /** True when the device asks for a reboot. */
   reboot: Type.Optional(Type.Boolean()),
 })
 export type Recovery = Static<typeof Recovery>
 
-/** Messages of which only the sender matters. */
+/** Messages whose content is ignored; only the sender matters. */
 const Sender = Type.Object({ serial: Serial })
 
-/** Device to gateway: method to the shape of its params. */
+/** Messages from device to gateway: the shape of the params by method. */
 export const deviceMessages = {
   connect: Connect,
   state: State,
@@ -145,7 +145,7 @@ export const deviceMessages = {
 export type DeviceMethod = keyof typeof deviceMessages
 export type DeviceMessage<M extends DeviceMethod> = Static<(typeof deviceMessages)[M]>
 
-/** Epoch seconds of a thing to do later; 0 = now. Real devices ignore it when they reboot. */
+/** When to act, in epoch seconds; 0 means now. Real devices ignore it for a reboot. */
 const When = Type.Optional(Type.Integer({ minimum: 0 }))
 
 export const Reboot = Type.Object({ serial: Serial, when: When })
@@ -155,15 +155,15 @@ export const Upgrade = Type.Object({
   serial: Serial,
   when: When,
   uri: Type.String({ minLength: 1, maxLength: 2048 }),
-  /** Keep what leads the device back to its gateway: key, certificates and the gateway's address. */
+  /** Keeps the key, the certificates and the gateway's address, which the device needs to come back. */
   keep_redirector: Type.Optional(Type.Boolean()),
   keep_config: Type.Optional(Type.Boolean()),
-  /** Verify the download by the CA of the gateway instead of the public ones. Access points only. */
+  /** Verifies the download server by the gateway's CA instead of the public CAs. Access points only. */
   'use-local-certificates': Type.Optional(Type.Literal(true)),
 })
 export type Upgrade = Static<typeof Upgrade>
 
-/** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of both is there. */
+/** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of the two is present. */
 export const RebootPart = Type.Object({
   serial: Serial,
   member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
@@ -174,13 +174,13 @@ export type RebootPart = Static<typeof RebootPart>
 export const Leds = Type.Object({
   serial: Serial,
   when: When,
-  /** Of `blink`. */
+  /** The duration of `blink`. */
   duration: Type.Optional(Type.Integer({ minimum: 0 })),
   pattern: Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Literal('blink')]),
 })
 export type Leds = Static<typeof Leds>
 
-/** Starts, or with an interval of 0 ends, regular reports that no configuration asks for. */
+/** Starts regular reports that no configuration asks for; an interval of 0 ends them. */
 export const TelemetryOrder = Type.Object({
   serial: Serial,
   /** Seconds. */
@@ -189,7 +189,7 @@ export const TelemetryOrder = Type.Object({
 })
 export type TelemetryOrder = Static<typeof TelemetryOrder>
 
-/** Gateway to device: method to the shape of its params. */
+/** Calls from gateway to device: the shape of the params by method. */
 export const gatewayCalls = {
   reboot: Reboot,
   upgrade: Upgrade,
@@ -200,7 +200,7 @@ export const gatewayCalls = {
 export type GatewayMethod = keyof typeof gatewayCalls
 export type GatewayCall<M extends GatewayMethod> = Static<(typeof gatewayCalls)[M]>
 
-/** What a device answers: `error` 0 is success, other values are per method. */
+/** A device's reply: `error` 0 means success; the meaning of other values depends on the method. */
 export const Result = Type.Object({
   serial: Type.Optional(Serial),
   uuid: Type.Optional(Type.Number()),
@@ -208,7 +208,7 @@ export const Result = Type.Object({
 })
 export type Result = Static<typeof Result>
 
-/** JSON-RPC's own error object: stock devices never send it, ours and other agents do. */
+/** The error object of JSON-RPC: stock devices never send it, simulated devices and other agents do. */
 export const RpcError = Type.Object({ code: Type.Integer(), message: Type.String() })
 export type RpcError = Static<typeof RpcError>
 
@@ -244,7 +244,7 @@ export function isDeviceMethod(method: string): method is DeviceMethod {
   return Object.hasOwn(deviceMessages, method)
 }
 
-/** False for messages of which only the sender matters. */
+/** False for messages whose content is ignored. */
 export function isContentRead(method: DeviceMethod): boolean {
   return deviceMessages[method] !== Sender
 }

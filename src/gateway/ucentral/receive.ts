@@ -11,7 +11,7 @@ export interface ReceiveHost extends HandlerHost {
 
 type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'
 
-/** What is dropped is counted, and logged once a session: a firmware with a quirk would flood the log. */
+/** Counts a dropped message and warns once per session, because a firmware with a quirk would flood the log. */
 export function dropMessage(
   { ctx, counters }: ReceiveHost,
   session: Session,
@@ -25,11 +25,11 @@ export function dropMessage(
   session.isOdd = true
 }
 
-/** The rules for every message of a device, before its handler sees it. Never rejects. */
+/** Applies the rules for every device message before its handler runs. Never rejects. */
 export async function receiveCall(host: ReceiveHost, session: Session, { method, params }: DeviceCall): Promise<void> {
   if (!isDeviceMethod(method)) return dropMessage(host, session, { what: 'unknown_method', detail: method })
   const { serial } = params
-  // The certificate says who it is; a device that claims to be another one is not served at all.
+  // The certificate identifies the device; one that claims to be another device is not served at all.
   if (typeof serial === 'string' && serial.toLowerCase() !== session.mac) {
     return expel(host, session, { what: 'wrong_serial', reason: 'serial differs from certificate' })
   }

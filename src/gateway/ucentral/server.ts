@@ -11,38 +11,39 @@ import type { GatewayTls } from '../device-ca.ts'
 import type { Limits } from '../limits.ts'
 import { type Arrivals, createArrivals } from './arrivals.ts'
 
-/** One frame; larger ones close the session. */
+/** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024
 const HANDSHAKE_TIMEOUT_MS = 10_000
-/** How long a peer may take to answer our goodbye. */
+/** How long a peer may take to answer our close frame. */
 const CLOSE_TIMEOUT_MS = 5000
-/** Connections that the kernel holds for us; Linux takes 4096 at most by default. */
+/** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
 
 export interface Peer {
   /** From the client certificate: twelve lower-case hex digits. */
   readonly mac: string
   readonly address: string | null
-  /** What carries the WebSocket. */
+  /** The stream beneath the WebSocket. */
   readonly stream: Duplex
 }
 
 /**
- * Why a connection did not become a session: too many at once, too slow to be answered in time, no TLS, a certificate
- * without a MAC, not our request, a device that has taken more than its allowance.
+ * Why a connection did not become a session. `busy`: too many at once. `late`: too slow to be answered in time. `tls`:
+ * the handshake failed. `identity`: a certificate without a MAC. `request`: not a WebSocket request for `/`.
+ * `flooding`: the device has exceeded its allowance.
  */
 export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request' | 'flooding'
 
 export interface UcentralServerOptions {
   readonly host: string
-  /** 0 = any free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
   readonly admission: AdmissionLimits
   readonly now: () => number
-  /** Times of connections that are no sessions yet, see Limits. */
+  /** Time limits for connections that are not sessions yet; see Limits. */
   readonly times: Pick<Limits, 'upgradeMs' | 'answerMs' | 'lookMs'>
-  /** False for a device that gets no session now. */
+  /** False for a device that may not open a session now. */
   readonly mayOpen: (mac: string) => boolean
   readonly onSession: (socket: WebSocket, peer: Peer) => void
   readonly onRefused: (why: Refusal, address: string | null) => void
@@ -52,11 +53,11 @@ export interface UcentralServer {
   readonly port: number
   /** Drops the connections that have taken too long to become sessions. */
   dropLate(): void
-  /** Takes no more connections and drops those that are no sessions yet; resolves when all sockets are closed. */
+  /** Accepts no more connections and drops those that are not sessions yet; resolves when all sockets are closed. */
   close(): Promise<void>
 }
 
-/** The listener that devices connect to: WebSocket over mutual TLS. */
+/** Starts the listener that devices connect to: WebSocket over mutual TLS. */
 export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
   const arrivals = createArrivals({
     admission: options.admission,
@@ -66,10 +67,10 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
     onRefused: (why, socket) => options.onRefused(why, addressOf(socket)),
   })
   const https = createTlsServer(options, arrivals)
-  // What waits is not read: its first bytes are for TLS.
+  // A waiting socket must not be read, because its first bytes belong to TLS.
   const listener = createServer({ pauseOnConnect: true }, (socket) => {
     const address = addressOf(socket)
-    // It has none when it is gone already.
+    // A socket that is already closed has no address.
     if (address === null) socket.destroy()
     else arrivals.add(socket, address)
   })
@@ -85,7 +86,7 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
   }
 }
 
-/** Never listens itself, so its own timers never run: it is handed the sockets that were admitted. */
+/** This server never listens, so its timers never run: it receives the sockets that were admitted. */
 function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
@@ -96,14 +97,14 @@ function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): Ht
     // Each connection proves its key anew; tickets would also cost memory on every one.
     secureOptions: constants.SSL_OP_NO_TICKET,
     sessionTimeout: 1,
-    // Without it each connection gets a copy of the default list, and with that holds on to a shared slab of 64 KiB.
+    // Without a callback each connection gets a copy of the default list, which keeps a shared slab of 64 KiB in memory.
     ALPNCallback: ({ protocols }) => protocols.find((protocol) => protocol === 'http/1.1'),
   })
-  // Its type definitions do not know `closeTimeout` yet.
+  // The type definitions of ws lack `closeTimeout`.
   const settings: ServerOptions & { closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
-    // Sessions answer pings, as far as the allowance of the device goes.
+    // Sessions answer pings themselves, as long as the device's allowance lasts.
     autoPong: false,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
@@ -135,7 +136,7 @@ interface UpgradeHost {
 function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
   const address = addressOf(request.socket)
-  // ws takes over the errors of a socket that it accepts; one that we refuse may break off too.
+  // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
   const refuse = (status: string, why: Refusal): void => {
     options.onRefused(why, address)
     socket.on('error', () => socket.destroy())
@@ -156,10 +157,10 @@ function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket,
   })
 }
 
-/** Only the certificate tells who the peer is; TLS has verified that our CA issued it. */
+/** Only the certificate identifies the peer; TLS has verified that our CA issued it. */
 function macOf(socket: Socket): string | null {
   if (!(socket instanceof TLSSocket)) return null
-  // A subject with several names has an array here, whatever the types say.
+  // Despite its type, this is an array when the subject has several common names.
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === 'string' ? parseMac(name) : null
 }

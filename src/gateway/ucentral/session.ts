@@ -8,33 +8,33 @@ import { type Frame, type PackedCall, decodeEnvelope, encodeCall, inflateCall } 
 import { isContentRead, isDeviceMethod } from './messages.ts'
 import type { Peer } from './server.ts'
 
-/** Above it the device does not read: what we would write only fills our memory. */
+/** With more unsent bytes the device does not read, and further writes would only fill our memory. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
-/** Beyond either the socket is not read until the session has caught up. */
+/** When either limit is reached, the socket is not read until the session has caught up. */
 const MAX_QUEUED = 16
 const MAX_QUEUED_BYTES = 256 * 1024
-/** A session that had to wait for its allowance for so long, and never caught up, sends too much. */
+/** A session that has waited for its allowance for this long without catching up sends too much. */
 const MAX_WAIT_MS = 5000
-/** What a frame that can't be read costs: a device that sends nothing else is broken or hostile. */
+/** The cost of a frame that can't be read: a device that sends only such frames is broken or hostile. */
 const MALFORMED: Cost = { frames: 50 }
-/** A computer that was asleep or busy says nothing of the frame that was being decoded. */
+/** A longer time says nothing about the frame: the computer was asleep or busy. */
 const MAX_DECODE_MS = 20
 
-/** Epoch of a session whose device has not said hello: lower than any in the database. */
+/** The epoch of a session before `connect`; it is lower than any in the database. */
 const NO_EPOCH = '0'
 
 export type DeviceCall = Extract<Frame, { kind: 'call' }>
 
-/** What the gateway does with what its sessions hear. */
+/** How the gateway handles the messages of its sessions. */
 export interface SessionHost {
   readonly now: () => number
   readonly turns: Turns
-  /** The next message of the session waits until this settles; must not reject. */
+  /** The session's next message waits until this resolves. It must not reject. */
   readonly onCall: (session: Session, call: DeviceCall) => Promise<void>
-  /** Likewise. */
+  /** The same holds as for `onCall`. */
   readonly onReply: (session: Session, id: number, reply: Reply) => Promise<void>
   readonly onMalformed: (session: Session, why: string) => void
-  /** It sends more than its device's allowance, and is being closed. */
+  /** Called when the session exceeds its device's allowance and is being closed. */
   readonly onFlood: (session: Session) => void
   readonly onClosed: (session: Session, code: number) => void
 }
@@ -49,24 +49,24 @@ interface RawFrame {
 }
 
 /**
- * One connection of a device, whose identity is that of its certificate. Messages are decoded and handled one by one, in
- * order, and only as long as the device's allowance lasts: then the socket is not read until there is some again.
+ * One connection of a device, which its certificate identifies. The session decodes and handles messages one by one
+ * and in order. When the device's allowance is spent, the session does not read the socket until some has refilled.
  */
 export class Session {
   readonly mac: string
   readonly deviceId: string
   readonly address: string | null
   readonly openedAtMs: number
-  /** When it was last certain that the device is there. */
+  /** When the device was last known to be alive. */
   heardAtMs: number
   pingedAtMs: number
   epoch: string = NO_EPOCH
   isClosed = false
-  /** It has sent something that we drop; the log has one line a session about that. */
+  /** True once the device has sent a message that we drop; only the first one is logged as a warning. */
   isOdd = false
-  /** Before that, what the device reports may come from the queue that it filled while it was offline. */
+  /** Until then, reports may come from the queue that the device filled while it was offline. */
   hasAnsweredTelemetry = false
-  /** Whether it has reported an uptime that can prove a boot; `missed`: not in time, and the log says so. */
+  /** Whether the device has reported an uptime that can prove a boot; `missed`: none in time, and the log says so. */
   uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
   readonly #socket: WebSocket
   readonly #host: SessionHost
@@ -74,9 +74,9 @@ export class Session {
   #queue: RawFrame[] = []
   #queuedBytes = 0
   #draining: Promise<void> | null = null
-  /** We have closed it: what the device says from now on is not heard. */
+  /** True once we have closed the session; later messages are ignored. */
   #isEnded = false
-  /** Since when it has waited for its allowance again and again; null = it has not since the last look. */
+  /** Since when the session has kept waiting for its allowance; null if it has not waited since the last `look`. */
   #waitingSinceMs: number | null = null
   #hasWaited = false
   #isFlooding = false
@@ -90,7 +90,7 @@ export class Session {
     this.deviceId = deviceIdOf(peer.mac)
     this.address = peer.address
     this.openedAtMs = this.heardAtMs = this.pingedAtMs = host.now()
-    // Everything counts: bytes that make no message cost time too.
+    // All bytes count, because bytes that form no message cost time too.
     peer.stream.on('data', (chunk: Buffer) => this.#spend({ bytes: chunk.length }))
     socket.on('message', (data, isBinary) => this.#receive({ data: bytesOf(data), isBinary }))
     socket.on('ping', (data) => this.#onPing(data))
@@ -98,7 +98,7 @@ export class Session {
       this.heardAtMs = host.now()
       this.#spend({ frames: 1 })
     })
-    // The frame was too large, or no WebSocket frame at all; `close` follows.
+    // The frame was too large or not a WebSocket frame; `close` follows.
     socket.on('error', (error) => {
       this.#hasSpoken = true
       host.onMalformed(this, error.message)
@@ -110,12 +110,12 @@ export class Session {
     return this.epoch !== NO_EPOCH
   }
 
-  /** Its device has closed it without a message. */
+  /** True when the device has closed the session without sending a message. */
   get isLeftSilently(): boolean {
     return this.isClosed && !this.#hasSpoken && !this.#isEnded
   }
 
-  /** True while our own backlog keeps us from hearing the device. */
+  /** True while we do not read the socket, because of our backlog or the device's allowance. */
   get isPaused(): boolean {
     return this.#socket.isPaused
   }
@@ -142,13 +142,13 @@ export class Session {
     this.#socket.close(code, reason)
   }
 
-  /** For a peer that does not answer: no goodbye. */
+  /** Closes without a close frame, for a peer that does not answer. */
   terminate(): void {
     this.#end()
     this.#socket.terminate()
   }
 
-  /** To be called now and then: goes on after a wait for the allowance, and ends a session that waits too much. */
+  /** Must be called at intervals: resumes after a wait for the allowance, and ends a session that waits too much. */
   look(): void {
     if (this.#isFlooding) return this.terminate()
     const nowMs = this.#host.now()
@@ -172,7 +172,7 @@ export class Session {
     this.#drainSoon()
   }
 
-  /** Of pings nothing is queued: one that comes while the device has to wait is not answered. */
+  /** Pings are not queued: a ping that arrives while the device has to wait gets no answer. */
   #onPing(data: Buffer): void {
     this.heardAtMs = this.#host.now()
     this.#spend({ frames: 1 })
@@ -241,11 +241,11 @@ export class Session {
     this.#spend(MALFORMED)
   }
 
-  /** Its socket stays unread, so that it can't go on while it is told. */
+  /** The socket stays unread, so that the device can't continue while the close frame is on its way. */
   #closeFlood(): void {
     this.#isFlooding = true
     this.#end()
-    // A new session would only go on with it.
+    // Otherwise a new session would continue the flood.
     this.#allowance.exhaust(this.#host.now())
     this.#host.onFlood(this)
     this.#socket.close(closeCodes.policy, 'more than the gateway reads')
@@ -256,7 +256,7 @@ export class Session {
     this.#queue = []
   }
 
-  /** What arrived before the device closed is heard first: a switch reboots right behind the event that ends its upgrade. */
+  /** Handles messages that arrived before the close: a switch reboots right after the event that ends its upgrade. */
   async #onClose(code: number): Promise<void> {
     await this.#draining
     this.#queue = []

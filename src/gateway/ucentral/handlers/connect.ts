@@ -4,7 +4,7 @@ import type { Capabilities, Connect, GatewayCall } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-/** The session exists from here on: for the database, for commands and for other connections of the device. */
+/** Makes the session known to the database, to the dispatcher and to the registry. */
 export async function onConnect(host: HandlerHost, session: Session, params: Connect): Promise<void> {
   const { epoch } = await host.connect({ mac: session.mac, facts: factsOf(params, session.address) })
   session.epoch = epoch
@@ -13,7 +13,7 @@ export async function onConnect(host: HandlerHost, session: Session, params: Con
   host.dispatcher.kick()
 }
 
-/** A device that nobody has configured reports its state, and with it its uptime, only when it is asked to. */
+/** A device without a configuration reports its state and uptime only on request. */
 export const TELEMETRY_INTERVAL_S = 60
 
 function telemetryOf(serial: string): GatewayCall<'telemetry'> {
@@ -26,7 +26,7 @@ function factsOf({ firmware, capabilities, reason }: Connect, address: string | 
   return {
     firmware,
     model: compatible,
-    // Not every access point says what it is.
+    // Some access points do not name their platform.
     type: platform?.toLowerCase() === 'switch' ? 'switch' : 'ap',
     ...(serial !== undefined && { serial }),
     capabilities: {
@@ -41,7 +41,7 @@ function factsOf({ firmware, capabilities, reason }: Connect, address: string | 
   }
 }
 
-/** What we know of it and no more: the rest has no bound, and would be stored. */
+/** Copies only the known fields: any others are unbounded and would be stored. */
 function extensionOf({ 'x-signalbox': extension }: Capabilities): Capabilities['x-signalbox'] {
   if (extension === undefined) return undefined
   const { protocol, methods } = extension

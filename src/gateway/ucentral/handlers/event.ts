@@ -13,7 +13,7 @@ export function onEvent(host: HandlerHost, session: Session, { data }: DeviceEve
   return host.report({ ...nothing(session), firmware: { operation, percent: percentage ?? null } })
 }
 
-/** What the client of switches says when it starts: why the switch booted, and when. */
+/** The events by which the switch client reports, when it starts, why and when the switch booted. */
 const bootCauses: ReadonlyMap<string, string> = new Map([
   ['device.reboot', 'reboot'],
   ['device.powerloss', 'powerloss'],

@@ -5,15 +5,15 @@ import type { Dispatcher } from '../../dispatcher.ts'
 import type { DeviceMessage, DeviceMethod } from '../messages.ts'
 import type { Session } from '../session.ts'
 
-/** What handlers need of the gateway. */
+/** The parts of the gateway that handlers use. */
 export interface HandlerHost {
   readonly ctx: Context
   readonly dispatcher: Dispatcher
-  /** Commits the connection, together with others that came at the same time. */
+  /** Commits the connection, together with others that arrived at the same time. */
   readonly connect: (opening: SessionOpening) => Promise<OpenedSession>
-  /** Commits what a device reports. Unless a promise is answered, the session may go on meanwhile. */
+  /** Commits a device's report. If it returns a promise, the session must wait for it. */
   readonly report: (report: SessionReport) => Promise<void> | undefined
-  /** The session is in the database: make it the one of its device. */
+  /** Registers a session that is in the database as its device's session. */
   readonly attach: (session: Session) => void
 }
 

@@ -30,7 +30,7 @@ export interface Incoming<M extends DeviceMethod> {
   readonly params: unknown
 }
 
-/** False when the params are not of the method's shape: nothing was done. */
+/** Resolves with false, and does nothing, when the params do not have the method's shape. */
 export async function handleMessage<M extends DeviceMethod>(
   host: HandlerHost,
   session: Session,

@@ -1,7 +1,7 @@
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-/** For messages whose content is not kept: they show that the device is there. */
+/** Handles messages whose content is not stored: they only show that the device is alive. */
 export function onSignOfLife(host: HandlerHost, session: Session): Promise<void> | undefined {
   return host.report({
     deviceId: session.deviceId,

@@ -6,7 +6,7 @@ export function onState(host: HandlerHost, session: Session, { state }: State): 
   return reportState(host, session, state)
 }
 
-/** What a device reports because it was asked to. Of several states only the last one counts. */
+/** Handles a requested report. If it holds several states, only the last one counts. */
 export function onTelemetry(host: HandlerHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
   const [, last] = data?.state?.at(-1) ?? []
   return reportState(host, session, last?.state ?? {})
@@ -34,7 +34,7 @@ function reportState(host: HandlerHost, session: Session, state: State['state'])
   })
 }
 
-/** The first address that it has, which is that of its uplink, without the prefix length. */
+/** Returns the device's first address, which is the uplink's, without the prefix length. */
 function addressOf({ interfaces = [] }: State['state']): string | undefined {
   const addresses = interfaces.flatMap(({ ipv4 }) => ipv4?.addresses ?? [])
   return addresses[0]?.split('/')[0]
