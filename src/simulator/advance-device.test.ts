@@ -33,7 +33,7 @@ function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile
   }
 }
 
-/** A device with its clock: steps collect what it did. */
+/** Creates a device with a clock of its own; `step` returns the effects. */
 function run(profile: Profile) {
   let state = newDevice(profile, OLD, 0)
   let nowMs = 0
@@ -206,7 +206,7 @@ describe('a switch', () => {
     expect(device.state).toMatchObject({ firmware: NEW, untoldBoot: 'reboot' })
     const told = device.step({ on: 'connected' })
     expect(JSON.stringify(told)).toContain(`[${device.state.bootedAtMs / 1000},{"type":"device.reboot"`)
-    // Once for each start of its client.
+    // The event is sent once per start of the client.
     expect(device.step({ on: 'connected' })).toEqual([])
   })
 
@@ -370,12 +370,12 @@ describe('every device', () => {
   })
 })
 
-/** At once, or after others. */
+/** True when the device begins the upgrade at once or queues it. */
 function isTaken(before: DeviceState, after: DeviceState): boolean {
   return after.activity !== before.activity || after.queue !== before.queue
 }
 
-/** Whoever waits has asked for it, and nobody speaks after going down. */
+/** Checks that a timed activity starts with a timer, and that a device that was offline sends nothing. */
 function checkStep(
   profile: Profile,
   before: DeviceState,

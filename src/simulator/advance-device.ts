@@ -13,17 +13,17 @@ import {
 } from './device.ts'
 import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
-/** What has just happened, and when (epoch milliseconds). */
+/** An input and its time (epoch milliseconds). */
 export interface Happening {
   readonly input: DeviceInput
   readonly nowMs: number
 }
 
-/** The whole behaviour of a simulated device. Inputs that come too late for what it does now change nothing. */
+/** Implements the behaviour of a simulated device. Inputs that no longer fit its activity change nothing. */
 export function advanceDevice(profile: Profile, state: DeviceState, { input, nowMs }: Happening): Step {
   switch (input.on) {
     case 'call':
-      // What is down hears nothing: such a call was still on its way.
+      // A device that is down receives nothing: the call was still on its way.
       return isOnline(profile, state) ? answerCall(profile, state, { call: input, nowMs }) : { state, effects: [] }
     case 'progress':
       return { state: withProgress(state, input.percent), effects: [] }
@@ -40,7 +40,7 @@ export function advanceDevice(profile: Profile, state: DeviceState, { input, now
   }
 }
 
-/** Upgrades are processes of their own, which go on. */
+/** Upgrades continue, because they run in processes of their own. */
 function restartClient(state: DeviceState): DeviceState {
   const { telemetryS: _, ...rest } = state
   return { ...rest, connectReason: 'recovery' }
@@ -75,7 +75,7 @@ function takeImage(
   return { state: installing, effects: [recorded, ...installEffects(profile), status] }
 }
 
-/** An access point answers the call, a switch has answered long ago and tells by event. */
+/** An access point answers the call; a switch answered it earlier and sends an event. */
 function failUpgrade(
   profile: Profile,
   state: DeviceState,
@@ -141,7 +141,7 @@ function installEffects(profile: Profile): readonly Effect[] {
   ]
 }
 
-/** A switch reports on its way; an access point is not heard of until it is back. */
+/** A switch reports progress while it installs; an access point sends nothing until it is back. */
 function installWaitMs({ type, timing }: Profile, remainingMs: number): number {
   return type === 'switch' ? Math.min(timing.statusMs, remainingMs) : remainingMs
 }
@@ -185,7 +185,7 @@ function finishInstall(
   return { state: down.state, effects: [...success, ...records, ...down.effects] }
 }
 
-/** Connected: the next connection is one after a broken socket, not after a boot. */
+/** Called once connected: the next connection follows a broken socket, not a boot. */
 function settle(profile: Profile, state: DeviceState): Step {
   const { untoldBoot, ...rest } = state
   const settled: DeviceState = { ...rest, connectReason: 'socket' }

@@ -14,7 +14,7 @@ import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.
 type Call = Extract<DeviceInput, { on: 'call' }>
 type Answer = (profile: Profile, state: DeviceState, context: { readonly call: Call; readonly nowMs: number }) => Step
 
-/** What a device's firmware does with each method. Source: wlan-cloud-ucentralgw PROTOCOL.md, and real clients on the wire. */
+/** How the firmware handles each method. Source: wlan-cloud-ucentralgw PROTOCOL.md, and real clients on the wire. */
 const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['reboot', (profile, state, { call }) => reboot(profile, state, call)],
   ['upgrade', (profile, state, { call, nowMs }) => upgrade(profile, state, { call, nowMs })],
@@ -25,7 +25,9 @@ const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['ping', (_profile, state, { call }) => ({ state, effects: [accept(call, '')] })],
 ])
 
-/** Calls for somebody else are dropped, as is what an access point does not know; a switch calls the unknown a success. */
+/**
+ * Drops calls for another device. An access point also drops unknown methods, while a switch answers them with success.
+ */
 export const answerCall: Answer = (profile, state, context) => {
   const { call } = context
   if (call.params['serial'] !== profile.mac) return { state, effects: [] }
@@ -34,7 +36,7 @@ export const answerCall: Answer = (profile, state, context) => {
   return { state, effects: profile.type === 'ap' ? [] : [accept(call, 'Success')] }
 }
 
-/** Only a device with parts that restart by themselves has the extension. */
+/** Only a device whose parts can be restarted one by one has the extension. */
 export function advertises(profile: Profile, method: string): boolean {
   return method !== 'x-signalbox.reboot' || profile.members.length > 0 || profile.cluster
 }
@@ -54,7 +56,7 @@ function reboot(profile: Profile, state: DeviceState, call: Call): Step {
   return { state: down.state, effects: [...accepted, ...down.effects] }
 }
 
-/** The address ends in a shell string there: these characters would leave it. */
+/** The device puts the address into a shell string, which these characters would end. */
 const unsafeUri = /["'$`\\\p{Cc}]/u
 
 const upgrade: Answer = (profile, state, { call, nowMs }) => {
@@ -84,7 +86,7 @@ const upgrade: Answer = (profile, state, { call, nowMs }) => {
   }
 }
 
-/** An access point begins an upgrade, or does it after the one that it is at. */
+/** Begins an upgrade of an access point, or queues it behind the current one. */
 export function takeUpgrade(state: DeviceState, order: UpgradeOrder): Step {
   if (state.activity.kind !== 'idle')
     return { state: { ...state, queue: [...(state.queue ?? []), order] }, effects: [] }
@@ -93,7 +95,7 @@ export function takeUpgrade(state: DeviceState, order: UpgradeOrder): Step {
   return { state: { ...state, activity }, effects: [{ do: 'download', uri, trust }] }
 }
 
-/** An access point that reports already refuses to do so again, and goes on with it. */
+/** An access point that already reports refuses a second request and continues to report. */
 function telemetry(profile: Profile, state: DeviceState, call: Call): Step {
   if (!isGatewayCall('telemetry', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   const { interval } = call.params
@@ -116,7 +118,7 @@ function rebootPart(profile: Profile, state: DeviceState, call: Call): Step {
   }
   const counts = { ...state.counts, partBoots: state.counts.partBoots + 1 }
   const effects: readonly Effect[] = [accept(call, 'Rebooting'), { do: 'record', change: 'part_boot' }]
-  // The others take over the connection of the part that holds it.
+  // When the part that holds the connection restarts, the others take the connection over.
   const takeover: readonly Effect[] = holdsConnection(profile, call.params) ? [{ do: 'drop', afterMs: 0 }] : []
   return { state: { ...state, counts }, effects: [...effects, ...takeover] }
 }
@@ -126,7 +128,7 @@ function holdsConnection(profile: Profile, part: GatewayCall<'x-signalbox.reboot
   return part.member === Math.min(...profile.members.map((known) => known.member))
 }
 
-/** Without a pattern an access point's client crashes and is started again. */
+/** Without a pattern, an access point's client crashes and restarts. */
 function leds(profile: Profile, state: DeviceState, call: Call): Step {
   const known = typeof call.params['pattern'] === 'string'
   if (!known && profile.type === 'ap') return { state, effects: [{ do: 'drop', afterMs: 0 }] }

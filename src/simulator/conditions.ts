@@ -1,8 +1,8 @@
-/** Lets callers wait until something holds, looked at after each change instead of by a clock. */
+/** Lets callers wait for conditions, which are checked after each change instead of at intervals. */
 export interface Conditions {
-  /** Something has changed: look at all conditions, soon. */
+  /** Reports a change; all conditions are checked soon afterwards. */
   readonly changed: () => void
-  /** @throws Error when it does not hold within the time, or all waiting ends before. */
+  /** @throws Error when the condition does not hold within the time, or when `end` is called first. */
   until(holds: () => boolean, timeoutMs: number): Promise<void>
   end(why: string): void
 }
@@ -31,7 +31,7 @@ export function createConditions(): Conditions {
 
   return {
     changed() {
-      // Thousands of devices change in one turn: one look serves them all.
+      // Thousands of devices may change in one turn of the event loop; one check serves them all.
       if (waiting.size > 0) lookAhead ??= setImmediate(look)
     },
     until(holds, timeoutMs) {

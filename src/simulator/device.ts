@@ -10,7 +10,7 @@ export interface ChassisMember {
   readonly model: string
 }
 
-/** What a simulated device is; it never changes. */
+/** The fixed properties of a simulated device. */
 export interface Profile {
   /** Lower-case hex without separators: the certificate's name and `serial` on the wire. */
   readonly mac: string
@@ -18,15 +18,15 @@ export interface Profile {
   readonly serial: string
   readonly model: string
   readonly type: 'ap' | 'switch'
-  /** Empty: not a Virtual Chassis. */
+  /** Empty unless the device is a Virtual Chassis. */
   readonly members: readonly ChassisMember[]
-  /** Two nodes, `node0` and `node1`, that can be restarted one by one. */
+  /** True for a device with two nodes, `node0` and `node1`, that can be restarted one by one. */
   readonly cluster: boolean
   readonly faults: ReadonlySet<Fault>
   readonly timing: Timing
 }
 
-/** Milliseconds as they pass here, scale and slowness included. */
+/** Real milliseconds, after time scale and slowness have been applied. */
 export interface Timing {
   readonly bootMs: number
   readonly flashMs: number
@@ -34,20 +34,20 @@ export interface Timing {
   readonly triggerMs: number
   /** How long an access point stays connected after it accepted a reboot. */
   readonly goodbyeMs: number
-  /** A switch reports on its upgrade in this interval. */
+  /** The interval at which a switch reports on its upgrade. */
   readonly statusMs: number
-  /** A flapping device loses its connection this long after it was made. */
+  /** How long a connection of a flapping device lasts. */
   readonly flapMs: number
 }
 
 /**
- * What the device is busy with. Only an idle device takes an upgrade.
+ * The current activity of the device. Only an idle device begins an upgrade.
  *
- * `triggering`: the image is valid, the reply to the upgrade is due (access points only).
- * `restarting`: the reboot was accepted, the connection still stands.
- * `lost`: switched itself off for good.
+ * `triggering`: the image is valid and the reply to the upgrade is due (access points only).
+ * `restarting`: the device has accepted a reboot and is still connected.
+ * `lost`: the device is off and never comes back.
  *
- * `wipes`: the upgrade keeps neither key nor certificate nor the gateway's address.
+ * `wipes`: the upgrade deletes the key, the certificate and the gateway's address.
  */
 export type Activity =
   | { readonly kind: 'idle' }
@@ -58,13 +58,13 @@ export type Activity =
   | { readonly kind: 'booting'; readonly reason: BootReason }
   | { readonly kind: 'lost' }
 
-/** What an access point gives as the reason of its first connection after a boot. */
+/** The reason that an access point sends with its first connection after a boot. */
 export type BootReason = 'coldboot' | 'reboot' | 'upgrade' | 'upgradefailed'
 
-/** What a switch tells of its last boot when its client has started. */
+/** The cause of the last boot that a switch sends when its client has started. */
 export type BootCause = 'powerloss' | 'reboot'
 
-/** An upgrade that an access point was told to do. */
+/** An upgrade that an access point was asked to perform. */
 export interface UpgradeOrder {
   readonly callId: number
   readonly uri: string
@@ -75,35 +75,35 @@ export interface UpgradeOrder {
 export interface DeviceState {
   readonly firmware: string
   readonly activity: Activity
-  /** What the next `connect` gives as its reason; `recovery`: the watchdog has started the client anew. */
+  /** The reason that the next `connect` sends; `recovery`: the watchdog has restarted the client. */
   readonly connectReason: BootReason | 'socket' | 'recovery'
-  /** What a switch will tell at its next connection. */
+  /** The boot event that a switch will send at its next connection. */
   readonly untoldBoot?: BootCause
-  /** An access point does one upgrade after the other; a reboot forgets them. */
+  /** Upgrades that wait, because an access point performs one at a time; a reboot deletes them. */
   readonly queue?: readonly UpgradeOrder[]
-  /** Seconds between the reports that the gateway has asked for; forgotten with the client's process. */
+  /** Seconds between the reports that the gateway has asked for; lost when the client's process ends. */
   readonly telemetryS?: number
   /** Epoch milliseconds. */
   readonly bootedAtMs: number
-  /** How often the connection will still be lost after this boot. */
+  /** How many more times the connection will be lost after this boot. */
   readonly flapsLeft: number
-  /** It has lost its key and knows no gateway any more: it runs on and never connects. */
+  /** True once the device has lost its key and its gateway: it keeps running and never connects. */
   readonly orphaned?: true
   readonly counts: Counts
 }
 
-/** Effects on the device since it was made: what proves that nothing was done twice. */
+/** Counts the effects on the device since its creation; they prove that nothing was done twice. */
 export interface Counts {
   readonly boots: number
   /** Images written to flash, whether or not the device came back with them. */
   readonly flashes: number
-  /** Images received whole. */
+  /** Images received completely. */
   readonly downloads: number
   /** Restarts of single members and nodes. */
   readonly partBoots: number
 }
 
-/** What the history of a device is made of; `install` is the begin of a flash, `flash` its end. */
+/** The entries of a device's history; `install` is the start of a flash, `flash` its end. */
 export type DeviceChange =
   | 'made'
   | 'download'
@@ -119,7 +119,7 @@ export type DeviceChange =
 export interface DownloadedImage {
   /** The version it holds. */
   readonly version: string
-  /** Models that it is built for; null: it does not say. */
+  /** Models that it is built for; null if it does not name them. */
   readonly models: readonly string[] | null
 }
 
@@ -134,28 +134,28 @@ export type DeviceInput =
   | { readonly on: 'downloaded'; readonly image: DownloadedImage }
   /** `text` as the device's own download program words it. */
   | { readonly on: 'download_failed'; readonly text: string }
-  /** The time of the last `wait` is over. */
+  /** The time of the last `wait` has passed. */
   | { readonly on: 'elapsed' }
   /** `connect` was sent. */
   | { readonly on: 'connected' }
-  /** The watchdog of the client has started it anew. */
+  /** The client's watchdog has restarted the client. */
   | { readonly on: 'client_restarted' }
 
-/** What the device does to the world, in order. Whether it keeps a connection follows from its state: `isOnline`. */
+/** The effects of a step, in order. They do not open or close the connection; `isOnline` derives that from the state. */
 export type Effect =
   | { readonly do: 'reply'; readonly id: number; readonly error: number; readonly text: string }
   | { readonly do: 'notify'; readonly method: string; readonly params: Readonly<Record<string, unknown>> }
   | { readonly do: 'download'; readonly uri: string; readonly trust: Trust }
   | { readonly do: 'abort_download' }
-  /** Send a report now and in this interval; null: no more reports. */
+  /** Send a report now and then at this interval; null stops the reports. */
   | { readonly do: 'report'; readonly everyMs: number | null }
   /** Ask for `elapsed`; replaces an earlier wait. */
   | { readonly do: 'wait'; readonly ms: number }
-  /** Lose the connection, if there still is the same. */
+  /** Lose the connection, unless it is already a different one by then. */
   | { readonly do: 'drop'; readonly afterMs: number }
   | { readonly do: 'record'; readonly change: DeviceChange }
 
-/** Whose certificates a device accepts of the server that it downloads from: its gateway's CA's, or public ones. */
+/** Which CAs a device trusts for the server that it downloads from: its gateway's CA, or the public ones. */
 export type Trust = 'gateway_ca' | 'public_cas'
 
 export interface Step {
@@ -182,8 +182,8 @@ export function newDevice(profile: Profile, firmware: string, nowMs: number): De
 }
 
 /**
- * Takes up the life of a device after the simulator was away. It ran on meanwhile: a flash or boot
- * that was under way begins again, a download is lost with the process that made it.
+ * Resumes a device after a restart of the simulator, as if the device had kept running. A flash or boot
+ * that was in progress starts again; a download is lost with the process that performed it.
  */
 export function resumeDevice(profile: Profile, saved: DeviceState, nowMs: number): Step {
   const { activity } = saved
@@ -205,7 +205,7 @@ export function resumeDevice(profile: Profile, saved: DeviceState, nowMs: number
   }
 }
 
-/** A device without a connection is down, an access point that writes its flash, or orphaned. */
+/** False for a device that is down or orphaned, and for an access point that writes its flash. */
 export function isOnline(profile: Profile, state: DeviceState): boolean {
   if (state.orphaned === true) return false
   switch (state.activity.kind) {
@@ -226,7 +226,7 @@ export function uptimeS(state: DeviceState, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - state.bootedAtMs) / 1000))
 }
 
-/** Goes down, and comes back after the boot time unless it is to stay away. */
+/** Takes the device down. It comes back after the boot time, unless a fault keeps it away. */
 export function goDown(profile: Profile, state: DeviceState, reason: BootReason): Step {
   if (profile.faults.has('never_return')) {
     return { state: { ...state, activity: { kind: 'lost' } }, effects: [{ do: 'record', change: 'lost' }] }
@@ -239,13 +239,13 @@ export function goDown(profile: Profile, state: DeviceState, reason: BootReason)
   return { state: { ...state, activity }, effects }
 }
 
-/** Without what only the client's process knows. */
+/** Removes the parts of the state that only the client's process holds. */
 function withoutClient(state: DeviceState): DeviceState {
   const { telemetryS: _, queue: __, ...rest } = state
   return rest
 }
 
-/** Up again: uptime starts over. */
+/** Ends a boot; the uptime starts at 0. */
 export function finishBoot(profile: Profile, state: DeviceState, nowMs: number): Step {
   const reason = state.activity.kind === 'booting' ? state.activity.reason : 'coldboot'
   return {

@@ -6,11 +6,11 @@ import { fileNameOf, HEADER_BYTES, type ImageFile } from './image.ts'
 export interface DownloadOptions {
   readonly dispatcher: Dispatcher
   readonly signal: AbortSignal
-  /** 0 = no limit. */
+  /** 0 means no limit. */
   readonly bytesPerS: number
-  /** Break off at the first bytes. */
+  /** Ends the download with an error at the first bytes. */
   readonly failing: boolean
-  /** Called for each whole percent, where the size is known. */
+  /** Called for each whole percent if the size is known. */
   onProgress(percent: number): void
 }
 
@@ -20,9 +20,9 @@ export class DownloadError extends Error {
 }
 
 /**
- * Reads the whole image over HTTP, hashing and forgetting it as it comes.
+ * Reads the whole image over HTTP and hashes it without keeping it.
  *
- * @throws DownloadError whatever is wrong with it, an abort included.
+ * @throws DownloadError for every failure, including an abort.
  */
 export async function downloadImage(uri: string, options: DownloadOptions): Promise<ImageFile> {
   try {
@@ -42,7 +42,7 @@ export async function downloadImage(uri: string, options: DownloadOptions): Prom
 }
 
 interface ReadOptions extends DownloadOptions {
-  /** Bytes that are announced; 0 = unknown. */
+  /** The announced size in bytes; 0 if unknown. */
   readonly size: number
 }
 
@@ -69,7 +69,7 @@ async function readBody(body: AsyncIterable<Buffer>, options: ReadOptions): Prom
 
 const untrusted: ReadonlySet<string> = new Set(['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'SELF_SIGNED_CERT_IN_CHAIN'])
 
-/** Exit codes of curl: 3 bad address, 7 no connection, 18 broken off, 28 too slow, 60 a certificate of another CA. */
+/** Exit codes of curl: 3 bad address, 7 no connection, 18 incomplete, 28 too slow, 60 a certificate of another CA. */
 function curlCode(error: unknown): number {
   if (error instanceof errors.InvalidArgumentError || error instanceof TypeError) return 3
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError) return 28

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../platform/errors.ts'
 
-/** Ways in which a simulated device fails, each time that it can. */
+/** The ways in which a simulated device fails at every opportunity. */
 export const faults = ['refuse', 'fail_download', 'never_return', 'old_version', 'flap', 'slow'] as const
 export type Fault = (typeof faults)[number]
 
-/** Which devices have a fault: a share of all, 0..1, or these MACs (lower-case hex). */
+/** The devices that have a fault: a share of all (0..1), or the listed MACs (lower-case hex). */
 export type FaultTargets = { readonly share: number } | { readonly macs: readonly string[] }
 
 export type FaultPlan = Readonly<Partial<Record<Fault, FaultTargets>>>
 
 /**
- * @param text `10%`, or MACs with commas between, with or without separators inside.
+ * @param text `10%`, or MACs separated by commas; a MAC may contain separators.
  * @throws AppError `invalid`
  */
 export function parseFaultTargets(text: string): FaultTargets {
@@ -31,7 +31,10 @@ export function parseMac(text: string): string {
   return mac
 }
 
-/** The faults of each device that has any. A share takes the same devices in each run, others for each fault. */
+/**
+ * Returns the faults of each device that has any. A share selects the same devices in each run, but different ones for
+ * each fault.
+ */
 export function assignFaults(plan: FaultPlan, macs: readonly string[]): ReadonlyMap<string, ReadonlySet<Fault>> {
   const assigned = new Map<string, Set<Fault>>()
   for (const fault of faults) {

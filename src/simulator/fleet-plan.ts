@@ -6,7 +6,7 @@ import { parseMac } from './faults.ts'
 const Text = Type.String({ minLength: 1, maxLength: 256 })
 
 const PlannedMember = Type.Object({
-  /** Its place in the list when missing. */
+  /** The default is its position in the list. */
   member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
   mac: Text,
   serial: Text,
@@ -18,20 +18,20 @@ const PlannedDevice = Type.Object({
   serial: Text,
   model: Text,
   type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]),
-  /** The version that it comes with. */
+  /** The version before any upgrade. */
   firmware: Text,
   members: Type.Optional(Type.Array(PlannedMember, { maxItems: 10 })),
   cluster: Type.Optional(Type.Boolean()),
 })
 
-/** A device of a fleet, as a fleet file has it. */
+/** A device in a fleet file. */
 export type PlannedDevice = Static<typeof PlannedDevice>
 
 const Plan = Type.Array(PlannedDevice, { minItems: 1 })
 
 /**
  * @param text A JSON array; MACs with or without separators.
- * @throws AppError `invalid` in one line that names the place.
+ * @throws AppError `invalid` with one line that names the position of the error.
  */
 export function parseFleet(text: string): readonly PlannedDevice[] {
   const plan = readJson(text)
@@ -70,13 +70,13 @@ export interface GeneratedFleet {
   readonly type: PlannedDevice['type']
   readonly model: string
   readonly firmware: string
-  /** Members of each device's Virtual Chassis; 0 or 1 = none. */
+  /** Members of each device's Virtual Chassis; 0 or 1 means no Virtual Chassis. */
   readonly members: number
-  /** MAC of the first device, lower-case hex; the others count up from it. */
+  /** MAC of the first device in lower-case hex; the MACs of the others follow in sequence. */
   readonly firstMac: string
 }
 
-/** Devices that are all alike; each Virtual Chassis takes as many MACs as it has members. */
+/** Generates identical devices; a Virtual Chassis uses as many MACs as it has members. */
 export function generateFleet(fleet: GeneratedFleet): readonly PlannedDevice[] {
   const step = Math.max(1, fleet.members)
   return Array.from({ length: fleet.count }, (_, i): PlannedDevice => {

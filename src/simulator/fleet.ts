@@ -19,12 +19,12 @@ export interface FleetOptions {
   readonly devices: readonly PlannedDevice[]
   readonly log: Logger
   readonly faults?: FaultPlan
-  /** What differs from `realPace`. */
+  /** Overrides of `realPace`. */
   readonly pace?: Partial<Pace>
   readonly clock?: Clock
-  /** File to which each change of a device is appended, a JSON line (`JournalEntry`). */
+  /** File to which each change of a device is appended as a JSON line (`JournalEntry`). */
   readonly report?: string
-  /** Folder in which devices live on when the simulator ends. */
+  /** Folder that keeps the state of the devices between runs of the simulator. */
   readonly stateDir?: string
   readonly onChange?: (device: SimulatedDevice, change: DeviceChange | LinkChange) => void
 }
@@ -33,16 +33,16 @@ export interface Fleet {
   /** By MAC, in the order of the plan. */
   readonly devices: ReadonlyMap<string, SimulatedDevice>
   /**
-   * Resolves as soon as the condition holds for every device; it is looked at after changes.
+   * Resolves as soon as the condition holds for every device. It is checked after each change.
    *
-   * @throws Error when it does not within the time, or the fleet stops before.
+   * @throws Error when the condition does not hold within the time, or when the fleet stops first.
    */
   untilAll(condition: (device: SimulatedDevice) => boolean, timeoutMs: number): Promise<void>
-  /** Ends all devices where they are; nothing is left open. */
+  /** Stops all devices in their present state and closes everything. */
   stop(): Promise<void>
 }
 
-/** Resolves when all devices are switched on, at the rate of `pace.startsPerS`; they connect by themselves. */
+/** Switches all devices on at the rate of `pace.startsPerS`, then resolves; they connect on their own. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const pace = { ...realPace, ...options.pace }
   const statePath = options.stateDir === undefined ? null : journalPath(options.stateDir)

@@ -4,7 +4,7 @@ import { type Pace, pingIntervalMs, reconnectDelayMs, watchdogMs } from './pace.
 export interface LinkOptions {
   /** `wss://host:port/` */
   readonly url: string
-  /** PEM of the CA that the gateway's certificate must be of. */
+  /** PEM of the CA that must have signed the gateway's certificate. */
   readonly ca: string
   /** PEM; its common name is the device's identity. */
   readonly certificatePem: string
@@ -13,24 +13,24 @@ export interface LinkOptions {
   readonly pace: Pick<Pace, 'timeScale' | 'answerWaitMs'>
 }
 
-/** What the owner of a link hears of it. */
+/** Receives the events of a link. */
 export interface LinkListener {
   onOpen(): void
   onText(text: string): void
-  /** `why` for the log. Called for failed attempts too. */
+  /** Called for lost connections and for failed attempts; `why` is for the log. */
   onDown(why: string): void
-  /** The watchdog has started the client anew. */
+  /** Called when the watchdog has restarted the client. */
   onRestart(): void
 }
 
-/** The largest frame that the real clients take. */
+/** The largest frame that the real clients accept. */
 const maxFrameBytes = { ap: 31 * 1024, switch: 200_000 } as const
 const HANDSHAKE_TIMEOUT_MS = 20_000
 /** Real clients don't wait for the end of a closing handshake. */
 const CLOSE_WAIT_MS = 1000
 const GOING_AWAY = 1001
 
-/** One device's connection to the gateway, made anew when lost, for as long as it is wanted. */
+/** One device's connection to the gateway. While it is wanted, it reconnects after each loss. */
 export class GatewayLink {
   readonly #options: LinkOptions
   readonly #listener: LinkListener
@@ -41,7 +41,7 @@ export class GatewayLink {
   #ping: NodeJS.Timeout | undefined
   #hangUp: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
-  /** The client waits for its watchdog, as it does when an upgrade request was not answered. */
+  /** True while the client waits for its watchdog because its upgrade request got no answer. */
   #hasGivenUp = false
 
   constructor(options: LinkOptions, listener: LinkListener) {
@@ -53,14 +53,14 @@ export class GatewayLink {
     return this.#socket?.readyState === WebSocket.OPEN
   }
 
-  /** Connects now unless that is under way already. */
+  /** Connects now, unless an attempt is already under way. */
   want(): void {
     if (this.#wanted) return
     this.#wanted = true
     this.#begin()
   }
 
-  /** Disconnects, and stays so until wanted again. What was sent before still arrives. */
+  /** Disconnects until `want` is called. Messages sent before still arrive. */
   unwant(): void {
     this.#wanted = false
     clearTimeout(this.#retry)
@@ -68,19 +68,19 @@ export class GatewayLink {
     this.#close()
   }
 
-  /** Loses the connection without any good-bye, like a broken line. */
+  /** Breaks the connection without a close frame, like a broken line. */
   drop(): void {
     this.#socket?.terminate()
   }
 
-  /** False: there is no connection, the text is lost. */
+  /** @returns False when there is no connection; nothing was sent. */
   send(text: string): boolean {
     if (this.#socket === null || this.#socket.readyState !== WebSocket.OPEN) return false
     this.#socket.send(text)
     return true
   }
 
-  /** The client starts. */
+  /** Starts the client. */
   #begin(): void {
     this.#failures = 0
     this.#hasGivenUp = false
@@ -113,7 +113,7 @@ export class GatewayLink {
       perMessageDeflate: false,
       maxPayload: maxFrameBytes[type],
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      // Not as the constructor's argument: real clients offer it and accept that the server says nothing to it.
+      // Real clients accept an answer without a subprotocol; with the constructor's argument ws would refuse it.
       headers: { 'Sec-WebSocket-Protocol': 'ucentral-broker' },
       finishRequest: (request) => {
         request.once('socket', (raw) => raw.once('secureConnect', () => this.#awaitAnswer(socket)))
@@ -132,7 +132,7 @@ export class GatewayLink {
     socket.on('close', (code) => this.#closed(socket, why === 'closed' ? `closed with ${code}` : why))
   }
 
-  /** An access point that gets no answer to its upgrade request gives up, until its watchdog starts it anew. */
+  /** An access point that gets no answer to its upgrade request gives up until its watchdog restarts it. */
   #awaitAnswer(socket: WebSocket): void {
     if (this.#options.type !== 'ap') return
     const giveUp = setTimeout(() => {

@@ -4,7 +4,7 @@ import { fileNameOf, imageHeader, readImage } from './image.ts'
 
 const sha256 = 'ab'.repeat(32)
 const word = fc.stringMatching(/^[A-Za-z0-9._-]{1,30}$/)
-/** As catalogs have them: `OpenWrt 21.02 / TIP-v2.5.0`. */
+/** Versions as in catalogs, such as `OpenWrt 21.02 / TIP-v2.5.0`. */
 const anyVersion = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e]{0,40}[\x21-\x7e])?$/)
 
 describe('readImage', () => {

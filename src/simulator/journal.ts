@@ -4,19 +4,19 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { DeviceChange, DeviceState } from './device.ts'
 
-/** One change of one device, a JSON line. */
+/** One change of one device; a JSON line in the file. */
 export interface JournalEntry {
   /** Epoch milliseconds. */
   readonly at: number
   readonly mac: string
   readonly change: DeviceChange
-  /** After the change. */
+  /** The state after the change. */
   readonly state: DeviceState
 }
 
 /**
- * An append-only history of what happened on devices. Written at once and in order, so that it holds
- * whatever becomes of the process; the counts in its last line for a device are all that was ever done to it.
+ * An append-only history of the devices. Entries are written synchronously and in order, so they survive a
+ * crash. The counts in a device's last line cover everything that was ever done to it.
  */
 export interface Journal {
   append(entry: JournalEntry): void
@@ -31,7 +31,7 @@ export function openJournal(path: string): Journal {
   }
 }
 
-/** The journal in a state folder, which is made when it is missing. */
+/** Returns the path of the journal in a state folder; creates the folder if it is missing. */
 export function journalPath(stateDir: string): string {
   mkdirSync(stateDir, { recursive: true })
   return join(stateDir, 'devices.jsonl')
@@ -75,7 +75,7 @@ const Saved = Type.Object({
 })
 const saved = Compile(Saved)
 
-/** The last state of each device, by MAC; empty when there is no journal yet. */
+/** Returns the last state of each device by MAC; empty when there is no journal yet. */
 export function readJournal(path: string): ReadonlyMap<string, DeviceState> {
   const states = new Map<string, DeviceState>()
   for (const line of readLines(path)) {
@@ -94,7 +94,7 @@ function readLines(path: string): readonly string[] {
   }
 }
 
-/** Null for a line that was cut when the process was killed. */
+/** Returns null for a line that is incomplete because the process was killed. */
 function parseLine(line: string): Static<typeof Saved> | null {
   try {
     const entry: unknown = JSON.parse(line, readReason)
@@ -104,7 +104,7 @@ function parseLine(line: string): Static<typeof Saved> | null {
   }
 }
 
-/** The first release had one reason for all boots. */
+/** Maps the reason `boot`, which the first release wrote for all boots. */
 function readReason(name: string, value: unknown): unknown {
   return (name === 'connectReason' || name === 'reason') && value === 'boot' ? 'reboot' : value
 }

@@ -1,7 +1,7 @@
-/** The real client of switches has no limit; ours keeps a large fleet without a gateway from filling the memory. */
+/** The real switch client has no limit; this one keeps a large offline fleet from filling the memory. */
 export const MAX_UNSENT = 200
 
-/** The messages that wait for a connection, oldest first. Beyond `MAX_UNSENT` new ones are lost. */
+/** Holds messages that wait for a connection, oldest first. When it is full, new messages are lost. */
 export class Outbox {
   #messages: string[] = []
 
@@ -9,7 +9,7 @@ export class Outbox {
     if (this.#messages.length < MAX_UNSENT) this.#messages.push(message)
   }
 
-  /** Empties it. */
+  /** Returns all messages and empties the outbox. */
   take(): readonly string[] {
     const messages = this.#messages
     this.#messages = []

@@ -1,19 +1,19 @@
 import type { Profile, Timing } from './device.ts'
 import type { Fault } from './faults.ts'
 
-/** How fast the world of a fleet turns: times before `timeScale`, which shortens or stretches all of them but the reports. */
+/** The speed of a fleet. `timeScale` multiplies all times except the interval of reports and `answerWaitMs`. */
 export interface Pace {
   readonly bootMs: number
   readonly flashMs: number
-  /** Between reports that a configuration asks for. 0 = nobody has configured the devices: they report when asked to. */
+  /** The interval of reports that a configuration asks for; 0: devices have no configuration and report on request. */
   readonly stateIntervalMs: number
-  /** Bytes a second of one download; 0 = as fast as they come. */
+  /** Bytes per second of one download; 0 means no limit. */
   readonly downloadBytesPerS: number
-  /** Factor on boot, flash, and what real clients have built in: reconnecting, pauses around a reboot, progress. */
+  /** Multiplies boot and flash times and the clients' built-in times: reconnecting, reboot pauses, progress. */
   readonly timeScale: number
-  /** How long an access point waits for the answer to its upgrade request; others' time, so it has no scale. */
+  /** How long an access point waits for the answer to its upgrade request; not scaled, because the server is not. */
   readonly answerWaitMs: number
-  /** Devices switched on per second. */
+  /** How many devices are switched on per second. */
   readonly startsPerS: number
 }
 
@@ -28,7 +28,7 @@ export const realPace: Pace = {
 }
 
 const SLOWNESS = 10
-/** A slow device's share of an unlimited line. */
+/** The download rate of a slow device on an unlimited line. */
 const SLOW_BYTES_PER_S = 1024 * 1024
 
 export function timingOf(pace: Pace, faults: ReadonlySet<Fault>): Timing {
@@ -43,28 +43,28 @@ export function timingOf(pace: Pace, faults: ReadonlySet<Fault>): Timing {
   }
 }
 
-/** Bytes a second; 0 = no limit. */
+/** Returns bytes per second; 0 means no limit. */
 export function downloadRate(pace: Pace, faults: ReadonlySet<Fault>): number {
   if (!faults.has('slow')) return pace.downloadBytesPerS
   return pace.downloadBytesPerS === 0 ? SLOW_BYTES_PER_S : pace.downloadBytesPerS / SLOWNESS
 }
 
 /**
- * The wait before the next attempt, as the two real clients have it; neither adds jitter.
+ * Returns the wait before the next attempt, as in the two real clients; neither adds jitter.
  *
- * @param failures Attempts without success, the lost connection included: 1, 2, ...
+ * @param failures The number of failures in a row, including the lost connection: 1, 2, ...
  */
 export function reconnectDelayMs(type: Profile['type'], failures: number, timeScale: number): number {
   const seconds = type === 'ap' ? Math.min(900, 10 * failures) : 5
   return seconds * 1000 * timeScale
 }
 
-/** The client of access points starts itself anew when it has been offline for so long; that of switches never does. */
+/** After how long offline the client of access points restarts itself; null for switches, whose client never does. */
 export function watchdogMs(type: Profile['type'], timeScale: number): number | null {
   return type === 'ap' ? 300_000 * timeScale : null
 }
 
-/** WebSocket ping of the real clients. */
+/** The WebSocket ping interval of the real clients. */
 export function pingIntervalMs(type: Profile['type']): number {
   return type === 'ap' ? 60_000 : 300_000
 }

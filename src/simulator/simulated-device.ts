@@ -25,7 +25,7 @@ import { Outbox } from './outbox.ts'
 import { downloadRate, type Pace, timingOf } from './pace.ts'
 import { connectParams, healthcheckParams, stateParams, telemetryParams } from './telemetry.ts'
 
-/** What a device shares with its fleet. */
+/** The environment that a device shares with its fleet. */
 export interface Surroundings {
   /** `wss://host:port/` */
   readonly url: string
@@ -36,16 +36,16 @@ export interface Surroundings {
   readonly log: Logger
   readonly dispatchers: Readonly<Record<Trust, Dispatcher>>
   onChange(device: SimulatedDevice, change: DeviceChange | LinkChange): void
-  /** Some device has a new state, however little has changed. */
+  /** Called after each step of any device, even when little has changed. */
   readonly onStep: () => void
 }
 
 export type LinkChange = 'connected' | 'disconnected'
 
-/** Real clients pack what is longer. */
+/** Real clients compress longer messages. */
 const COMPRESS_FROM_BYTES = 2048
 
-/** The pure device of `advance-device.ts` with its timers, download and connection. */
+/** Runs the pure device of `advance-device.ts` with timers, downloads and a connection. */
 export class SimulatedDevice {
   readonly #world: Surroundings
   readonly #link: GatewayLink
@@ -60,7 +60,7 @@ export class SimulatedDevice {
   #download: AbortController | null = null
   #stopped = false
 
-  /** @param start Its state where it has one already, else the version that it comes with. */
+  /** @param start The saved state of the device, or null; a new device starts with the version `firmware`. */
   constructor(
     profile: Profile,
     start: { readonly saved: DeviceState | null; readonly firmware: string; readonly identity: KeyPairPem },
@@ -103,12 +103,12 @@ export class SimulatedDevice {
   get connected(): boolean {
     return this.#link.isOpen
   }
-  /** How often it has connected. */
+  /** How many times it has connected. */
   get connections(): number {
     return this.#connections
   }
 
-  /** Switches it on. */
+  /** Switches the device on. */
   start(): void {
     if (this.#saved === null) {
       this.#perform({ do: 'record', change: 'made' })
@@ -119,7 +119,7 @@ export class SimulatedDevice {
     this.#enter(state, effects)
   }
 
-  /** Ends its timers, download and connection; its state stays as it is. */
+  /** Ends timers, download and connection; the state stays as it is. */
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -129,12 +129,12 @@ export class SimulatedDevice {
     this.#link.unwant()
   }
 
-  /** Breaks or heals it from now on; what already runs ends as it began. */
+  /** Replaces the faults of the device; activities in progress keep their timing. */
   setFaults(faults: ReadonlySet<Fault>): void {
     this.#profile = { ...this.#profile, faults, timing: timingOf(this.#world.pace, faults) }
   }
 
-  /** Loses the connection, as by a broken line; the device itself goes on. */
+  /** Breaks the connection like a broken line; the device itself keeps running. */
   loseConnection(): void {
     this.#link.drop()
   }
@@ -155,7 +155,7 @@ export class SimulatedDevice {
   #follow(): void {
     if (isOnline(this.#profile, this.#state)) return this.#link.want()
     this.#link.unwant()
-    // They go with the client's process.
+    // Reports and unsent messages end with the client's process.
     this.#stopReports()
     this.#outbox.take()
   }
@@ -199,7 +199,7 @@ export class SimulatedDevice {
     this.#send(plain.length < COMPRESS_FROM_BYTES ? plain : encodeNotification(method, compressParams(params)))
   }
 
-  /** Without a connection the client of switches keeps a message until it has one; that of access points loses it. */
+  /** Without a connection, the switch client keeps a message for the next one; that of access points loses it. */
   #send(message: string): void {
     if (this.#link.send(message)) return
     if (this.#profile.type === 'switch' && isOnline(this.#profile, this.#state)) this.#outbox.add(message)
@@ -244,7 +244,7 @@ export class SimulatedDevice {
   }
 
   #down(why: string): void {
-    // A switch goes on to report, into its outbox.
+    // A switch continues to report into its outbox.
     if (this.#profile.type === 'ap') this.#stopReports()
     this.#world.log.debug({ mac: this.mac, why }, 'no connection')
     this.#world.onChange(this, 'disconnected')

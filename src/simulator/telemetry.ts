@@ -3,7 +3,7 @@ import { type BootCause, type DeviceState, type Profile, uptimeS } from './devic
 
 type Params = Readonly<Record<string, unknown>>
 
-/** Configuration revision; nothing configures simulated devices. */
+/** The configuration revision. It is constant, because nothing configures simulated devices. */
 const CONFIG_UUID = 1
 const MIB = 1024 * 1024
 
@@ -12,7 +12,7 @@ export function connectParams(profile: Profile, state: DeviceState): Connect {
     serial: profile.mac,
     uuid: CONFIG_UUID,
     firmware: state.firmware,
-    // The client of switches gives no reason.
+    // The switch client sends no reason.
     ...(profile.type === 'ap' && { reason: state.connectReason }),
     capabilities: capabilities(profile, state.firmware),
   }
@@ -26,13 +26,13 @@ function capabilities(profile: Profile, firmware: string): Capabilities & { read
     serial_number: profile.serial,
   }
   if (profile.members.length === 0 && !profile.cluster) return stock
-  // A Virtual Chassis runs one version: an upgrade writes it to all members.
+  // All members of a Virtual Chassis run the same version, because an upgrade writes it to all of them.
   const members = profile.members.map((member) => ({ ...member, firmware }))
   const extension = { protocol: 1 as const, methods: ['reboot'] }
   return { ...stock, 'x-signalbox': members.length > 0 ? { ...extension, members } : extension }
 }
 
-/** The parts of a real state that do not depend on a configuration. */
+/** Returns the parts of a real state that do not depend on a configuration. */
 export function stateParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   const uptime = uptimeS(state, nowMs)
   return {
@@ -52,7 +52,7 @@ export function stateParams(profile: Profile, state: DeviceState, nowMs: number)
   }
 }
 
-/** Averages over 1, 5 and 15 minutes; whoever writes flash or downloads works harder. */
+/** Averages over 1, 5 and 15 minutes; they are higher while the device downloads or writes its flash. */
 function load(profile: Profile, state: DeviceState, uptime: number): readonly number[] {
   const busy = state.activity.kind === 'idle' ? 0 : 1.2
   return [1, 5, 15].map((minutes) => round2(0.15 + busy / minutes + 0.4 * wave(profile, uptime / minutes)))
@@ -99,7 +99,7 @@ function radios(profile: Profile, uptime: number): readonly Params[] {
   }
 }
 
-/** Private, from the last two bytes of the MAC. */
+/** Returns a private address made from the last two bytes of the MAC. */
 function address(profile: Profile): string {
   return `10.20.${Number.parseInt(profile.mac.slice(8, 10), 16)}.${Number.parseInt(profile.mac.slice(10), 16)}`
 }
@@ -112,12 +112,12 @@ export function pingParams(profile: Profile): Params {
   return { serial: profile.mac, uuid: CONFIG_UUID }
 }
 
-/** A report that the gateway has asked for. */
+/** Returns a report that the gateway has asked for. */
 export function telemetryParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   return { serial: profile.mac, data: { state: [[Math.floor(nowMs / 1000), stateParams(profile, state, nowMs)]] } }
 }
 
-/** What a switch tells when its client has started: when it booted, by its own clock, and why. */
+/** Returns the event that a switch sends when its client has started: when (by its own clock) and why it booted. */
 export function bootEventParams(profile: Profile, bootedAtMs: number, cause: BootCause): Params {
   const description = cause === 'reboot' ? "Reboot command's been executed." : 'Powerloss detected.'
   const event = [Math.floor(bootedAtMs / 1000), { type: `device.${cause}`, payload: { description } }]
@@ -129,7 +129,7 @@ export function upgradeEventParams(profile: Profile, nowMs: number, payload: Upg
   return { serial: profile.mac, data: { event } }
 }
 
-/** 0..1, smooth in time, of each device's own phase: figures that move, and are the same in each run. */
+/** Returns 0..1, smooth in time, with a phase per device: figures that change and yet are the same in each run. */
 function wave(profile: Profile, seconds: number): number {
   const phase = Number.parseInt(profile.mac.slice(6), 16) % 628
   return (Math.sin(seconds / 60 + phase / 100) + 1) / 2
