@@ -52,7 +52,7 @@ describe('createAdmission', () => {
     age(9)
     expect({ free: freeFresh(), vacancies }).toEqual({ free: 0, vacancies: 0 })
     age(1)
-    // The late slots are bounded too, in all and for an organization.
+    // The late slots are limited too, in total and per organization.
     expect({ free: freeFresh(), vacancies }).toEqual({ free: 4, vacancies: 1 })
     expect(admission.vacancy('fast').lanesOf('a')).toBe(3)
     expect(admission.vacancy('fast').lanesOf('b')).toBe(1)
@@ -61,7 +61,7 @@ describe('createAdmission', () => {
   it('moves requests to the slow slots at once when they are slow, and cuts those that find none', () => {
     const slots = [startOne('a1'), startOne('a2'), startOne('a3'), startOne('b1', 'b'), startOne('b2', 'b')]
     age(100)
-    // Two of each organization at most, three in all.
+    // At most two per organization and three in total.
     expect(slots.map(({ signal }) => signal.aborted)).toEqual([false, false, true, false, true])
     expect(freeSlow()).toBe(0)
     for (const slot of slots) slot.end()
@@ -99,7 +99,7 @@ describe('createAdmission', () => {
     const [first, second] = [large.start(), small.start()]
     expect(admission.vacancy('fast').bytes).toBe(880)
     age(100)
-    // The large one does not fit into what slow lanes may take.
+    // The large lane does not fit into the bytes for slow lanes.
     expect([first?.signal.aborted, second?.signal.aborted]).toEqual([true, false])
     expect([admission.vacancy('fast').bytes, admission.vacancy('slow').bytes]).toEqual([930, 50])
     first?.end()

@@ -1,26 +1,26 @@
 import { type Pool, type PoolCap, createPool } from './pool.ts'
 
 /**
- * Requests in flight at the same time, by how long they have been waiting for an answer. Nearly all are
- * answered while they are fresh, so those that hang leave the fresh slots to others: first to the late
- * ones, which are as many again, then to the few slow ones.
+ * Limits the requests in flight, by how long they have waited for an answer. Nearly all requests are answered
+ * while they are fresh. Those that hang free their fresh slots: they move to the late slots, of which there
+ * are as many, and then to the few slow slots.
  */
 export interface Caps {
   readonly fresh: PoolCap
   readonly late: PoolCap
   readonly slow: PoolCap
-  /** From this age on a request is late, if there is room. */
+  /** A request of this age becomes late if there is room. */
   readonly lateMs: number
-  /** From this age on a request is slow, or cut if there is no room. */
+  /** A request of this age becomes slow, or is cut if there is no room. */
   readonly slowMs: number
-  /** Of the claimed messages of fast lanes, and of slow ones. */
+  /** Bytes of the claimed messages of fast lanes; `slowBytes` is the same for slow lanes. */
   readonly fastBytes: PoolCap
   readonly slowBytes: PoolCap
 }
 
 const MIB = 1024 * 1024
 
-/** An organization may use a quarter. */
+/** Allows each organization a quarter of the total. */
 const quartered = (total: number): PoolCap => ({ total, perOrg: total / 4 })
 
 export const defaultCaps: Caps = {
@@ -33,39 +33,39 @@ export const defaultCaps: Caps = {
   slowBytes: quartered(16 * MIB),
 }
 
-/** What a claim of lanes has to keep to. */
+/** The limits of a claim of lanes. */
 export interface Vacancy {
   readonly lanes: number
   readonly bytes: number
   readonly busyOrgIds: readonly string[]
-  /** How many lanes of an organization. */
+  /** How many lanes of the organization may be claimed. */
   readonly lanesOf: (orgId: string) => number
   /** The webhooks that may be claimed; null for all. */
   readonly onlyWebhookIds: readonly string[] | null
   readonly exceptWebhookIds: readonly string[]
 }
 
-/** A claimed lane's time with this process. */
+/** The period for which this process holds a claimed lane. */
 export interface Turn {
-  /** Takes a slot for a request; null when there is none. */
+  /** Returns a slot for a request; null when none is free. */
   start(): Slot | null
-  /** Frees what the lane's messages take. Its requests must have ended. */
+  /** Releases the bytes of the lane's messages. The lane's requests must have ended. */
   end(): void
 }
 
 export interface Slot {
-  /** Aborts when the request has to give way, or at the stop. */
+  /** Aborts when the request is cut, and at `stop`. */
   readonly signal: AbortSignal
   end(): void
 }
 
 export interface Admission {
-  /** Lanes are slow from a slow request on until a request is answered in time. Slow ones share the slow slots. */
+  /** A lane is slow from its first slow request until a request is answered in time. Slow lanes share the slow slots. */
   vacancy(pace: 'fast' | 'slow'): Vacancy
   open(lane: { readonly orgId: string; readonly webhookId: string; readonly bytes: number }): Turn
-  /** Moves requests that have become late or slow, and cuts those that have no place. To be called often. */
+  /** Moves requests that have become late or slow and cuts those without a slot. Must be called often. */
   age(): void
-  /** Aborts all requests and starts no more. */
+  /** Aborts all requests and allows no more. */
   stop(): void
 }
 
@@ -83,21 +83,21 @@ interface Request {
   pool: Pool
 }
 
-/** Which lanes are slow is only a memory: one that is forgotten hangs in a fresh slot once more. */
+/** How many slow lanes are remembered. A slow lane that is forgotten blocks a fresh slot once more. */
 const MAX_SLOW_LANES = 10_000
 
 export interface AdmissionOptions {
   readonly caps: Caps
   readonly nowMs: () => number
-  /** Hears of a slot that is free while there was none. */
+  /** Called when a slot becomes free after all were taken. */
   readonly onVacancy: () => void
 }
 
-/** Shares out the requests in flight; a slot is for one request. */
+/** Assigns the slots for requests in flight; a slot serves one request. */
 export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): Admission {
   const [fresh, late, slow] = [createPool(caps.fresh), createPool(caps.late), createPool(caps.slow)]
   const [fastBytes, slowBytes] = [createPool(caps.fastBytes), createPool(caps.slowBytes)]
-  /** The oldest first. */
+  /** In the order in which they started. */
   const requests = new Set<Request>()
   const slowWebhookIds = new Set<string>()
   const claimedWebhookIds = new Set<string>()
@@ -121,7 +121,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
     slowWebhookIds.add(webhookId)
   }
 
-  /** A cut request is sent again when its lane gets a slow slot, and then has all the time there is. */
+  /** A cut request is sent again when its lane gets a slow slot, and then has the full time-out. */
   function moveToSlowOrCut(request: Request): void {
     const { turn } = request
     markSlow(turn.webhookId)

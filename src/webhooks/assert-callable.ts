@@ -2,7 +2,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
-/** @throws AppError invalid when the address may not be called. A name that can't be resolved now may. */
+/** @throws AppError invalid when the address may not be called. A name that can't be resolved now is allowed. */
 export async function assertCallable(outbound: OutboundHttp, url: URL, { orgId }: OrgScope): Promise<void> {
   const blocked = await outbound.findBlockedAddress(url, orgId)
   if (blocked !== null)

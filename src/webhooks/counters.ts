@@ -7,7 +7,7 @@ const names = [
   'results_refused',
 ] as const
 
-/** What the delivery of webhooks counts: everything that should not happen, or not often. */
+/** Counts the events of webhook delivery that should happen never or rarely. */
 export type WebhookCounters = Counters<(typeof names)[number]>
 
 export function createWebhookCounters(): WebhookCounters {

@@ -20,7 +20,7 @@ export interface NewWebhook {
   /** Null for a webhook of the organization. */
   readonly siteId: string | null
   readonly body: Document
-  /** Tells whether the address may be called. */
+  /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
 }
 

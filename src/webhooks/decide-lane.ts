@@ -1,18 +1,18 @@
-/** What a lane remembers of how its receiver has behaved. */
+/** A lane's record of its receiver's failures. */
 export interface LaneHealth {
   /** Failed attempts since the last success. */
   readonly failures: number
-  /** Until when nothing but pings is sent. */
+  /** Until then only pings are sent. */
   readonly openUntil: Date | null
 }
 
-/** From this many failures in a row on, the breaker is open: one probe after each pause, until one succeeds. */
+/** After this many failures in a row the breaker opens: one probe follows each pause until a probe succeeds. */
 export const BREAKER_FAILURES = 5
 
 const FIRST_PAUSE_MS = 5000
 const MAX_PAUSE_MS = 5 * 60_000
 
-/** The lane's health after an attempt other than a ping. */
+/** Returns the lane's health after an attempt other than a ping. */
 export function decideHealth(before: LaneHealth, succeeded: boolean, now: Date): LaneHealth {
   if (succeeded) return { failures: 0, openUntil: null }
   const failures = before.failures + 1
@@ -21,12 +21,12 @@ export function decideHealth(before: LaneHealth, succeeded: boolean, now: Date):
   return { failures, openUntil: new Date(now.getTime() + pauseMs) }
 }
 
-/** Requests that a lane may have in flight. */
+/** How many requests a lane may have in flight. */
 const MAX_WIDTH = 8
 
 /**
- * How many requests follow one that has ended. A turn begins with one, and every success adds one, so a
- * receiver that is down or has just come back gets few.
+ * Decides how many requests follow one that has ended. A turn begins with one request, and every success
+ * adds one, so a receiver that is down or has just recovered gets few.
  *
  * @param others Requests that the lane still has in flight.
  */

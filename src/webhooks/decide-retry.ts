@@ -1,11 +1,11 @@
-/** How one attempt ended. */
+/** The result of one attempt. */
 export interface Attempted {
   /** Counts from 1. */
   readonly attempt: number
   readonly topic: string
-  /** Null when the receiver gave none. */
+  /** Null when the receiver sent no response. */
   readonly status: number | null
-  /** The header as it came. */
+  /** The header as received. */
   readonly retryAfter: string | null
   readonly at: Date
 }
@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly afterMs: number }
   | { readonly kind: 'give_up' }
-  /** The receiver asks for nothing more, ever: the webhook is to be disabled; the message stays. */
+  /** The receiver wants no further messages: the webhook must be disabled, and the message stays. */
   | { readonly kind: 'gone' }
 
 const S = 1000
@@ -26,11 +26,11 @@ const MAX_RETRY_AFTER_MS = 24 * H
 
 export const MAX_ATTEMPTS = pauses.length + 1
 
-/** @param random 0 to 1; spreads the pauses by a fifth, so that what failed together does not return together. */
+/** @param random 0 to 1; varies the pauses by a fifth, so that messages that failed together are retried apart. */
 export function decideRetry(attempted: Attempted, random: number): Verdict {
   const { attempt, topic, status } = attempted
   if (status !== null && status >= 200 && status <= 299) return { kind: 'delivered' }
-  // Who asked for a ping looks for its answer now.
+  // The person who asked for a ping wants its result now, not that of a later retry.
   if (topic === 'ping') return { kind: 'give_up' }
   if (status === 410) return { kind: 'gone' }
   const pause = pauses[attempt - 1]
@@ -38,7 +38,7 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
   return { kind: 'retry', afterMs: Math.max(Math.round(pause * (0.8 + 0.4 * random)), askedPauseMs(attempted)) }
 }
 
-/** Retry-After, seconds or a date, where it counts; 0 where it is absent or makes no sense. RFC 9110, 10.2.3. */
+/** Returns the pause that Retry-After (seconds or a date) asks for; 0 if absent or invalid. RFC 9110, 10.2.3. */
 function askedPauseMs({ status, retryAfter, at }: Attempted): number {
   if (retryAfter === null || (status !== 429 && status !== 503)) return 0
   const text = retryAfter.trim()
@@ -46,7 +46,7 @@ function askedPauseMs({ status, retryAfter, at }: Attempted): number {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** `Date.parse` alone would take almost any text with a number in it. */
+/** `Date.parse` alone would accept almost any text with a number in it. */
 function httpDate(text: string): number {
   return /^[A-Z][a-z]{2,8}, .*GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }

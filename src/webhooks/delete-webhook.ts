@@ -5,7 +5,7 @@ import { inTx } from '../platform/db.ts'
 import { type WebhookKey, deleteWebhookRow, lockWebhook } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 
-/** With everything that waits for it. The record of its deliveries stays until it is too old. */
+/** Deletes a webhook with its waiting messages. Its delivery records stay until they expire. */
 export async function deleteWebhook(ctx: Context, scope: OrgScope, key: WebhookKey): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {

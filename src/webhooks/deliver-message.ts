@@ -8,20 +8,20 @@ import { customHeaders, openWebhookSecrets, secretOf } from './webhook.ts'
 
 export interface DeliverOptions {
   readonly outbound: OutboundHttp
-  /** For one attempt, from the first packet to the last. */
+  /** The limit for one attempt, from the first packet to the last. */
   readonly timeoutMs: number
   /** 0 to 1. */
   readonly random: () => number
 }
 
-/** Where a lane's messages go, and with what. */
+/** The address of a lane's messages, with the secrets and headers to send. */
 export interface Receiver {
   readonly orgId: string
   readonly webhookId: string
   readonly siteId: string | null
   readonly url: string
   readonly verifyCert: boolean
-  /** To sign with: the present one first, then the one it has replaced lately. */
+  /** The signing secrets: the current one first, then the recently replaced one. */
   readonly secrets: readonly string[]
   readonly headers: Readonly<Record<string, string>>
 }
@@ -52,7 +52,7 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
   }
 }
 
-/** Makes one attempt. Null when `signal` cut it: then nothing is known and nothing counts. */
+/** Makes one attempt. Returns null when `signal` aborted it: the outcome is unknown, and the attempt does not count. */
 export async function deliverMessage(
   ctx: Context,
   { outbound, timeoutMs, random }: DeliverOptions,
@@ -131,12 +131,12 @@ function answerOf(result: Outcome): Pick<DeliveryRecord['exchange'], 'respHeader
   }
 }
 
-/** PostgreSQL keeps no NUL in a text. */
+/** PostgreSQL can't store NUL in a text. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
-/** The record is for everyone who may read; what opens the receiver's door is not, and custom headers often do. */
+/** Anyone who may read can see the record, but not credentials for the receiver, which custom headers often are. */
 function hidden(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, '***']))
 }

@@ -12,7 +12,7 @@ import { runLane } from './run-lane.ts'
 import { type Claimed, type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
-  /** Names this run of the server in the leases that it takes. */
+  /** Identifies this run of the server in its leases. */
   readonly runId: string
   readonly caps: Caps
   readonly maxUnwritten: PartLimits
@@ -20,18 +20,18 @@ export interface DeliverWorkerOptions extends DeliverOptions {
 }
 
 const INTERVAL_MS = 1000
-/** Wakes that come together share a claim. */
+/** Wake-ups within this time share a claim. */
 const MIN_GAP_MS = 2
 const MAX_LANES_PER_CLAIM = 32
 const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024
-/** Longer than a lane's turn can take: its start window, one request and the write of its results. */
+/** Must exceed the longest turn of a lane: its start window, one request and the write of its results. */
 const LEASE_MS = 60_000
-/** How soon to look again at lanes that are due but over their share. */
+/** When to check again for lanes that are due but whose organization has used up its share. */
 const BUSY_PAUSE_MS = 100
-/** At stop, requests in flight may end for this long: a cut one is sent again after the start. */
+/** At a stop, requests in flight have this long to end; one that is cut is sent again after the next start. */
 const GRACE_MS = 2000
 
-/** Claims lanes and sends their messages, as many at a time as the caps allow. */
+/** Claims lanes and sends their messages, as many at once as the caps allow. */
 export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): { stop(): Promise<void> } {
   const admission = createAdmission({
     caps: options.caps,
@@ -57,7 +57,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   function start(lane: ClaimedLane): void {
     const turn = run(lane).finally(() => {
       running.delete(turn)
-      // There is room again.
+      // The lane's turn has ended, so there may be room for another lane.
       ctx.wakes.wake('deliveries')
     })
     running.add(turn)
@@ -76,7 +76,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   }
 
   async function work(): Promise<boolean | Date | null> {
-    // The end of a lane's turn wakes this worker, so it comes back when there is room.
+    // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
     const fast = await claim(admission.vacancy('fast'), now)
@@ -112,9 +112,9 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
 
 const AGING_MS = 50
 
-/** Has requests grow old until stopped. */
+/** Ages requests at intervals until the returned function is called. */
 function startAging(admission: Admission): () => void {
-  // After a pause of the whole process answers wait to be read: they are, before anything is cut.
+  // After a pause of the whole process, setImmediate lets waiting answers be read before any request is cut.
   const timer = setInterval(() => setImmediate(() => admission.age()), AGING_MS)
   return () => clearInterval(timer)
 }

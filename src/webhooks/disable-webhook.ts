@@ -9,8 +9,8 @@ import { lockWebhook, updateWebhookRow } from './store.ts'
 import { webhookName } from './webhook.ts'
 
 /**
- * Disables a webhook whose receiver answered 410, with an audit record. What waits for it stays, to
- * be sent if somebody enables it again. A webhook that was deleted meanwhile is left so.
+ * Disables a webhook whose receiver answered 410, with an audit record. Its waiting messages stay and are
+ * sent if somebody enables it again. Does nothing if the webhook has been deleted meanwhile.
  */
 export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promise<void> {
   const scope = systemScope('webhooks', lane.orgId)

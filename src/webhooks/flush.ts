@@ -7,19 +7,19 @@ import { type FlushEntry, bytesOf, writeEntries } from './write-entries.ts'
 
 /** Writes the results of deliveries to the database, many in a transaction. */
 export interface Flusher {
-  /** Resolves once the entry is committed. @throws Error when the database refuses it, or is away at the stop. */
+  /** Resolves once the entry is committed. @throws Error when the database refuses it or is unreachable at the stop. */
   push(entry: FlushEntry): Promise<void>
-  /** False while so many results wait for the database that no request may be started that would add one. */
+  /** False while so many results wait for the database that no further request may start. */
   hasRoom(): boolean
-  /** What can't be written from now on is not tried again. */
+  /** Stops retrying failed writes. */
   stop(): void
 }
 
-/** Results that come within this time share a transaction. */
+/** Results within this time share a transaction. */
 const GATHER_MS = 20
 const ENOUGH_ENTRIES = 32
 const transactionLimits = { count: 500, bytes: 4 * 1024 * 1024 }
-/** Of results that wait or are being written. Requests that are on their way when they are reached add theirs. */
+/** Limits for results that wait or are being written. Requests in flight when a limit is reached still add theirs. */
 export const defaultMaxUnwritten: PartLimits = { count: 2000, bytes: 16 * 1024 * 1024 }
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 3000
@@ -73,16 +73,16 @@ export function createFlusher(ctx: Context, counters: WebhookCounters, maxUnwrit
 }
 
 /**
- * Returns the write of a batch, which settles every entry and never throws. It tries again as long as the
- * database is away: a message whose success is lost is sent again. An entry that the database refuses is
- * given up, so that it holds up no other.
+ * Returns a function that writes a batch, settles every entry and never throws. It retries while the database
+ * is unreachable, because a message whose success is lost would be sent again. It gives up an entry that the
+ * database refuses, so that no other entry has to wait.
  */
 function createPersister(
   ctx: Context,
   counters: WebhookCounters,
   stopping: AbortSignal,
 ): (batch: readonly Waiting[]) => Promise<void> {
-  // Giving such a lane back would have its message sent again at once, and again: its lease has to end first.
+  // If such a lane were released, its message would be sent again at once, again and again; its lease must expire first.
   const refused = new WeakMap<FlushEntry['lane'], unknown>()
 
   async function write(batch: readonly Waiting[]): Promise<void> {

@@ -1,13 +1,13 @@
 const MAX_BYTES = 1000
 /** RFC 9110, 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** RFC 9110, 5.5: what can be sent as it is; above all no line end. */
+/** RFC 9110, 5.5: the characters that can be sent unchanged; a line end must never pass. */
 const value = /^[\t\x20-\x7e\x80-\xff]*$/
-/** What the connection and the signature depend on. */
+/** Headers that the connection or the signature depends on. */
 const reserved =
   /^(host|content-.*|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|webhook-.*|x-mist-signature.*)$/i
 
-/** Why these can't be sent with every delivery; null when they can. */
+/** Returns why these headers can't be sent with every delivery; null when they can. */
 export function headerFault(headers: Readonly<Record<string, string>>): string | null {
   let bytes = 0
   for (const [name, text] of Object.entries(headers)) {

@@ -3,13 +3,13 @@ import { inTx } from '../platform/db.ts'
 import { addPartition, dropPartitionsBefore } from './store-partitions.ts'
 
 const DAY_MS = 24 * 3600e3
-/** Days ahead, so that a chore that fails for some days costs nothing. */
+/** How many days ahead partitions are created, so that the chore may fail for some days. */
 const DAYS_AHEAD = 3
 
-/** How long deliveries are kept, and what was sent and answered. */
+/** How long delivery records and their requests and responses are kept. */
 const keptDays = { webhook_delivery: 30, webhook_body: 7 } as const
 
-/** Makes the partitions of today and the next days and drops those that are too old. Safe to repeat. */
+/** Creates the partitions of today and the next days and drops expired ones. Safe to repeat. */
 export async function preparePartitions(ctx: Context): Promise<void> {
   const todayMs = Math.floor(ctx.clock.now().getTime() / DAY_MS) * DAY_MS
   for (const [table, days] of Object.entries(keptDays)) {

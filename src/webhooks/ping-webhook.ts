@@ -10,7 +10,7 @@ import { type WebhookKey, insertMessages, lockWebhook } from './store.ts'
 import { recountLanes } from './store-lanes.ts'
 import { webhookName } from './webhook.ts'
 
-/** Asks for one test delivery, whether or not the webhook is enabled. Its outcome is in the delivery record. */
+/** Queues one test delivery, even for a disabled webhook. The delivery records show its outcome. */
 export async function pingWebhook(ctx: Context, scope: OrgScope, key: WebhookKey): Promise<void> {
   const at = ctx.clock.now()
   const { orgId } = scope

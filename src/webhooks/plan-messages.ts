@@ -1,6 +1,6 @@
 import type { Subscriber } from './plan-round.ts'
 
-/** An event with the webhooks that it goes to now; its JSON text is passed through as it is. */
+/** An event with the webhooks that receive it in this round; its JSON text is passed on unchanged. */
 export interface RoutedEvent {
   readonly orgId: string
   readonly topic: string
@@ -8,7 +8,7 @@ export interface RoutedEvent {
   readonly hearers: readonly Subscriber[]
 }
 
-/** One POST to be. */
+/** One future POST request. */
 export interface PlannedMessage {
   readonly id: string
   readonly orgId: string
@@ -19,10 +19,10 @@ export interface PlannedMessage {
 }
 
 const MAX_EVENTS = 100
-/** Of the events together; a single event that is larger goes alone. */
+/** Limits the total size of a message's events; a larger event gets a message of its own. */
 const MAX_BYTES = 256 * 1024
 
-/** Joins events to messages: every event once for each of its hearers, topics apart, in the order of `events`. */
+/** Groups events into messages: each event once per hearer, one topic per message, in the order of `events`. */
 export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
   const heard = new Map<string, { readonly subscriber: Subscriber; readonly events: RoutedEvent[] }>()
   for (const event of events)
@@ -44,7 +44,7 @@ export function planMessages(events: readonly RoutedEvent[], newId: () => string
   )
 }
 
-/** The body of a message, from the JSON texts of its events. */
+/** Returns the body of a message, built from the JSON texts of its events. */
 export function messageBody(topic: string, events: readonly { readonly json: string }[]): Buffer {
   return Buffer.from(`{"topic":${JSON.stringify(topic)},"events":[${events.map(({ json }) => json).join(',')}]}`)
 }

@@ -19,7 +19,7 @@ function subscribers(orgId: string, count: number): Subscriber[] {
   }))
 }
 
-/** Rounds until nothing is left: which event each webhook got, in order, and how many rounds it took. */
+/** Runs rounds until nothing is left. Returns the events that each webhook got, in order, and the number of rounds. */
 function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Subscriber[]) {
   const received = new Map<string, string[]>(all.map(({ id }) => [id, []]))
   const gone: string[] = []

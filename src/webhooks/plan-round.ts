@@ -4,57 +4,57 @@ export interface WaitingEvent {
   readonly orgId: string
   readonly siteId: string | null
   readonly topic: string
-  /** Length of its JSON text. */
+  /** The length of its JSON text. */
   readonly bytes: number
-  /** Webhooks up to this id have their message; null while none has. */
+  /** Webhooks up to this id have got their message; null while none has. */
   readonly routedTo: string | null
 }
 
 export interface Subscriber {
   readonly orgId: string
   readonly id: string
-  /** Null for an organization's webhook, which hears of all sites. */
+  /** Null for an organization's webhook, which receives the events of all sites. */
   readonly siteId: string | null
   readonly topics: readonly string[]
   readonly singleEvent: boolean
 }
 
 export interface RoundLimits {
-  /** Of all messages together, as if each carried one event. */
+  /** The total size of all messages, computed as if each carried one event. */
   readonly bytes: number
   readonly events: number
 }
 
-/** One event that is routed in this round, to all of its hearers or to the next of them. */
+/** One event that this round routes, either to all of its hearers or to the next ones. */
 export interface RoundStep {
   readonly event: WaitingEvent
   /** In order of id; never empty. */
   readonly hearers: readonly Subscriber[]
-  /** The last of `hearers` where others are left for the next round; null when the event is done. */
+  /** The last of `hearers` when others are left for the next round; null when the event is done. */
   readonly routedTo: string | null
 }
 
 export interface RoundPlan {
   readonly steps: readonly RoundStep[]
-  /** Ids of events that no webhook, or no further one, listens to. */
+  /** Ids of events that no webhook, or no further webhook, subscribes to. */
   readonly unheard: readonly string[]
-  /** Ids of events that are larger than any message may be. */
+  /** Ids of events that are larger than the largest message. */
   readonly oversized: readonly string[]
   /** False when something was left for the next round. */
   readonly complete: boolean
 }
 
-/** No event is larger: a message is one parameter of a statement, and is held in memory while it is sent. */
+/** The largest event. A message is one parameter of a SQL statement and is held in memory while it is sent. */
 export const MAX_EVENT_BYTES = 4_000_000
 
-/** What a message costs beside its events; it bounds how many small messages a round makes. */
+/** The cost of a message in addition to its events; it limits the number of small messages in a round. */
 const MESSAGE_OVERHEAD_BYTES = 512
 
 /**
- * Decides what a round of the router does, by the sizes of events alone: an event costs its size once
- * for each webhook that hears it. Every queue gets an equal share of the bytes, so that a busy
- * organization delays only itself. An event that costs more than the share goes to some of its webhooks
- * first; the events behind it wait until it is done, so that each webhook gets them in order.
+ * Plans a round of the router by the sizes of the events alone: an event costs its size once for each
+ * webhook that receives it. Every queue gets an equal share of the bytes, so that a busy organization
+ * delays only itself. An event that costs more than the share goes to some of its webhooks first; later
+ * events of the queue wait until it is done, so that each webhook gets them in order.
  *
  * @param queues Events of one organization and topic each, in order of id.
  * @param subscribers In order of id.
@@ -77,11 +77,11 @@ export function planRound(
       else {
         const costEach = event.bytes + MESSAGE_OVERHEAD_BYTES
         const room = Math.floor(Math.min(shareLeft, bytesLeft) / costEach)
-        // One message is made although it is more than the share: it would wait for ever otherwise.
+        // One message is planned even if it exceeds the share; otherwise it would wait forever.
         const least = stepsOfQueue === 0 && (plan.steps.length === 0 || costEach <= bytesLeft) ? 1 : 0
         const routed = hearers.slice(0, Math.max(room, least))
         const isCut = routed.length < hearers.length
-        // A cut costs batches, so only an event that holds up its queue is cut.
+        // Splitting an event makes batches smaller, so only an event that blocks its queue is split.
         plan.complete &&= !isCut && plan.steps.length < limits.events
         if (plan.steps.length >= limits.events || routed.length === 0 || (isCut && stepsOfQueue > 0)) break
         plan.steps.push({ event, hearers: routed, routedTo: isCut ? (routed.at(-1)?.id ?? null) : null })
@@ -95,7 +95,7 @@ export function planRound(
   return plan
 }
 
-/** Webhooks that listen to the event and do not have it yet. */
+/** Returns the webhooks that subscribe to the event and have not got it yet. */
 function hearersOf({ topic, siteId, routedTo }: WaitingEvent, ofOrg: readonly Subscriber[]): readonly Subscriber[] {
   return ofOrg.filter(
     (subscriber) =>

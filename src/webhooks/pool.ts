@@ -3,12 +3,12 @@ export interface PoolCap {
   readonly perOrg: number
 }
 
-/** Something of which there is only so much, shared between organizations. */
+/** A limited resource that organizations share. */
 export interface Pool {
   fits(orgId: string, amount: number): boolean
-  /** What the organization may still use. */
+  /** How much the organization may still use. */
   leftOf(orgId: string): number
-  /** A negative amount gives back. Whoever adds what does not fit makes the others wait for longer. */
+  /** A negative amount releases. An amount that does not fit is added all the same; then others wait longer. */
   add(orgId: string, amount: number): void
   /** 0 when it is used up. */
   left(): number

@@ -22,10 +22,10 @@ import {
 import { type SetAsideEvent, setAsideEvents } from './store-set-aside.ts'
 
 const INTERVAL_MS = 500
-/** Wakes come with every commit: this many milliseconds' worth of them share a round. */
+/** Every commit of an event wakes the router; wake-ups within this time share a round. */
 const MIN_GAP_MS = 5
 const MAX_EVENTS = 1000
-/** Read from the outbox, and written as messages, in one round. */
+/** Limits the bytes that one round reads from the outbox, and those that it writes as messages. */
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_QUEUES = 200
 
@@ -41,11 +41,12 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters): Polle
 }
 
 /**
- * Returns the work of one round: it turns events of the outbox into messages of the webhooks that listen
- * at this moment. An event and its messages change in one transaction. An event that can't be routed is
- * set aside, so that it holds up nothing else.
+ * Returns the function that runs one round: it turns events of the outbox into messages for the webhooks
+ * that subscribe to them at that moment. An event and its messages change in one transaction. An event that
+ * can't be routed is set aside, so that it blocks no other event.
  *
- * The round answers true when there may be more to route now, or when the next event will be ripe.
+ * The function resolves with true when there may be more to route now, or with the time when the next event
+ * will be ripe.
  */
 function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<boolean | Date | null> {
   let pass = firstPass
@@ -80,19 +81,19 @@ function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<bo
           await setAside(only, error)
           return true
         }
-        // One of them is at fault: half of them are tried until it is alone.
+        // One of the events is at fault: the next round tries half of them, until the faulty one is alone.
         maxEvents = Math.floor(round.routing.length / 2)
       }
     }
   }
 }
 
-/** A pass looks at all queues, a page of them a round. */
+/** A pass covers all queues, one page per round. */
 interface Pass {
   readonly after: QueueKey
-  /** Whether a page of this pass was left with something to route. */
+  /** True when a page of this pass still had events to route after its round. */
   readonly hasMore: boolean
-  /** When the next queue of the pages so far will be ripe. */
+  /** When the next queue in the pages so far will be ripe. */
   readonly ripeAt: Date | null
 }
 
@@ -102,9 +103,9 @@ interface Round {
   readonly pass: Pass
   readonly now: Date
   readonly maxEvents: number
-  /** Counts up: each queue comes first at times, because a large event may need all that a round can take. */
+  /** Increases with each round, so that each queue comes first at times: a large event may need a whole round. */
   readonly turn: number
-  /** Ids of the events that are being routed, known also when the round fails. */
+  /** Ids of the events that are being routed; they remain known when the round fails. */
   routing: readonly string[]
 }
 
@@ -144,7 +145,7 @@ function earliest(dates: readonly (Date | null)[]): Date | null {
   return dates.reduce((first, date) => (date !== null && (first === null || date < first) ? date : first), null)
 }
 
-/** @returns The events that are too large for a message. */
+/** @returns The events that were too large for a message. */
 async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly SetAsideEvent[]> {
   if (plan.unheard.length > 0) await deleteEvents(tx, plan.unheard)
   if (plan.steps.length > 0) await routeSteps(tx, plan.steps, now)
@@ -160,7 +161,7 @@ async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promi
   const texts = new Map([...(await takeEvents(tx, done)), ...(await updateProgress(tx, begun))])
   const routed = steps.flatMap(({ event: { id, orgId, topic }, hearers }): RoutedEvent[] => {
     const json = texts.get(id)
-    // Missing when its organization is being deleted.
+    // The event is missing when its organization is being deleted.
     return json === undefined ? [] : [{ orgId, topic, json, hearers }]
   })
   const messages = planMessages(routed, uuidv7)

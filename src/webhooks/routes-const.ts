@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { webhookTopics } from './topics.ts'
 import { WebhookTopicsReply, presentTopic } from './wire.ts'
 
-/** What can be subscribed to. Source: contract, Constants Definitions. */
+/** Lists the topics for subscriptions. Source: contract, Constants Definitions. */
 export const webhookConstRoutes: FastifyPluginAsyncTypebox = async (http) => {
   http.get(
     '/const/webhook_topics',

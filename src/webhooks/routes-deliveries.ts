@@ -14,7 +14,7 @@ import {
   presentDelivery,
 } from './wire-deliveries.ts'
 
-/** The record of what a webhook has sent, under the path of the webhook. Source: contract, Webhooks. */
+/** The delivery records of a webhook, under the path of the webhook. Source: contract, Webhooks. */
 export function deliveryRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
   const params = webhookParams(kind)
   const tags = [`${kind.noun}s Webhooks`]

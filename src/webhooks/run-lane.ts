@@ -7,13 +7,13 @@ import type { Flusher } from './flush.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import type { FlushEntry } from './write-entries.ts'
 
-/** A claim starts no message later than this, so that a change of the webhook takes effect soon. */
+/** After this time a claim starts no further message, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
 
 /**
- * Sends a claimed lane's messages in order, and gives the lane back. Stops early where the breaker
- * opens, the receiver is gone, a request was cut, too many results wait for the database, there is no
- * slot or the time is over: what is left stays due.
+ * Sends a claimed lane's messages in order and releases the lane. Stops early when the breaker opens, the
+ * receiver is gone, a request was cut, too many results wait for the database, no slot is free or the time
+ * is over; the remaining messages stay due.
  */
 export async function runLane(
   ctx: Context,
@@ -32,12 +32,12 @@ export async function runLane(
 
   function write(outcome: FlushEntry['outcome']): void {
     const done = flusher.push({ lane, outcome })
-    // Awaited at the end; a failure before that must not count as unhandled.
+    // The promise is awaited at the end; an earlier rejection must not count as unhandled.
     done.catch(() => {})
     written.push(done)
   }
 
-  /** @returns Whether it was delivered. */
+  /** @returns True when the message was delivered. */
   async function send(message: DueMessage, { signal }: Slot): Promise<boolean> {
     const attempt = await deliverMessage(ctx, options, { receiver, message, signal })
     if (attempt === null) {
@@ -54,7 +54,7 @@ export async function runLane(
     return isDelivered
   }
 
-  /** Sends the next message, if it may be sent now, and then those that follow it. */
+  /** Sends the next message if it may be sent now, then the messages that follow it. */
   async function proceed(): Promise<void> {
     const message = lane.messages[next]
     if (message === undefined || ended || !flusher.hasRoom() || performance.now() >= startUntilMs) return
@@ -72,7 +72,7 @@ export async function runLane(
   }
 
   await proceed()
-  // Before the lane is given back: whoever claims it next has to see it.
+  // This comes before the release of the lane, so that the next claim sees it.
   if (gone) await disableGoneWebhook(ctx, lane)
   write({ release: { ...health, slotSeconds: slotMs / 1000 } })
   await Promise.all(written)

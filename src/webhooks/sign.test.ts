@@ -13,7 +13,7 @@ test('signs the body for the receivers of the interface', () => {
 })
 
 test('signs by Standard Webhooks with the decoded key', () => {
-  // The example of the Standard Webhooks libraries.
+  // This is the example of the Standard Webhooks libraries.
   expect(
     signatureHeaders(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], { ...message, at: new Date(1614265330_987) }),
   ).toMatchObject({

@@ -1,19 +1,19 @@
 import { createHmac } from 'node:crypto'
 
 export interface Signable {
-  /** Stays the same over all attempts, so that receivers can drop what they have already seen. */
+  /** Stays the same over all attempts, so that receivers can drop duplicates. */
   readonly messageId: string
   readonly at: Date
-  /** Exactly the bytes that are sent. */
+  /** The exact bytes that are sent. */
   readonly body: Buffer
 }
 
 /**
- * The headers by which a receiver checks where a message comes from: the pair that receivers of the
- * interface know, and those of Standard Webhooks 1.0. Without a secret only the message's id and time.
+ * Returns the headers by which a receiver verifies the sender: the two of the published interface, and those
+ * of Standard Webhooks 1.0. Without a secret there are only the message's id and time.
  *
- * @param secrets The present one first. Those it has replaced sign too, where a header can hold
- *   several signatures: the Standard one.
+ * @param secrets The current one first. Replaced secrets sign only in the Standard Webhooks header, which can
+ *   hold several signatures.
  */
 export function signatureHeaders(
   secrets: readonly string[],
@@ -35,7 +35,7 @@ export function signatureHeaders(
   }
 }
 
-/** Standard Webhooks writes its keys as `whsec_` and base64; any other secret is its own UTF-8 bytes. */
+/** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */
 function standardKey(secret: string): Buffer {
   const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret)?.[1]
   return encoded ? Buffer.from(encoded, 'base64') : Buffer.from(secret, 'utf8')

@@ -5,17 +5,17 @@ import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
 import { type LaneKey, rowsOf } from './store-lanes.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
-  /** Grows with each claim: whoever holds an older one has lost the lane. */
+  /** Increases with each claim: the holder of an older epoch has lost the lane. */
   readonly epoch: string
   readonly webhook: LaneWebhook
-  /** In the order they are to be sent. */
+  /** In the order of delivery. */
   readonly messages: readonly DueMessage[]
 }
 
 export interface LaneWebhook {
   readonly siteId: string | null
   readonly doc: Record<string, unknown>
-  /** Sealed. */
+  /** Encrypted; see openWebhookSecrets. */
   readonly secrets: Buffer | null
 }
 
@@ -29,13 +29,13 @@ export interface DueMessage {
 
 export interface LaneClaim {
   readonly now: Date
-  /** The run of the server that claims. */
+  /** The run of the server that makes the claim. */
   readonly runId: string
   readonly leaseUntil: Date
   readonly limit: number
-  /** Of the bodies of all messages together; the first is claimed whatever its size. */
+  /** Limits the bodies of all messages together; the first message is claimed whatever its size. */
   readonly maxBytes: number
-  /** How many lanes of an organization. */
+  /** How many lanes of the organization may be claimed. */
   readonly lanesOf: (orgId: string) => number
   /** Organizations that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
@@ -46,21 +46,21 @@ export interface LaneClaim {
 
 export interface Claimed {
   readonly lanes: readonly ClaimedLane[]
-  /** Whether the limits have left other lanes unclaimed that are due. */
+  /** True when the limits left other due lanes unclaimed. */
   readonly hasMore: boolean
 }
 
 const MAX_MESSAGES = 64
-/** Memory that the messages of one lane may take; the first is claimed whatever its size. */
+/** Limits the messages of one lane in bytes; the first message is claimed whatever its size. */
 const MAX_LANE_BYTES = 512 * 1024
 
-/** Leases lanes that are due, the least served first, with their webhooks and due messages. */
+/** Leases due lanes, the least served first, with their webhooks and due messages. */
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
   const admitted = admitLanes(due, claim)
   const messages = await listDueMessages(tx, admitted, { now, maxBytes })
-  // A lane without messages is claimed too, and given back with the right time.
+  // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
   const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
@@ -94,7 +94,7 @@ async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<LaneKey[]> {
   return rows
 }
 
-/** The first lanes of each organization, as many as it may have. */
+/** Returns the first lanes of each organization, as many as it may claim. */
 function admitLanes(due: readonly LaneKey[], { lanesOf }: LaneClaim): LaneKey[] {
   const counts = new Map<string, number>()
   return due.filter(({ orgId }) => {
@@ -105,8 +105,8 @@ function admitLanes(due: readonly LaneKey[], { lanesOf }: LaneClaim): LaneKey[] 
 }
 
 /**
- * Due messages of each lane, the first ones of all lanes before the second ones, until `maxBytes` is
- * reached. A lane that has due messages of which none fits maps to an empty list.
+ * Lists due messages of each lane, the first ones of all lanes before the second ones, until `maxBytes` is
+ * reached. A lane maps to an empty list when none of its due messages fits.
  */
 async function listDueMessages(
   tx: Tx,
@@ -144,7 +144,7 @@ async function listDueMessages(
   return messages
 }
 
-/** When the next lane that nobody holds is due; null when none is. */
+/** Finds when the next unleased lane is due; null when there is none. */
 export async function findNextDue(db: Db): Promise<Date | null> {
   const { rows } = await sql<{ at: Date | null }>`
     select min(greatest(next_at, lease_until)) as at from webhook_lane where next_at is not null
@@ -152,7 +152,7 @@ export async function findNextDue(db: Db): Promise<Date | null> {
   return rows[0]?.at ?? null
 }
 
-/** Removes messages that need no further attempt. @returns The lane of each that was still there. */
+/** Deletes messages that need no further attempt. @returns The lane of each deleted message. */
 export async function deleteMessages(tx: Tx, orgIds: readonly string[], ids: readonly string[]): Promise<LaneKey[]> {
   return tx
     .deleteFrom('webhookMessage')
@@ -162,7 +162,7 @@ export async function deleteMessages(tx: Tx, orgIds: readonly string[], ids: rea
     .execute()
 }
 
-/** Counts deleted messages out of their lanes, which have to be locked. */
+/** Subtracts deleted messages from the counts of their lanes, which must be locked. */
 export async function subtractFromLanes(
   tx: Tx,
   changes: readonly (LaneKey & { readonly messages: number })[],
@@ -193,7 +193,7 @@ export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): P
   `.execute(tx)
 }
 
-/** One attempt, as it is kept for the search. */
+/** One attempt, as the search shows it. */
 export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
   readonly exchange: Pick<Selectable<WebhookBodyTable>, 'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody'>
 }

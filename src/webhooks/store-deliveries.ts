@@ -15,7 +15,7 @@ export interface DeliveryFilter {
   readonly status?: 'success' | 'failure'
   readonly statusCode?: number
   readonly topic?: string
-  /** Part of the error, any case. */
+  /** A part of the error text, in upper or lower case. */
   readonly error?: string
 }
 
@@ -37,10 +37,10 @@ function hitsOf(db: Db, scope: OrgScope, filter: DeliveryFilter) {
   return hits
 }
 
-/** What was sent and answered, of deliveries whose bodies have been dropped already. */
+/** Stands for the request and response of deliveries whose bodies have expired. */
 const noExchange = { reqHeaders: '', reqPayload: '', respHeaders: null, respBody: null }
 
-/** Attempts by time, with what was sent and answered as long as that is kept. */
+/** Lists attempts by time, with request and response as long as these are kept. */
 export async function searchDeliveries(
   db: Db,
   scope: OrgScope,
@@ -66,10 +66,10 @@ export async function searchDeliveries(
   return { rows, ...whole }
 }
 
-/** A delivery with its texts is small in the index of the large ones up to here. */
+/** Deliveries whose texts are at most this long are not in the index of large deliveries. */
 const SMALL_EXCHANGE_BYTES = 3072
 
-/** Of all that the organization's webhooks exchanged in the time: the index knows nothing of the other filters. */
+/** Covers all deliveries of the organization in that time, because the index does not support the other filters. */
 function sizesOfExchanges({ orgId }: OrgScope, { start, end }: DeliveryFilter): Sizes {
   const bytes = sql`octet_length(b.req_headers) + octet_length(b.req_payload)
     + coalesce(octet_length(b.resp_headers), 0) + coalesce(octet_length(b.resp_body), 0)`
@@ -79,7 +79,7 @@ function sizesOfExchanges({ orgId }: OrgScope, { start, end }: DeliveryFilter): 
 
 export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
 
-/** How many attempts there are for each value. */
+/** Counts the attempts for each distinct value. */
 export function countDeliveries(
   db: Db,
   scope: OrgScope,

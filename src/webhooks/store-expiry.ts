@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../platform/db.ts'
 import type { LaneKey } from './store-lanes.ts'
 
-/** Lanes with messages that were made before `before`, in the order of their keys. */
+/** Lists lanes with messages that were created before `before`, in the order of their keys. */
 export async function listLanesOlderThan(db: Db, before: Date): Promise<LaneKey[]> {
   return db
     .selectFrom('webhookMessage')
@@ -14,8 +14,8 @@ export async function listLanesOlderThan(db: Db, before: Date): Promise<LaneKey[
 }
 
 /**
- * Deletes a lane's messages that were made before `before`. The lane has to be locked, and recounted after.
- * @returns How many.
+ * Deletes a lane's messages that were created before `before`. The lane must be locked, and recounted afterwards.
+ * @returns How many were deleted.
  */
 export async function deleteMessagesOlderThan(tx: Tx, { orgId, webhookId }: LaneKey, before: Date): Promise<number> {
   const result = await tx

@@ -14,14 +14,14 @@ export interface LaneChange extends LaneKey {
 const orgIds = (keys: readonly LaneKey[]): string[] => keys.map(({ orgId }) => orgId)
 const webhookIds = (keys: readonly LaneKey[]): string[] => keys.map(({ webhookId }) => webhookId)
 
-/** The lanes as rows k (org_id, webhook_id) of a `from`. */
+/** Returns the lanes as rows `k (org_id, webhook_id)` for a `from` clause. */
 export function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
   return sql`unnest(${orgIds(keys)}::uuid[], ${webhookIds(keys)}::uuid[]) as k (org_id, webhook_id)`
 }
 
 /**
  * Locks the lanes until `tx` ends, in the order of their keys, so that two transactions never wait for
- * each other. Those of webhooks that have been deleted are missing in the answer.
+ * each other. The result lacks the lanes of deleted webhooks.
  *
  * @returns The epoch of each lane by the id of its webhook.
  */
@@ -35,10 +35,10 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<s
   return new Map(rows.map(({ webhookId, epoch }) => [webhookId, epoch]))
 }
 
-/** Counts new messages into their lanes, which have to be locked, and makes the lanes due. */
+/** Adds new messages to the counts of their lanes, which must be locked, and makes the lanes due. */
 export async function addToLanes(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
   const perLane = countPerLane(messages)
-  // A lane that was idle starts where the least served busy lane is: idling saves nothing up.
+  // An idle lane starts level with the least served busy lane, so that idling earns no priority.
   await sql`
     update webhook_lane l
     set pending = l.pending + k.messages,
@@ -60,8 +60,8 @@ export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
 }
 
 /**
- * When the lane `l` of webhook `w` has something to send: a ping whenever it is due, anything else
- * only while the webhook is enabled and the breaker (`openUntil`) lets through. Null for never.
+ * The time when lane `l` of webhook `w` has a message to send: a ping when it is due, any other message only
+ * while the webhook is enabled and the breaker (`openUntil`) allows it. Null means never.
  */
 function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
   return sql`least(
@@ -73,7 +73,7 @@ function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
       having min(m.due_at) is not null) end)`
 }
 
-/** Counts a lane's messages and finds when it is due from scratch. It has to be locked. */
+/** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */
 export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
     update webhook_lane l
@@ -87,13 +87,13 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
 export interface LaneRelease extends LaneKey {
   readonly failures: number
   readonly openUntil: Date | null
-  /** Time that its requests took together. */
+  /** The total time of its requests. */
   readonly slotSeconds: number
 }
 
 /**
- * Gives leased lanes back, and counts deleted messages out of them. They have to be locked, and still be
- * the caller's.
+ * Releases leased lanes and subtracts deleted messages from their counts. The lanes must be locked and still
+ * leased by the caller.
  */
 export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneChange)[]): Promise<void> {
   await sql`
@@ -110,8 +110,8 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
 }
 
 /**
- * Ends the leases that other runs of the server hold. No other run is alive when one starts, and a lease
- * would be waited out otherwise. The new epoch shuts out whatever such a run may still write.
+ * Ends the leases of other runs of the server. No other run is alive at a start, and otherwise their leases
+ * would have to expire first. The new epoch rejects any late write of such a run.
  *
  * @returns How many leases there were.
  */
@@ -126,7 +126,7 @@ export async function releaseLeasesOfOthers(tx: Tx, runId: string): Promise<numb
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Lanes that count wrong or would wake too late or never, without a lock: candidates for a recount. */
+/** Lists lanes whose count is wrong or whose due time is missing or too late. It takes no lock, so recount them. */
 export async function listDoubtfulLanes(reader: Reader, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`
     select l.org_id, l.webhook_id

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
 
-/** Rather fail and be repeated than hold up deliveries behind a lock that waits. */
+/** A lock that waits would block deliveries behind it, so the chore fails instead and is repeated. */
 const LOCK_WITHIN = sql`set local lock_timeout = '3s'`
-/** Any fixed number: servers that start together prepare one after the other. */
+/** An arbitrary fixed number, so that servers that start together prepare one after the other. */
 const LOCK = 6620174
 
 async function lockPartitions(tx: Tx): Promise<void> {
@@ -11,14 +11,14 @@ async function lockPartitions(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCK}::bigint)`.execute(tx)
 }
 
-/** `webhook_delivery_20261120` for the UTC day that starts at `day`. */
+/** Returns a name like `webhook_delivery_20261120` for the UTC day that starts at `day`. */
 function nameOf(table: string, day: Date): string {
   return `${table}_${day.toISOString().slice(0, 10).replaceAll('-', '')}`
 }
 
 /**
- * Makes the partition of the UTC day that starts at `day`, unless it is there, and moves into it what
- * the default partition has caught meanwhile.
+ * Creates the partition of the UTC day that starts at `day` unless it exists, and moves that day's rows from
+ * the default partition into it.
  */
 export async function addPartition(tx: Tx, table: string, day: Date): Promise<void> {
   await lockPartitions(tx)
@@ -38,7 +38,7 @@ export async function addPartition(tx: Tx, table: string, day: Date): Promise<vo
   await sql`alter table ${parent} attach partition ${partition} for values from (${from}) to (${to})`.execute(tx)
 }
 
-/** Drops the partitions of days before `day`, and what the default partition has of them. */
+/** Drops the partitions of days before `day` and deletes rows of those days from the default partition. */
 export async function dropPartitionsBefore(tx: Tx, table: string, day: Date): Promise<void> {
   await lockPartitions(tx)
   const { rows } = await sql<{ name: string }>`

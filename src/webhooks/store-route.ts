@@ -3,10 +3,10 @@ import { topics } from '../events/topics.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
 import type { Subscriber, WaitingEvent } from './plan-round.ts'
 
-/** Any fixed number: one router at a time, whichever process it is in. */
+/** An arbitrary fixed number, so that one router works at a time, in whichever process. */
 const ROUTER_LOCK = 5301942
 
-/** False when another router works now. The lock ends with `tx`. */
+/** Returns false when another router is at work. The lock ends with `tx`. */
 export async function tryLockRouter(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(${ROUTER_LOCK}::bigint) as locked
@@ -16,21 +16,21 @@ export async function tryLockRouter(tx: Tx): Promise<boolean> {
 
 const lingerMs = new Map(Object.entries(topics).map(([topic, { lingerMs: ms }]) => [topic, ms]))
 
-/** What waits of one organization and topic. */
+/** The waiting events of one organization and topic. */
 export interface OutboxQueue {
   readonly orgId: string
   readonly topic: string
-  /** When it is to be routed: events of a lingering topic wait for more to share their messages. */
+  /** When the queue may be routed: events of a lingering topic wait for others, to share messages with them. */
   readonly ripeAt: Date
 }
 
-/** A place in the order of queues. */
+/** A position in the order of queues. */
 export type QueueKey = Pick<OutboxQueue, 'orgId' | 'topic'>
 
-/** Before all queues. */
+/** A key before all queues. */
 export const firstKey: QueueKey = { orgId: '00000000-0000-0000-0000-000000000000', topic: '' }
 
-/** Queues after `after`, in order of their keys. One look at the index each, however many events wait in it. */
+/** Lists queues after `after` in the order of their keys. Each costs one index look-up, however many events it has. */
 export async function listQueues(
   tx: Tx,
   { after, limit }: { readonly after: QueueKey; readonly limit: number },
@@ -54,7 +54,7 @@ export async function listQueues(
   }))
 }
 
-/** The oldest events of each queue, without their content, in the order of `queues` and of ids. */
+/** Lists the oldest events of each queue without their content, in the order of `queues` and of ids. */
 export async function listWaitingEvents(
   tx: Tx,
   queues: readonly QueueKey[],
@@ -73,7 +73,7 @@ export async function listWaitingEvents(
   return [...Map.groupBy(rows, ({ queue }) => queue).values()]
 }
 
-/** Enabled webhooks of the organizations, locked against deletion, in the order of their keys. */
+/** Locks the organizations' enabled webhooks against deletion; returns them in the order of their keys. */
 export async function lockSubscribers(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   const rows = await tx
     .selectFrom('webhook')
@@ -96,7 +96,7 @@ export async function takeEvents(tx: Tx, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map(({ id, json }) => [id, json]))
 }
 
-/** As takeEvents, without reading the events. */
+/** Like takeEvents, but without reading the events. */
 export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }
@@ -106,7 +106,7 @@ export interface RoutingProgress {
   readonly routedTo: string
 }
 
-/** Records how far events have got that stay in the outbox. @returns The JSON text of each by its id. */
+/** Records the progress of events that stay in the outbox. @returns The JSON text of each by its id. */
 export async function updateProgress(tx: Tx, progress: readonly RoutingProgress[]): Promise<Map<string, string>> {
   const { rows } = await sql<{ id: string; json: string }>`
     update webhook_outbox o set routed_to = k.routed_to

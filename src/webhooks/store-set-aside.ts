@@ -5,10 +5,10 @@ import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import type { WebhookOutboxTable } from '../platform/schema/access.ts'
 
-/** An event that the router passes by, without its content. */
+/** An event that the router ignores, without its content. */
 export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo'>
 
-/** Takes events out of their queues, so that the ones behind them are routed. @returns Those that were there. */
+/** Removes events from their queues, so that later events are routed. @returns The events that were found. */
 export async function setAsideEvents(
   tx: Tx,
   ids: readonly string[],
@@ -39,7 +39,7 @@ export function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEv
   return pageOf<SetAsideEvent>(db, hits, page, { order: sql`hit.set_aside_at, hit.id`, sizes: smallRows })
 }
 
-/** Puts them back into their queues, to be routed to all webhooks that have no message of them. @returns How many. */
+/** Returns the events to their queues, for all webhooks that have not got them. @returns How many there were. */
 export async function requeueSetAsideEvents(tx: Tx): Promise<number> {
   const result = await tx
     .updateTable('webhookOutbox')
@@ -49,7 +49,7 @@ export async function requeueSetAsideEvents(tx: Tx): Promise<number> {
   return Number(result.numUpdatedRows)
 }
 
-/** @returns How many. */
+/** @returns How many were deleted. */
 export async function deleteEventsSetAsideBefore(tx: Tx, before: Date): Promise<number> {
   const result = await tx.deleteFrom('webhookOutbox').where('setAsideAt', '<', before).executeTakeFirst()
   return Number(result.numDeletedRows)

@@ -7,10 +7,10 @@ import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from '../platform/schema/webhooks.ts'
 
-/** As it is stored: `secrets` is sealed. */
+/** The stored form of a webhook; `secrets` is encrypted. */
 export type WebhookRow = Selectable<WebhookTable>
 
-/** Which webhook; `siteId` is null for the organization's. */
+/** Identifies a webhook; `siteId` is null for an organization's webhook. */
 export interface WebhookKey {
   readonly id: string
   readonly siteId: string | null
@@ -83,7 +83,7 @@ export async function insertWebhook(
   return row
 }
 
-/** Needs lockWebhook in the same transaction. */
+/** Requires lockWebhook in the same transaction. */
 export async function updateWebhookRow(
   tx: Tx,
   scope: OrgScope,
@@ -102,7 +102,7 @@ function columnsOf({ enabled, topics, doc, secrets, at }: StoredContent) {
   return { enabled, topics: [...topics], doc: json(doc), secrets, modifiedAt: at }
 }
 
-/** With its lane and what waits in it. Needs lockWebhook in the same transaction. */
+/** Deletes the webhook with its lane and waiting messages. Requires lockWebhook in the same transaction. */
 export async function deleteWebhookRow(tx: Tx, scope: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('webhook').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
@@ -116,7 +116,7 @@ export interface NewMessage {
   readonly eventCount: number
 }
 
-/** Due at once. The lanes have to be locked, and told: see addToLanes. */
+/** Inserts messages that are due at once. The lanes must be locked, and addToLanes must follow. */
 export async function insertMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
   const column = <K extends keyof NewMessage>(name: K) => messages.map((message) => message[name])
   await sql`

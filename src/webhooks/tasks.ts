@@ -7,7 +7,7 @@ import { deleteEventsSetAsideBefore } from './store-set-aside.ts'
 import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
 import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
-/** The chores of webhooks, for startJobs(). */
+/** Returns the chores of webhooks, for startJobs(). */
 export function webhookTasks(ctx: Context): Task[] {
   return [
     { name: 'webhook_partitions', cron: '10 0 * * *', run: () => preparePartitions(ctx) },
@@ -30,8 +30,8 @@ export function webhookTasks(ctx: Context): Task[] {
 }
 
 /**
- * Puts right what lanes say of their messages. They are kept right with every change: anything found
- * is a defect, logged as such, that would have kept messages from being sent.
+ * Corrects the counts and due times of lanes. Every change keeps them correct, so a wrong lane shows a defect,
+ * which would have kept messages from being sent and is logged as an error.
  *
  * @returns How many lanes were wrong.
  */
@@ -40,7 +40,7 @@ export async function sweepLanes(ctx: Context): Promise<number> {
   for (const lane of await listDoubtfulLanes(ctx.db)) {
     wrong += await inTx(ctx, async (tx) => {
       await lockLanes(tx, [lane])
-      // Others may have been at work when the lane was read without a lock.
+      // The lane was read without a lock, so another transaction may have been changing it.
       const [still] = await listDoubtfulLanes(tx, lane)
       if (still === undefined) return 0
       await recountLanes(tx, [lane])
@@ -58,10 +58,10 @@ export async function sweepLanes(ctx: Context): Promise<number> {
 const KEPT_MS = 7 * 24 * 3600e3
 
 /**
- * Drops messages that have waited too long. An open breaker lets through fewer than may come in, so that
- * the retries alone would not bound what waits for a dead receiver.
+ * Deletes messages that have waited too long. An open breaker sends fewer messages than may arrive, so without
+ * this the messages for a dead receiver would grow without limit.
  *
- * @returns How many.
+ * @returns How many were deleted.
  */
 export async function expireMessages(ctx: Context): Promise<number> {
   const before = addMs(ctx.clock.now(), -KEPT_MS)
@@ -79,7 +79,7 @@ export async function expireMessages(ctx: Context): Promise<number> {
   return dropped
 }
 
-/** How long the operator can look at events that could not be routed. */
+/** How long events that could not be routed are kept for the operator. */
 const SET_ASIDE_KEPT_MS = 30 * 24 * 3600e3
 
 /** @returns How many were deleted. */

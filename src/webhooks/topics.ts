@@ -1,6 +1,6 @@
 import { type Topic, topics as emitted } from '../events/topics.ts'
 
-/** What an organization's webhook may subscribe to, emitted by this release or not. Source: contract, "Webhooks". */
+/** Topics for webhooks of organizations, whether or not this release emits them. Source: contract, "Webhooks". */
 const orgTopics = [
   'alarms',
   'audits',
@@ -17,7 +17,7 @@ const orgTopics = [
   'nac-events',
 ] as const
 
-/** What only a site's webhook may subscribe to, besides all of the above. */
+/** Topics for webhooks of sites only, in addition to all of the above. */
 const siteOnlyTopics = [
   'asset-raw',
   'asset-raw-rssi',
@@ -45,7 +45,7 @@ const allowed: Record<WebhookScope, ReadonlySet<string>> = {
   site: new Set([...orgTopics, ...siteOnlyTopics]),
 }
 
-/** Why `topic` can't be subscribed to at `scope`; null when it can. */
+/** Returns why a webhook of `scope` can't subscribe to `topic`; null when it can. */
 export function topicFault(topic: string, scope: WebhookScope): string | null {
   if (allowed[scope].has(topic)) return null
   return allowed.site.has(topic) ? `${topic} is a topic of site webhooks only` : `${topic} is not a known topic`
@@ -63,7 +63,7 @@ export const webhookTopics: readonly WebhookTopic[] = [
   ...siteOnlyTopics.map((key) => topicOf(key, false)),
 ].sort((a, b) => (a.key < b.key ? -1 : 1))
 
-/** A topic that nothing emits yet has no results to look up. */
+/** A topic that nothing emits yet has no searchable results. */
 function topicOf(key: string, forOrg: boolean): WebhookTopic {
   const known = isEmitted(key)
   return {

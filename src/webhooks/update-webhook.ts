@@ -21,13 +21,13 @@ import {
 export interface WebhookChange {
   readonly key: WebhookKey
   readonly body: Document
-  /** Tells whether the address may be called. */
+  /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
 }
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument. While a webhook is disabled,
- * events pass it by; what waited before stays, and goes out when it is enabled again.
+ * Replaces the top-level fields that `body` names; see mergeDocument. A disabled webhook gets no new events;
+ * messages that waited before stay, and are sent when it is enabled again.
  */
 export async function updateWebhook(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function updateWebhook(
   { key, body, outbound }: WebhookChange,
 ): Promise<Webhook> {
   const at = ctx.clock.now()
-  // Resolving the name takes time, so it comes before the transaction.
+  // Resolving the name takes time and uses the network, so it comes before the transaction.
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, key))
   if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, key.siteId).url, scope)
   return inTx(ctx, async (tx) => {

@@ -7,11 +7,11 @@ import { topicFault } from './topics.ts'
 
 export type Document = Readonly<Record<string, unknown>>
 
-/** What a client set of a webhook, in the parts that it is stored in. */
+/** The fields of a webhook that a client sets, divided as they are stored. */
 export interface WebhookContent {
   readonly enabled: boolean
   readonly topics: readonly string[]
-  /** The rest of the wire shape. */
+  /** All other fields of the wire shape. */
   readonly doc: Record<string, unknown>
   /** The secret fields of the wire shape; null when none is set. */
   readonly secrets: Document | null
@@ -27,7 +27,7 @@ export interface Webhook extends WebhookContent {
   readonly modifiedAt: Date
 }
 
-/** A replaced signing secret, still valid for receivers that have not got the new one yet. */
+/** A replaced signing secret that stays valid for receivers that do not have the new one yet. */
 export interface RetiredSecret {
   readonly secret: string
   readonly untilMs: number
@@ -36,15 +36,15 @@ export interface RetiredSecret {
 /** Fields that are stored encrypted and shown only to those who may change them. */
 const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_password'] as const
 
-/** What the service decides itself; a client that sends it back changes nothing. */
+/** Fields that the service sets; values from a client are ignored. */
 const readOnly = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
 
-/** Kinds of receivers that deliveries can reach so far. */
+/** The types of receivers that deliveries support. */
 const builtTypes: ReadonlySet<string> = new Set(['http-post', 'splunk'])
 
 /**
- * Merges a client's body over what is stored (null on creation) and checks the whole. Whether the
- * address may be called is for the caller to find out.
+ * Merges a client's body into the stored webhook (null on creation) and validates the result. The caller
+ * must check whether the address may be called.
  *
  * @throws AppError invalid naming the field.
  */
@@ -80,7 +80,7 @@ function checkTopics(topics: unknown, siteId: string | null): string[] {
   })
 }
 
-/** It is sent in a header. */
+/** The token is sent in a header, so it must be a valid header value. */
 function checkSplunkToken(token: unknown): void {
   if (typeof token !== 'string' || token === '') throw invalidField('splunk_token', 'is required for type splunk')
   const fault = headerFault({ Authorization: token })
@@ -102,7 +102,7 @@ function parseUrl(url: unknown): URL {
   return parsed
 }
 
-/** The headers that the client asked for; none where they were never set or set to null. */
+/** Returns the custom headers; empty when they were never set or set to null. */
 export function customHeaders(doc: Document): Record<string, string> {
   const { headers } = doc
   if (typeof headers !== 'object' || headers === null) return {}
@@ -113,7 +113,7 @@ export function webhookName(doc: Document): string {
   return typeof doc['name'] === 'string' ? doc['name'] : ''
 }
 
-/** What is stored encrypted. */
+/** The parts of a webhook that are stored encrypted. */
 export interface WebhookSecrets {
   /** The secret fields of the wire shape; null when none is set. */
   readonly fields: Document | null
@@ -122,7 +122,7 @@ export interface WebhookSecrets {
 
 const RETIRED_FOR_MS = 24 * 3600e3
 
-/** The secret that stays valid beside the new one after the change from `before` to `after`. */
+/** Returns the secret that stays valid beside the new one after the change from `before` to `after`. */
 export function retireSecret(before: Webhook, after: WebhookContent, now: Date): RetiredSecret | null {
   const [old, next] = [secretOf(before.secrets), secretOf(after.secrets)]
   if (next === null) return null
@@ -131,13 +131,13 @@ export function retireSecret(before: Webhook, after: WebhookContent, now: Date):
   return retired !== null && retired.untilMs > now.getTime() ? retired : null
 }
 
-/** The signing secret; null where there is none or it is empty. */
+/** Returns the signing secret; null when it is missing or empty. */
 export function secretOf(fields: Document | null): string | null {
   const secret = fields?.['secret']
   return typeof secret === 'string' && secret !== '' ? secret : null
 }
 
-/** For the webhook with this id only: the text can't be moved to another row. */
+/** Encrypts the secrets for the webhook with this id, so that they can't be moved to another row. */
 export function sealWebhookSecrets(secrets: Secrets, id: string, plain: WebhookSecrets): Buffer | null {
   return plain.fields === null ? null : secrets.seal(JSON.stringify(plain), id)
 }
@@ -145,17 +145,17 @@ export function sealWebhookSecrets(secrets: Secrets, id: string, plain: WebhookS
 /** @throws Error when the bytes were not sealed for this webhook by this installation. */
 export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer | null): WebhookSecrets {
   if (sealed === null) return { fields: null, retired: null }
-  // Authenticated by the seal: only sealWebhookSecrets can have written it.
+  // The encryption authenticates the text: only sealWebhookSecrets can have written it.
   return JSON.parse(secrets.open(sealed, id)) as WebhookSecrets
 }
 
-/** The stored webhook with its secrets in clear. */
+/** Returns the stored webhook with decrypted secrets. */
 export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
   const { fields, retired } = openWebhookSecrets(secrets, row.id, row.secrets)
   return { ...row, secrets: fields, retired }
 }
 
-/** A webhook as the audit log shows it: which secrets are set, not what they are. */
+/** Returns a webhook for the audit log, which shows that secrets are set but not their values. */
 export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
   const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
   return { ...omitFields(doc, ['headers']), ...set, enabled, topics }

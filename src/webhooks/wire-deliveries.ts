@@ -54,7 +54,7 @@ function parseFilter(query: Omit<Static<typeof DeliveryCountQuery>, 'distinct' |
     ...(error !== undefined && { error }),
     ...(status !== undefined && { status }),
     ...(topic !== undefined && { topic }),
-    // Clients send zero for "not set".
+    // Clients send 0 for a filter that is not set.
     ...(statusCode !== undefined && statusCode !== 0 && { statusCode }),
   }
 }

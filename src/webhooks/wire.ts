@@ -53,8 +53,8 @@ export const WebhookReply = Type.Object(
 export const ListQuery = Type.Object(pageQuery)
 
 /**
- * @param withSecrets See revealsSecrets(); without, its secrets and its headers are as if never set. Not as
- * asterisks: a client that sends back what it got would store those.
+ * @param withSecrets See revealsSecrets(). If false, secrets and headers are left out. They are not masked,
+ * because a client that sends the webhook back would store the mask.
  */
 export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<typeof WebhookReply> {
   const { siteId, doc } = webhook

@@ -13,12 +13,12 @@ import { startRouteWorker } from './route.worker.ts'
 
 export interface WebhookWorkerOptions {
   readonly outbound: OutboundHttp
-  /** For one attempt. */
+  /** The limit for one attempt. */
   readonly timeoutMs?: number
-  /** 0 to 1, for the spread of retries. */
+  /** Returns 0 to 1; varies the pauses of retries. */
   readonly random?: () => number
   readonly caps?: Caps
-  /** Results that may wait for the database. */
+  /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
 }
 
@@ -29,7 +29,7 @@ export async function startWebhookWorkers(
   ctx: Context,
   options: WebhookWorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
-  // The daily chore makes them ahead; a server that was off for days starts without.
+  // The daily chore creates them ahead, but a server that was off for days starts without them.
   await preparePartitions(ctx)
   const runId = uuidv7()
   const leases = await inTx(ctx, (tx) => releaseLeasesOfOthers(tx, runId))

@@ -13,14 +13,14 @@ import {
 
 export interface FlushEntry {
   readonly lane: LaneKey & { readonly epoch: string }
-  /** What became of a message, or that the lane is given back. */
+  /** The result of an attempt, or the release of the lane. */
   readonly outcome: { readonly attempt: Attempt } | { readonly release: Omit<LaneRelease, keyof LaneKey> }
 }
 
-/** What an entry takes beside its texts. */
+/** The memory of an entry in addition to its texts. */
 const ENTRY_BYTES = 500
 
-/** Memory that an entry takes until it is written, about. */
+/** Estimates the memory that an entry occupies until it is written. */
 export function bytesOf({ outcome }: FlushEntry): number {
   if (!('attempt' in outcome)) return ENTRY_BYTES
   const { reqHeaders, reqPayload, respHeaders, respBody } = outcome.attempt.record.exchange
@@ -28,8 +28,8 @@ export function bytesOf({ outcome }: FlushEntry): number {
 }
 
 /**
- * Writes results in one transaction. Deletes what needs no further attempt, whoever holds the lane by
- * now: it must not be sent again. Everything else is for the holder alone.
+ * Writes results in one transaction. Messages that need no further attempt are deleted even if another
+ * process holds the lane by now, because they must not be sent again. Only the holder may do anything else.
  */
 export async function writeEntries(ctx: Transactional, entries: readonly FlushEntry[]): Promise<void> {
   await inTx(ctx, async (tx) => {
@@ -45,8 +45,8 @@ export async function writeEntries(ctx: Transactional, entries: readonly FlushEn
       else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
     }
     const deleted = await writeAttempts(tx, attempts)
-    // Each lane is written once: with a second write PostgreSQL looks at its webhook again, and would wait there for
-    // whoever has locked the webhook and waits for the lane.
+    // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
+    // transaction that has locked the webhook and waits for this lane.
     const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
     const released = new Set(releases.map(({ webhookId }) => webhookId))
     const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
@@ -56,7 +56,7 @@ export async function writeEntries(ctx: Transactional, entries: readonly FlushEn
   })
 }
 
-/** @returns How many messages of which lanes need no further attempt: they are deleted, but not counted out yet. */
+/** @returns The number of deleted messages per lane; they are not yet subtracted from the lanes' counts. */
 async function writeAttempts(
   tx: Tx,
   attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
@@ -75,7 +75,7 @@ async function writeAttempts(
         )
   const later = attempts.flatMap(({ lane, held, attempt: { verdict, record } }) => {
     if (!held || verdict.kind === 'delivered' || verdict.kind === 'give_up') return []
-    // What met a receiver that is gone stays, due, for when the webhook is enabled again.
+    // A message whose receiver is gone stays due, in case the webhook is enabled again.
     const dueAt = addMs(record.createdAt, verdict.kind === 'retry' ? verdict.afterMs : 0)
     return [{ orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt }]
   })
