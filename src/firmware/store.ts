@@ -3,6 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { isOpen } from '../devices/commands/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
@@ -159,7 +160,7 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
     .select(sql`1`.as('one'))
     .where('orgId', '=', scope.orgId)
     .where('kind', '=', 'upgrade')
-    .where('state', 'in', ['queued', 'sent'])
+    .where(isOpen)
     .where(sql`params->>'image_id'`, '=', imageId)
   const row = await tx
     .selectNoFrom((eb) => eb.or([eb.exists(target), eb.exists(command)]).as('inUse'))

@@ -120,6 +120,23 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
   return result
 }
 
+/**
+ * As `inTx`, for work on many rows that it knows by their keys: each join looks its rows up in an index, one by one, and
+ * each statement is planned for the sizes that its tables have now. PostgreSQL would rather read whole tables where it
+ * takes them for small, and it does until it has analyzed them: then each of the hundred rounds of a new large upgrade
+ * reads all of it.
+ */
+export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return inTx(ctx, async (tx) => {
+    await planByKeys.execute(tx)
+    return work(tx)
+  })
+}
+
+/** Holds until the end of the transaction. */
+const planByKeys = sql`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
+  from unnest(array['enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']) name`
+
 /** A row that another one needs is not there, or one that is needed was to be deleted. */
 export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '23503'

@@ -1,13 +1,5 @@
-import { type PostgresPool, sql } from 'kysely'
+import type { PostgresPool } from 'kysely'
 import type pg from 'pg'
-
-const PLAN_EACH_TIME = '/* planned each time */'
-
-/**
- * Put into a statement that reads many rows of tables that grow a thousandfold within a second: it is planned for their
- * sizes at each execution. A plan that was made when they were small would be kept until PostgreSQL analyzes them.
- */
-export const planEachTime = sql.raw(PLAN_EACH_TIME)
 
 /** Distinct statements that are prepared; the others are sent whole each time. */
 const MAX_STATEMENTS = 500
@@ -26,7 +18,6 @@ export function preparingPool(pool: pg.Pool): PostgresPool {
   function nameOf(text: string): string | undefined {
     const known = names.get(text)
     if (known !== undefined || names.size >= MAX_STATEMENTS || text.length > MAX_LENGTH) return known
-    if (text.includes(PLAN_EACH_TIME)) return undefined
     const name = `s${names.size}`
     names.set(text, name)
     return name

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
-import { planEachTime } from '../platform/prepared.ts'
 import type { CommandState, DeviceType, VcMember } from '../platform/schema/devices.ts'
 import type { JobNow } from './decide-next.ts'
 import { terminalStates } from './rollout.ts'
@@ -23,7 +22,7 @@ export interface TargetKey {
 /** The targets of these devices that have not ended. */
 export async function listChangedTargets(reader: Reader, deviceIds: readonly string[]): Promise<TargetKey[]> {
   if (deviceIds.length === 0) return []
-  const { rows } = await sql<TargetKey>`${planEachTime}
+  const { rows } = await sql<TargetKey>`
     select active.upgrade_id, changed.id as device_id
     from unnest(${deviceIds}::uuid[]) as changed (id)
     cross join lateral (select org_id from device where id = changed.id limit 1) device
@@ -117,7 +116,7 @@ export function targetQuery(
     ({ currentPhase, phaseOpenedMs, plan }) =>
       currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
   )
-  return sql<TargetRow>`${planEachTime}
+  return sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,

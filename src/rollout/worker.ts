@@ -1,7 +1,7 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/db.ts'
+import { type Tx, inTxByKeys } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { applyRounds } from './apply.ts'
 import { findAbsentSinceMs, isDisturbed } from './decide-grace.ts'
@@ -86,7 +86,7 @@ export async function advanceRollouts(
 ): Promise<null> {
   const startMs = ctx.serviceClock.nowMs()
   const dueBeforeMs = changed === undefined ? startMs + IN_FLIGHT_POLL_MS : startMs
-  const changes = await listChangedTargets(ctx.db, changed ?? [])
+  const changes = await inTxByKeys(ctx, (tx) => listChangedTargets(tx, changed ?? []))
   const look = { changes, mayRest: changed !== undefined }
   const seen = new Set<string>()
   while (!signal.aborted) {
@@ -151,7 +151,7 @@ export async function advanceJobs(
     stalledSinceMs: at.nowMs - options.stallMs,
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
   }
-  await inTx(ctx, async (tx) => {
+  await inTxByKeys(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
       scope,

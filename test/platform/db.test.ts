@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Tx, inTx } from '../../src/platform/db.ts'
-import { planEachTime } from '../../src/platform/prepared.ts'
+import { type Reader, type Tx, inTx, inTxByKeys } from '../../src/platform/db.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -43,13 +42,12 @@ it('survives a connection that breaks in the middle of a query', async () => {
   expect((await sql`select 1 as one`.execute(ctx.db)).rows).toEqual([{ one: 1 }])
 })
 
-it('prepares statements, but not one that is to be planned each time', async () => {
-  await inTx(test.ctx, async (tx) => {
-    await sql`select ${1}::integer as kept`.execute(tx)
-    await sql`${planEachTime} select ${1}::integer as planned`.execute(tx)
-    const { rows } = await sql<{
-      statement: string
-    }>`select statement from pg_prepared_statements where statement like ${'%::integer as%'}`.execute(tx)
-    expect(rows.map(({ statement }) => statement)).toEqual(['select $1::integer as kept'])
-  })
+it('joins by keys within a transaction that asks for it, and not after it', async () => {
+  const { ctx } = test
+  const join = sql<{ node: string }>`explain
+    select from device_status status join device on device.org_id = status.org_id and device.id = status.device_id`
+  await sql`analyze device, device_status`.execute(ctx.db)
+  const planOf = async (reader: Reader) => JSON.stringify((await join.execute(reader)).rows)
+  expect(await inTxByKeys(ctx, planOf)).not.toMatch(/Hash Join|Merge Join|Seq Scan|Materialize/)
+  expect(await planOf(ctx.db)).toMatch(/Hash Join|Merge Join|Seq Scan/)
 })

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import {
   type CommandToSend,
   type FinishedCommand,
@@ -14,12 +14,12 @@ import {
 
 /** Writes how commands ended, in one transaction; stale outcomes write nothing. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
-  await inTx(ctx, (tx) => finishCommands(tx, finished, ctx.clock.now()))
+  await inTxByKeys(ctx, (tx) => finishCommands(tx, finished, ctx.clock.now()))
 }
 
 /** Commits the intent to send before anything is sent: after a crash it is known what may have run. */
 export function recordCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<CommandToSend[]> {
-  return inTx(ctx, (tx) =>
+  return inTxByKeys(ctx, (tx) =>
     claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), limit }),
   )
 }
@@ -28,7 +28,7 @@ export async function recordCommandsUnsent(
   ctx: Context,
   commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[],
 ): Promise<void> {
-  await inTx(ctx, (tx) => requeueCommands(tx, commands))
+  await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
 }
 
 /** The longest that a device may take, and then some. */
@@ -40,7 +40,7 @@ const EXPIRED_PER_SWEEP = 500
 /** Ends the commands that were never sent in time, and those that were sent and then forgotten by a failing process. */
 export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
-  await inTx(ctx, async (tx) => {
+  await inTxByKeys(ctx, async (tx) => {
     await recordExpired(tx, at)
     await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at)
   })

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
-import { planEachTime } from '../../platform/prepared.ts'
 import type { DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
@@ -12,6 +11,14 @@ import { disturbsUpgrade } from './store-upgrades.ts'
  * order of their ids, hence no deadlock between the engine, the dispatcher, outcomes and lost sessions.
  */
 export const inOrder = sql`order by command.id for update of command`
+
+/**
+ * A lateral query that locks the command with the key of `row`, found as in rollout/store-targets.ts. Rows that come in
+ * the order of their ids are locked in it, as by `inOrder`. The caller checks the state: it may be new since `row` was read.
+ */
+function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
+}
 
 /** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
@@ -36,6 +43,9 @@ export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly
   wakeAfterCommit(tx, 'commands')
 }
 
+/** SQL condition on a device command; each half of it has an index of its own. */
+export const isOpen = sql<boolean>`(state = 'queued' or state = 'sent')`
+
 /** Whether a command for the device is on its way, or waits for that. */
 export async function hasOpenCommand(tx: Tx, scope: OrgScope, deviceId: string): Promise<boolean> {
   const open = await tx
@@ -43,7 +53,7 @@ export async function hasOpenCommand(tx: Tx, scope: OrgScope, deviceId: string):
     .select('id')
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', deviceId)
-    .where('state', 'in', ['queued', 'sent'])
+    .where(isOpen)
     .limit(1)
     .execute()
   return open.length > 0
@@ -73,30 +83,35 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, atMs, limit }: { at: Date; atMs: number; limit: number },
 ): Promise<CommandToSend[]> {
+  // Nothing here is sorted: the whole queue would be, at each of the many claims that work it off. Each table is read by
+  // its key, row by row, as in rollout/store-targets.ts: the planner takes a full queue for an empty one.
   const next = await sql<{ orgId: string; id: string }>`
-    select distinct on (command.device_id) command.org_id, command.id
-    from device_command command
-    join device_session session on session.device_id = command.device_id
-    where command.state = 'queued' and (command.expires_at is null or command.expires_at > ${at})
+    select queued.org_id, queued.id
+    from device_command queued
+    cross join lateral (select * from device_session where device_id = queued.device_id limit 1) session
+    cross join lateral (
+      select command.id from device_command command
+      where command.device_id = queued.device_id and command.state = 'queued'
+        and (command.expires_at is null or command.expires_at > ${at}) and not ${disturbsUpgrade}
+      order by command.id limit 1) oldest
+    left join lateral (
+      select id from device_command where device_id = queued.device_id and state = 'sent' limit 1) sent on true
+    where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
       and session.connected and session.node_id = ${nodeId}
-      and not exists (
-        select from device_command other where other.device_id = command.device_id and other.state = 'sent')
-      and not ${disturbsUpgrade}
-    order by command.device_id, command.id
     limit ${limit}
   `.execute(tx)
   if (next.rows.length === 0) return []
   const orgIds = next.rows.map(({ orgId }) => orgId)
   const ids = next.rows.map(({ id }) => id)
-  // A statement of its own: the planner takes a full queue for an empty one, and would search it once a row. For the same
-  // reason each row is read by its key, as in rollout/store-targets.ts.
+  // A statement of its own, for the same reason: it would search the whole queue once a row.
   // A row that another transaction has locked is about to be cancelled or to expire, so nobody waits for it.
-  const claimed = await sql<CommandToSend>`${planEachTime}
+  const claimed = await sql<CommandToSend>`
     with locked as materialized (
       select command.* from unnest(${orgIds}::uuid[], ${ids}::uuid[]) as next (org_id, id)
       cross join lateral (
-        select org_id, id, device_id from device_command
-        where org_id = next.org_id and id = next.id and state = 'queued' for update skip locked) command
+        select * from device_command
+        where org_id = next.org_id and id = next.id limit 1 for update skip locked) command
+      where command.state = 'queued'
     )
     update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs},
       call_id = nextval('device_call_id')::integer
@@ -178,11 +193,13 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id, ended.state, ended.outcome
-      from jsonb_to_recordset(${json(rows)}::jsonb)
-        as ended (org_id uuid, id uuid, call_id integer, state text, outcome jsonb)
-      join device_command command on command.org_id = ended.org_id and command.id = ended.id
-        and command.call_id = ended.call_id
-      where (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered}) ${inOrder}
+      from (
+        select * from jsonb_to_recordset(${json(rows)}::jsonb)
+          as ended (org_id uuid, id uuid, call_id integer, state text, outcome jsonb)
+        order by id) ended
+      cross join lateral ${lockByKey(sql`ended`)} command
+      where command.call_id = ended.call_id
+        and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
     )
     update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
@@ -204,9 +221,14 @@ export async function loseCommands(
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id
-      from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
-      join device_command command on command.device_id = session.device_id and command.epoch <= session.epoch
-      where command.state = 'sent' ${inOrder}
+      from (
+        select sent.* from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
+        cross join lateral (
+          select org_id, id from device_command
+          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
+        order by sent.id) sent
+      cross join lateral ${lockByKey(sql`sent`)} command
+      where command.state = 'sent'
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}

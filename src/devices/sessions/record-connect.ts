@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
@@ -35,7 +35,7 @@ export async function recordConnects(
   const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
   const at = ctx.clock.now()
   const atMs = ctx.serviceClock.nowMs()
-  return inTx(ctx, async (tx) => {
+  return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
     const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs })
     await loseCommands(tx, opened, { at, why: 'connection_lost' })

@@ -4,7 +4,7 @@ import { updownMinutesOf } from '../../orgs/setting.ts'
 import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { eventDevice } from './event-device.ts'
 import { loseCommands } from '../commands/store.ts'
@@ -22,7 +22,7 @@ const PARTS_PER_SWEEP = 10
 export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[]): Promise<void> {
   const ordered = keys.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
   const at = ctx.clock.now()
-  await inTx(ctx, async (tx) => {
+  await inTxByKeys(ctx, async (tx) => {
     // Sessions before commands, as when a device connects: one order of locks, hence no deadlock.
     const closed = await closeSessions(tx, ordered)
     await loseCommands(tx, ordered, { at, why: 'connection_lost' })
@@ -90,7 +90,7 @@ async function tellSome(ctx: Context): Promise<number> {
   const at = ctx.clock.now()
   const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
   if (due.length === 0) return 0
-  return inTx(ctx, async (tx) => {
+  return inTxByKeys(ctx, async (tx) => {
     // Statuses before outages, as when a device comes back.
     const known = await lockClaimedStatuses(tx, due)
     const since = await takeOutages(tx, known, at)
