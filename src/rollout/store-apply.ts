@@ -27,6 +27,7 @@ export async function saveTargets(
 ): Promise<void> {
   if (changes.length === 0) return
   const rows = changes.map((change) => ({
+    org_id: scope.orgId,
     upgrade_id: change.upgradeId,
     device_id: change.deviceId,
     state: change.state,
@@ -46,10 +47,10 @@ export async function saveTargets(
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (upgrade_id uuid, device_id uuid, state text,
-      reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, command_id uuid)
-    left join device_status status on status.org_id = ${scope.orgId} and status.device_id = change.device_id
-    where target.org_id = ${scope.orgId} and target.upgrade_id = change.upgrade_id
+    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, upgrade_id uuid,
+      device_id uuid, state text, reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, command_id uuid)
+    left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
+    where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
   `.execute(tx)
 }
@@ -84,6 +85,7 @@ export async function saveJobs(
   changes: readonly { readonly id: string; readonly change: JobChange }[],
 ): Promise<void> {
   const rows = changes.map(({ id, change }) => ({
+    org_id: scope.orgId,
     id,
     status: change.status,
     stopping: change.stopping,
@@ -103,11 +105,10 @@ export async function saveJobs(
       current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
       hard_failures = change.hard_failures, finished_at = change.finished_at, due_ms = change.due_ms,
       lease_until_ms = null
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (id uuid, status text, stopping text, stop_reason text,
-      hold jsonb,
-      current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb, finished_at timestamptz,
+    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, id uuid, status text, stopping text,
+      stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb, finished_at timestamptz,
       due_ms float8)
-    where job.org_id = ${scope.orgId} and job.id = change.id
+    where job.org_id = change.org_id and job.id = change.id
   `.execute(tx)
 }
 
@@ -134,16 +135,16 @@ export async function saveFwUpdates(
   at: Date,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map(({ deviceId, shown }) => ({ device_id: deviceId, shown }))
+  const rows = changes.map(({ deviceId, shown }) => ({ org_id: scope.orgId, device_id: deviceId, shown }))
   await sql`
     with change as (
-      select status.device_id, new.shown
-      from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, shown jsonb)
-      join device_status status on status.org_id = ${scope.orgId} and status.device_id = new.device_id
+      select status.org_id, status.device_id, new.shown
+      from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, shown jsonb)
+      join device_status status on status.org_id = new.org_id and status.device_id = new.device_id
       order by status.device_id for update of status
     )
     update device_status status set fwupdate = change.shown || jsonb_build_object(
       'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from change where status.org_id = ${scope.orgId} and status.device_id = change.device_id
+    from change where status.org_id = change.org_id and status.device_id = change.device_id
   `.execute(tx)
 }

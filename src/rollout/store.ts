@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { type Db, type Tx, anyOf, noneOf } from '../platform/db.ts'
+import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { orgPhasesOf } from './store-phases.ts'
@@ -34,8 +34,11 @@ export async function claimJobs(
   db: Db,
   { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
 ): Promise<JobClaim[]> {
+  // Subqueries are hashed; arrays would be searched once a row.
   const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
-    and (due_ms <= ${nowMs} or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id = ${anyOf(changed)}) and id <> ${noneOf(seen)})`
+    and (due_ms <= ${nowMs}
+      or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id in (select unnest(${changed}::uuid[])))
+        and id not in (select unnest(${seen}::uuid[])))`
   const claimed = await sql<JobClaim>`
     with due as (
       select org_id, id, due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} as is_due from site_upgrade
@@ -87,6 +90,10 @@ export interface HeldClaims extends TargetLimits {
 export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...limits }: HeldClaims): Promise<Job[]> {
   const ids = claims.map(({ id }) => id)
   const epochs = claims.map(({ epoch }) => epoch)
+  const orgIds = claims.map(() => scope.orgId)
+  const claimed = sql<
+    Pick<JobClaim, 'orgId' | 'id' | 'epoch'>
+  >`unnest(${orgIds}::uuid[], ${ids}::uuid[], ${epochs}::bigint[])`.as<'claim'>(sql`claim (org_id, id, epoch)`)
   const rows = await tx
     .selectFrom('siteUpgrade as job')
     .select([
@@ -113,8 +120,9 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...li
         'siteName',
       ),
     )
-    .where('job.orgId', '=', scope.orgId)
-    .where(sql<boolean>`(job.id, job.epoch) in (select * from unnest(${ids}::uuid[], ${epochs}::bigint[]))`)
+    .innerJoin(claimed, (on) =>
+      on.onRef('job.orgId', '=', 'claim.orgId').onRef('job.id', '=', 'claim.id').onRef('job.epoch', '=', 'claim.epoch'),
+    )
     .orderBy('job.id')
     .forUpdate('job')
     .execute()

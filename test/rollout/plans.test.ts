@@ -180,7 +180,9 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     const { scope } = await commandAll(test, 1)
     // By then the connection keeps a plan that was made for one row.
     for (let times = 0; times < 10; times++) expect(await moveTargets(test, scope, 1)).toBe(1)
-    await addTargets(test, TARGETS)
+    await addTargets(test, DEVICES)
+    expect(await moveTargets(test, scope, DEVICES / 20)).toBe(DEVICES / 20)
+    await addTargets(test, TARGETS / DEVICES)
     expect(await moveTargets(test, scope, DEVICES)).toBe(DEVICES)
   })
 
