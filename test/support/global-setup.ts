@@ -1,20 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { openDataDir } from '../../src/platform/data-dir.ts'
-import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import type { TestServer } from './database.ts'
-
-const PREFIX = 'signalbox-test-'
-
-/** A folder younger than this may belong to a run that has not locked it yet. */
-const SETTLED_MS = 5000
+import { makeRunDir } from './run-dir.ts'
 
 const log = createLog('error')
 
@@ -22,9 +13,26 @@ interface RunningServer extends Omit<TestServer, 'template'> {
   stop(): Promise<void>
 }
 
-/** One database server for the whole run, with a migrated template that each test file clones. */
+/** One folder and one database server for the whole run, with a migrated template that each test file clones. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startServer()
+  const runDir = await makeRunDir(log)
+  const temporary = process.env['TMPDIR']
+  // The processes of the tests inherit it.
+  process.env['TMPDIR'] = runDir.path
+  const stop = await provideDatabases(project, runDir.dataDir.path).catch(async (error: unknown) => {
+    await runDir.remove()
+    throw error
+  })
+  return async () => {
+    await stop()
+    if (temporary === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = temporary
+    await runDir.remove()
+  }
+}
+
+async function provideDatabases(project: TestProject, dataDir: string): Promise<() => Promise<void>> {
+  const server = await startServer(dataDir)
   const template = `signalbox_template_${randomUUID().replaceAll('-', '')}`
   try {
     await execute(server.admin, `create database ${template} owner ${pg.escapeIdentifier(await ownerOf(server))}`)
@@ -40,9 +48,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-async function startServer(): Promise<RunningServer> {
+async function startServer(dataDir: string): Promise<RunningServer> {
   const url = process.env['SIGNALBOX_TEST_DATABASE_URL']
-  if (url === undefined || url === '') return startTemporaryServer()
+  if (url === undefined || url === '') return startTemporaryServer(dataDir)
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
   const own = {
     host: searchParams.get('host') ?? decodeURIComponent(hostname),
@@ -54,34 +62,13 @@ async function startServer(): Promise<RunningServer> {
   return { admin: own, owner: own, stop: async () => {} }
 }
 
-async function startTemporaryServer(): Promise<RunningServer> {
-  await sweep()
-  const dataDir = await openDataDir(join(tmpdir(), `${PREFIX}${randomUUID().slice(0, 8)}`))
-  const server = await startEmbeddedPostgres({ dataDir: dataDir.path, log, durable: false })
+async function startTemporaryServer(dataDir: string): Promise<RunningServer> {
+  const server = await startEmbeddedPostgres({ dataDir, log, durable: false })
   const { connection } = server
   return {
     admin: { ...connection, user: 'postgres', database: 'postgres' },
     owner: connection,
-    stop: async () => {
-      await server.stop()
-      dataDir.release()
-      await rm(dataDir.path, { recursive: true, force: true })
-    },
-  }
-}
-
-/** Removes what runs that were cut left behind: a folder that can be locked has no run. */
-async function sweep(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    if (!name.startsWith(PREFIX)) continue
-    const path = join(tmpdir(), name)
-    const found = await stat(path).catch(() => null)
-    if (found === null || Date.now() - found.mtimeMs < SETTLED_MS) continue
-    const dataDir = await openDataDir(path).catch(() => null) // in use, or another user's
-    if (dataDir === null) continue
-    await stopOrphan(join(dataDir.path, 'postgres/cluster'), log)
-    dataDir.release()
-    await rm(path, { recursive: true, force: true, maxRetries: 5 })
+    stop: () => server.stop(),
   }
 }
 
