@@ -62,7 +62,11 @@ async function read(path: string): Promise<Answer> {
   return answer
 }
 
-const rowsOf = ({ body }: Answer): unknown[] => (Array.isArray(body) ? body : body.results)
+/** As text, which is compared faster than thousands of privileges. */
+function rowsOf({ body }: Answer): string[] {
+  const rows: unknown[] = Array.isArray(body) ? body : body.results
+  return rows.map((row) => JSON.stringify(row))
+}
 
 interface Whole {
   readonly limit: number
@@ -75,34 +79,37 @@ function wholeOf({ headers, body }: Answer): Whole {
   return { limit: Number(header('limit') ?? body.limit), total: Number(header('total') ?? body.total) }
 }
 
-/** The rows of all pages, as a client reads them that asks for page after page with the limit of `limitFor`. */
-async function readByNumbers(path: string, limitFor: (last: Whole) => number): Promise<unknown[]> {
-  const rows: unknown[] = []
-  let last: Whole = { limit: 1000, total: Number.POSITIVE_INFINITY }
-  let limit = 1000
-  for (let page = 1; page === 1 || last.limit * (page - 1) < last.total; page += 1) {
-    const answer = await read(`${path}?limit=${limit}&page=${page}`)
+/** The rows from the first page on, as a client reads them that asks for page after page with the limit of `limitFor`. */
+async function readByNumbers(path: string, first: Answer, limitFor: (last: Whole) => number): Promise<string[]> {
+  const rows = rowsOf(first)
+  let last = wholeOf(first)
+  for (let page = 2; last.limit * (page - 1) < last.total; page += 1) {
+    const answer = await read(`${path}?limit=${limitFor(last)}&page=${page}`)
     rows.push(...rowsOf(answer))
     last = wholeOf(answer)
-    limit = limitFor(last)
   }
   return rows
 }
 
-async function readByLinks(path: string): Promise<unknown[]> {
-  const rows: unknown[] = []
-  for (let next: string | undefined = `${path}?limit=1000`; next !== undefined;) {
+/** As readByNumbers, by the links of the answers. */
+async function readByLinks(first: Answer): Promise<string[]> {
+  const rows = rowsOf(first)
+  for (let next = nextOf(first); next !== undefined;) {
     const answer = await read(next)
     rows.push(...rowsOf(answer))
-    const [, linked] = /^<\/api\/v1([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? []
-    next = linked ?? answer.body.next?.replace('/api/v1', '')
+    next = nextOf(answer)
   }
   return rows
+}
+
+function nextOf({ headers, body }: Answer): string | undefined {
+  const [, linked] = /^<\/api\/v1([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? []
+  return linked ?? body.next?.replace('/api/v1', '')
 }
 
 /** Each once: every row has something that no other has. */
-function expectAll(rows: readonly unknown[]): void {
-  expect(new Set(rows.map((row) => JSON.stringify(row))).size).toBe(rows.length)
+function expectAll(rows: readonly string[]): void {
+  expect(new Set(rows).size).toBe(rows.length)
   expect(rows.length).toBeGreaterThanOrEqual(ROWS)
 }
 
@@ -117,10 +124,10 @@ describe.each(ids)('%s', (id) => {
     const path = pathOf(operation)
     const first = await read(`${path}?limit=1000`)
     expect(wholeOf(first).limit).toBeLessThan(ROWS)
-    const byLinks = await readByLinks(path)
+    const byLinks = await readByLinks(first)
     expectAll(byLinks)
     // The published Python client sends the limit that its caller chose, Terraform's provider the one that we answered.
-    expect(await readByNumbers(path, () => 1000)).toEqual(byLinks)
-    expect(await readByNumbers(path, ({ limit }) => limit)).toEqual(byLinks)
+    expect(await readByNumbers(path, first, () => 1000)).toEqual(byLinks)
+    expect(await readByNumbers(path, first, ({ limit }) => limit)).toEqual(byLinks)
   })
 })
