@@ -53,11 +53,10 @@ async function run(program: 'server' | 'migrate', env: Readonly<Record<string, s
 it('a second server, or a migration, refuses a database that a server uses', async () => {
   const { url, connection } = await createDatabase()
   const first = await startServerProcess({ dataDir: await temporaryDir(), env: { SIGNALBOX_DATABASE_URL: url } })
-  for (const program of ['server', 'migrate'] as const) {
-    const { code, complaint } = await run(program, {
-      SIGNALBOX_DATA_DIR: await temporaryDir(),
-      SIGNALBOX_DATABASE_URL: url,
-    })
+  const runOnIt = async (program: 'server' | 'migrate') =>
+    run(program, { SIGNALBOX_DATA_DIR: await temporaryDir(), SIGNALBOX_DATABASE_URL: url })
+  // Each waits for the first to go before it gives up.
+  for (const { code, complaint } of await Promise.all([runOnIt('server'), runOnIt('migrate')])) {
     expect(complaint.trimEnd().split('\n')).toHaveLength(1)
     expect(complaint).toContain(`Database ${connection.database} on `)
     expect(complaint).toContain(`is in use by signalbox server, process ${first.child.pid} on `)
