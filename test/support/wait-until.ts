@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-const POLL_MS = 5
+const MIN_POLL_MS = 5
+const MAX_POLL_MS = 50
+/** The longer it takes, the less often is looked: what is waited for needs the processor too. */
+const POLLS_PER_WAIT = 20
 
 /**
  * Resolves with the first value that is neither null nor false.
@@ -12,11 +15,12 @@ export async function waitUntil<T>(
   look: () => Promise<T | null | false> | T | null | false,
   withinMs = 10_000,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs
+  const startMs = performance.now()
   for (;;) {
     const value = await look()
     if (value !== null && value !== false) return value
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`)
-    await delay(POLL_MS)
+    const waitedMs = performance.now() - startMs
+    if (waitedMs > withinMs) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await delay(Math.min(Math.max(MIN_POLL_MS, waitedMs / POLLS_PER_WAIT), MAX_POLL_MS))
   }
 }
