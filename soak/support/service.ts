@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type WriteStream, createWriteStream } from 'node:fs'
 import { mkdir, readFile, realpath } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -122,16 +123,31 @@ async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Free when they were looked for. The server could take free ones itself, but other ones at each start. */
+/** Where systems do not take ports for outgoing connections and for servers that leave the choice to them. */
+const FIRST_PORT = 10_000
+const LAST_PORT = 30_000
+
+/**
+ * Free when they were looked for, and likely to stay so while the server is away. It could take free ones itself, but
+ * other ones at each start.
+ */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await once(server.listen(0, '127.0.0.1'), 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = randomInt(FIRST_PORT, LAST_PORT)
+    if (!ports.includes(port) && (await isFree(port))) ports.push(port)
+  }
   return ports
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+  } catch {
+    return false // taken, or not for us
+  }
+  server.close()
+  await once(server, 'close')
+  return true
 }
