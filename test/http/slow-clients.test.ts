@@ -8,8 +8,8 @@ import { createLog } from '../../src/platform/log.ts'
 
 const JSON_BODY_MS = 200
 
-async function startServer(): Promise<number> {
-  const http = await createHttpServer({ log: createLog('silent'), tls: null, jsonBodyMs: JSON_BODY_MS })
+async function startServer(jsonBodyMs = JSON_BODY_MS): Promise<number> {
+  const http = await createHttpServer({ log: createLog('silent'), tls: null, jsonBodyMs })
   http.post('/echo', ({ body }) => ({ body }))
   http.get('/slow', async () => delay(2 * JSON_BODY_MS, { slow: true }))
   await http.listen({ host: '127.0.0.1', port: 0 })
@@ -31,7 +31,7 @@ it('closes the connection of a client that never finishes its JSON body, though 
 })
 
 it('serves a client that is slow within that time', async () => {
-  const socket = connect(await startServer(), '127.0.0.1')
+  const socket = connect(await startServer(20_000), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.write(head('/echo', 7))
   await once(socket, 'connect')

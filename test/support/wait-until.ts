@@ -13,7 +13,7 @@ const POLLS_PER_WAIT = 20
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | null | false> | T | null | false,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<T> {
   const startMs = performance.now()
   for (;;) {

