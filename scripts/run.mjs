@@ -27,6 +27,22 @@ const PROGRAMS = {
   contract: 'scripts/contract/contract.ts',
 }
 
+/** Our own programs give up some speed to save memory. The tools that check and test them do not: time is what they lack. */
+const SMALL_HEAP = {
+  // Bounds the part of the heap that grows with each burst and is never given back.
+  flags: ['--max-semi-space-size=2'],
+  env: {
+    // Each arena of glibc keeps what was freed in it for itself; thousands of TLS connections show it.
+    MALLOC_ARENA_MAX: '2',
+    // Node keeps a buffer of 64 KiB for each TLS connection and uses little of it. In a mapping of its own only the
+    // used pages are resident; cut from the heap (whose spare end must be smaller then), all that was used before.
+    // OpenSSL's buffers of 16 KiB live as long as one record: in the heap each leaves a hole between what stays.
+    MALLOC_MMAP_THRESHOLD_: '16384',
+    MALLOC_TOP_PAD_: '16384',
+    MALLOC_TRIM_THRESHOLD_: '65536',
+  },
+}
+
 const CHECKS = [
   { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
@@ -103,20 +119,12 @@ function isNewEnough() {
  * @returns {Promise<{ code: number | null, signal: string | null } | null>} Null when it can't be started here at all.
  */
 function supervise(node, nodeArgs, { ipc, cwd }) {
-  // The first silences what older Node versions say of type stripping and SQLite. The second bounds the part of the
-  // heap that grows with each burst and is never given back.
-  const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2']
+  // Silences what older Node versions say of type stripping and SQLite.
+  const flags = ['--disable-warning=ExperimentalWarning', ...(ipc ? SMALL_HEAP.flags : [])]
   const child = spawn(node, [...flags, ...nodeArgs], {
     cwd,
     env: {
-      // Each arena of glibc keeps what was freed in it for itself; thousands of TLS connections show it.
-      MALLOC_ARENA_MAX: '2',
-      // Node keeps a buffer of 64 KiB for each TLS connection and uses little of it. In a mapping of its own only the
-      // used pages are resident; cut from the heap (whose spare end must be smaller then), all that was used before.
-      // OpenSSL's buffers of 16 KiB live as long as one record: in the heap each leaves a hole between what stays.
-      MALLOC_MMAP_THRESHOLD_: '16384',
-      MALLOC_TOP_PAD_: '16384',
-      MALLOC_TRIM_THRESHOLD_: '65536',
+      ...(ipc ? SMALL_HEAP.env : {}),
       // Compiled code is kept: a start from it is faster and needs less memory than one that strips types.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
       ...process.env,
