@@ -15,7 +15,7 @@ export function findAbsentSinceMs({ steps }: JobDecision): number | null {
 /** The devices of a site that its upgrade has not commanded. */
 export interface Bystanders {
   readonly total: number
-  /** They lost their connection in the time in question, whether they are back or not. */
+  /** They lost their connection in the time in question, and are away still or have just come back. */
   readonly moved: number
 }
 

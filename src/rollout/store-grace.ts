@@ -6,9 +6,10 @@ import type { Bystanders } from './decide-grace.ts'
 export interface AbsenceCheck {
   readonly siteUpgradeId: string
   readonly siteId: string
-  /** From when on a lost connection counts: service time, and the same on the wall clock. */
-  readonly sinceMs: number
-  readonly since: Date
+  /** Connections that were lost before it do not count. Service time, here and below. */
+  readonly absentSinceMs: number
+  /** When the last grace was given: devices that were back by then do not count either. */
+  readonly graceSinceMs: number
 }
 
 /** Counts the devices of each site that its upgrade has not commanded, by site upgrade. Sites without any are left out. */
@@ -17,17 +18,17 @@ export async function countBystanders(
   scope: OrgScope,
   checks: readonly AbsenceCheck[],
 ): Promise<Map<string, Bystanders>> {
-  const rows = checks.map(({ siteUpgradeId, siteId, sinceMs, since }) => {
-    return { id: siteUpgradeId, site_id: siteId, since_ms: sinceMs, since }
+  const rows = checks.map(({ siteUpgradeId, siteId, absentSinceMs, graceSinceMs }) => {
+    return { id: siteUpgradeId, site_id: siteId, absent_since_ms: absentSinceMs, grace_since_ms: graceSinceMs }
   })
   const counted = await sql<Bystanders & { readonly id: string }>`
     select checked.id, count(*)::integer as total, (count(*) filter (
-        where case when session.connected then session.connected_ms >= checked.since_ms
-          else status.disconnected_at >= checked.since end))::integer as moved
-    from jsonb_to_recordset(${json(rows)}::jsonb) as checked (id uuid, site_id uuid, since_ms float8, since timestamptz)
+        where session.disconnected_ms >= checked.absent_since_ms
+          and (not session.connected or session.connected_ms >= checked.grace_since_ms)))::integer as moved
+    from jsonb_to_recordset(${json(rows)}::jsonb) as checked (id uuid, site_id uuid, absent_since_ms float8,
+      grace_since_ms float8)
     join device on device.org_id = ${scope.orgId} and device.site_id = checked.site_id
     join device_session session on session.device_id = device.id
-    join device_status status on status.org_id = device.org_id and status.device_id = device.id
     where not exists (
       select from upgrade_target target where target.org_id = device.org_id and target.upgrade_id = checked.id
         and target.device_id = device.id and target.attempt > 0)

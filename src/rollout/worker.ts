@@ -1,5 +1,4 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
-import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
@@ -192,16 +191,15 @@ async function graceDisturbed(
   tx: Tx,
   scope: OrgScope,
   rounds: readonly OrgRound<Job>[],
-  { now, nowMs, options }: Now,
+  { nowMs, options }: Now,
 ): Promise<ReadonlySet<string>> {
   const checks = rounds
     .flatMap(({ decisions }) => decisions)
     .flatMap(({ job, decision }): AbsenceCheck[] => {
       const absentSinceMs = findAbsentSinceMs(decision)
       if (absentSinceMs === null) return []
-      // What led to the last grace does not lead to another one.
-      const sinceMs = Math.max(absentSinceMs, (job.graceUntilMs ?? 0) - options.reconnectGraceMs)
-      return [{ siteUpgradeId: job.id, siteId: job.siteId, sinceMs, since: addMs(now, sinceMs - nowMs) }]
+      const graceSinceMs = (job.graceUntilMs ?? 0) - options.reconnectGraceMs
+      return [{ siteUpgradeId: job.id, siteId: job.siteId, absentSinceMs, graceSinceMs }]
     })
   if (checks.length === 0) return new Set()
   const bystanders = await countBystanders(tx, scope, checks)

@@ -182,6 +182,39 @@ describe('an outage of a site', () => {
     expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
   })
 
+  it('that was followed by an outage of the service still counts', async () => {
+    const [, ...bystanders] = devices
+    await fleet.connect(bystanders, NEW)
+    const id = await create()
+    await play('dies')
+    await fleet.disconnect(bystanders)
+    times.pass(MINUTE_MS)
+    times.outage(2 * 3600_000)
+    await fleet.loseSessions()
+    times.pass(options.reconnectGraceMs)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
+    await fleet.connect(bystanders, NEW, 'socket')
+    for (let grace = 0; grace < 2; grace += 1) {
+      times.pass(options.reconnectGraceMs)
+      await advance()
+    }
+    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
+  })
+
+  it('is none where the service itself was away', async () => {
+    const [, ...bystanders] = devices
+    await fleet.connect(bystanders, NEW)
+    const id = await create()
+    await play('dies')
+    times.outage(MINUTE_MS)
+    await fleet.loseSessions()
+    await fleet.connect(bystanders, NEW, 'socket')
+    times.pass(options.reconnectGraceMs)
+    await advance()
+    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
+  })
+
   it('is none where only the device itself is away', async () => {
     const [, ...bystanders] = devices
     await fleet.connect(bystanders, NEW)

@@ -24,7 +24,7 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
     // Sessions before commands, as when a device connects: one order of locks, hence no deadlock.
-    const closed = await closeSessions(tx, ordered)
+    const closed = await closeSessions(tx, ordered, ctx.serviceClock.nowMs())
     await loseCommands(tx, ordered, { at, why: 'connection_lost' })
     await applyDisconnections(
       tx,

@@ -64,7 +64,8 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
     const { lost, since } = await countLost(ctx.db)
     grace = updateGrace(grace, { lost, outageMs: since === null ? 0 : at.getTime() - since.getTime() }, now())
     if (grace?.isOver !== true) return
-    await inTx(ctx, async (tx) => applyDisconnections(tx, await takeLost(tx, LOST_PER_SWEEP), at))
+    const atMs = ctx.serviceClock.nowMs()
+    await inTx(ctx, async (tx) => applyDisconnections(tx, await takeLost(tx, { limit: LOST_PER_SWEEP, atMs }), at))
   }
 }
 

@@ -65,10 +65,10 @@ export async function countLost(reader: Reader): Promise<{ lost: number; since: 
   return { lost: Number(lost), since }
 }
 
-/** Takes up to `limit` devices that are lost and have not come back. */
-export async function takeLost(tx: Tx, limit: number): Promise<string[]> {
+/** Takes up to `limit` devices that are lost and have not come back. `atMs`: service time, when they count as disconnected. */
+export async function takeLost(tx: Tx, { limit, atMs }: { limit: number; atMs: number }): Promise<string[]> {
   const taken = await sql<{ deviceId: string }>`
-    update device_session set lost_at = null
+    update device_session set lost_at = null, disconnected_ms = ${atMs}
     where device_id in (
       select device_id from device_session where lost_at is not null
       order by device_id limit ${limit} for update skip locked)

@@ -40,7 +40,10 @@ export interface OpenedSession {
   readonly epoch: string
 }
 
-/** Compare-and-set: the newest connection of a device owns its session. */
+/**
+ * Compare-and-set: the newest connection of a device owns its session. A device that connects while its session is
+ * connected has lost the older connection.
+ */
 export async function openSessions(
   tx: Tx,
   nodeId: string,
@@ -52,7 +55,9 @@ export async function openSessions(
     select device_id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, ${atMs}::float8, facts
     from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, facts jsonb)
     on conflict (device_id) do update set node_id = excluded.node_id, epoch = device_session.epoch + 1,
-      connected = true, connected_at = excluded.connected_at, connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts
+      connected = true, connected_at = excluded.connected_at, connected_ms = excluded.connected_ms, lost_at = null,
+      disconnected_ms = case when device_session.connected then excluded.connected_ms
+        else device_session.disconnected_ms end, facts = excluded.facts
     returning device_id, epoch
   `.execute(tx)
   return opened.rows
@@ -197,7 +202,7 @@ export interface SessionKey {
  * Closes those of the sessions that are still the newest of their device, and returns them. Locks them in the
  * order of their devices, as a connect does, hence no deadlock with devices that come back meanwhile.
  */
-export async function closeSessions(tx: Tx, keys: readonly SessionKey[]): Promise<SessionKey[]> {
+export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
   const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const closed = await sql<SessionKey>`
     with locked as materialized (
@@ -206,7 +211,7 @@ export async function closeSessions(tx: Tx, keys: readonly SessionKey[]): Promis
       join device_session session on session.device_id = closed.device_id and session.epoch = closed.epoch
       where session.connected order by session.device_id for update of session
     )
-    update device_session session set connected = false
+    update device_session session set connected = false, disconnected_ms = ${atMs}
     from locked where session.device_id = locked.device_id
     returning session.device_id, session.epoch
   `.execute(tx)

@@ -102,6 +102,8 @@ export interface DeviceSessionTable {
   /** Service time. */
   connectedMs: Generated<number>
   lostAt: Date | null
+  /** Service time; see migration 27. */
+  disconnectedMs: number | null
   facts: Json<DeviceFacts>
 }
 

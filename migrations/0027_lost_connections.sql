@@ -1,0 +1,3 @@
+-- Service time at which the device or its network last ended its connection; a connection that ended with the service
+-- does not count until the device has failed to come back. It stays when the device connects again.
+alter table device_session add column disconnected_ms double precision;
