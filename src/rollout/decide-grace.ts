@@ -1,25 +1,83 @@
-import type { JobDecision } from './decide-next.ts'
+import type { JobDecision, JobNow, Now } from './decide-next.ts'
+import { lastGraceMs } from './limit-grace.ts'
 
-/** Failures that an outage of the site's network causes as well as a broken device. */
+/** Failures that an outage of the network causes as well as a broken device. */
 const reasonsOfAbsence: ReadonlySet<string | null> = new Set(['no_reconnect', 'unstable'])
-/** So many other devices of a site must have gone, and so large a share of them, for it to be the network. */
-const MIN_MOVED = 3
+/** So many witnesses must have lost their connections, or all of them where there are fewer, for it to be the network. */
+const MIN_LOST = 3
+/** The same, as a share of the witnesses. */
 const MIN_SHARE = 0.3
-
-/** Since when the targets that a round would fail for their absence have been waited for; null: it fails none so. */
-export function findAbsentSinceMs({ steps }: JobDecision): number | null {
-  const absent = steps.filter(({ to, reason }) => to === 'failed' && reasonsOfAbsence.has(reason))
-  return absent.length === 0 ? null : Math.min(...absent.map(({ target }) => target.enteredMs))
+/** A site upgrade that would give up devices for their absence in this round. Times are service time, here and below. */
+export interface AbsenceCheck {
+  readonly siteUpgradeId: string
+  readonly siteId: string
+  /** Since when it has waited for the first of these devices. Connections that were lost before do not count. */
+  readonly absentSinceMs: number
+  /** When the last grace was given: devices that were back by then do not count either. */
+  readonly graceSinceMs: number
+  /** What these devices were to install. */
+  readonly versions: readonly string[]
 }
 
-/** The devices of a site that its upgrade has not commanded. */
-export interface Bystanders {
-  readonly total: number
-  /** They lost their connection in the time in question, and are away still or have just come back. */
-  readonly moved: number
+/** Null: the round gives up no device for its absence, or none that may get more time. */
+export function findAbsence(
+  { id, siteId, graceUntilMs }: Pick<JobNow, 'graceUntilMs'> & { readonly id: string; readonly siteId: string },
+  { steps }: JobDecision,
+  { nowMs, options }: Pick<Now, 'nowMs' | 'options'>,
+): AbsenceCheck | null {
+  const absent = steps
+    .filter(({ to, reason }) => to === 'failed' && reasonsOfAbsence.has(reason))
+    .map(({ target }) => target)
+    .filter((target) => nowMs < lastGraceMs(target, options))
+  if (absent.length === 0) return null
+  return {
+    siteUpgradeId: id,
+    siteId,
+    absentSinceMs: Math.min(...absent.map(({ enteredMs }) => enteredMs)),
+    graceSinceMs: (graceUntilMs ?? 0) - options.reconnectGraceMs,
+    versions: [...new Set(absent.map(({ targetVersion }) => targetVersion))],
+  }
 }
 
-/** Whether so many devices lost their connections that the site's network is to blame, not the devices. */
-export function isDisturbed({ total, moved }: Bystanders): boolean {
-  return moved >= MIN_MOVED && moved >= MIN_SHARE * total
+/** A connection that a witness has lost. */
+export interface Outage {
+  readonly lostMs: number
+  /** Null: the device is still away. */
+  readonly backMs: number | null
+}
+
+/** Devices of a site that cannot run the firmware in question, so that it cannot be why they lost their connections. */
+export interface Witnesses {
+  /** Null: devices without a site. */
+  readonly siteId: string | null
+  readonly connected: number
+  readonly outages: readonly Outage[]
+}
+
+/**
+ * The site upgrades whose devices may be absent because of the network: so many witnesses at the site, or in the whole
+ * organization, lost their connections, too.
+ * @returns Ids of site upgrades.
+ */
+export function findDisturbed(checks: readonly AbsenceCheck[], witnesses: readonly Witnesses[]): Set<string> {
+  const bySite = new Map(witnesses.map((site) => [site.siteId, site]))
+  const everywhere = {
+    connected: witnesses.reduce((sum, { connected }) => sum + connected, 0),
+    outages: witnesses.flatMap(({ outages }) => outages),
+  }
+  const disturbed = checks.filter((check) => {
+    const site = bySite.get(check.siteId)
+    return (site !== undefined && isDisturbed(site, check)) || isDisturbed(everywhere, check)
+  })
+  return new Set(disturbed.map(({ siteUpgradeId }) => siteUpgradeId))
+}
+
+function isDisturbed(
+  { connected, outages }: Omit<Witnesses, 'siteId'>,
+  { absentSinceMs, graceSinceMs }: AbsenceCheck,
+): boolean {
+  const recent = outages.filter(({ lostMs }) => lostMs >= absentSinceMs)
+  const lost = recent.filter(({ backMs }) => backMs === null || backMs >= graceSinceMs).length
+  const total = connected + recent.filter(({ backMs }) => backMs === null).length
+  return lost > 0 && lost >= Math.min(MIN_LOST, total) && lost >= MIN_SHARE * total
 }

@@ -2,6 +2,7 @@ import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { decideTarget } from './decide-target.ts'
+import { graceOf } from './limit-grace.ts'
 import {
   OFFLINE,
   type RolloutOptions,
@@ -124,8 +125,11 @@ interface Round extends Omit<JobDecision, 'job'> {
 }
 
 function decideTargets(job: JobNow, at: TargetRules): Round {
-  const rules = { ...at, graceUntilMs: Math.max(at.graceUntilMs, job.graceUntilMs ?? 0) }
-  const decided = job.targets.map((target) => ({ target, decision: decideTarget(target, rules) }))
+  const decided = job.targets.map((target) => {
+    const graces = { startMs: at.graceUntilMs, siteMs: job.graceUntilMs }
+    const rules = { ...at, graceUntilMs: graceOf(target, graces, at.options) }
+    return { target, decision: decideTarget(target, rules) }
+  })
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   return {
     steps,

@@ -1,40 +1,51 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { type Tx, json } from '../platform/db.ts'
-import type { Bystanders } from './decide-grace.ts'
+import { type Tx, noneOf } from '../platform/db.ts'
+import type { Witnesses } from './decide-grace.ts'
+import { terminalStates } from './rollout.ts'
 
-export interface AbsenceCheck {
-  readonly siteUpgradeId: string
-  readonly siteId: string
-  /** Connections that were lost before it do not count. Service time, here and below. */
-  readonly absentSinceMs: number
-  /** When the last grace was given: devices that were back by then do not count either. */
-  readonly graceSinceMs: number
+export interface WitnessQuery {
+  /** Service time: connections that were lost before do not count. */
+  readonly sinceMs: number
+  /** The versions in question. */
+  readonly versions: readonly string[]
 }
 
-/** Counts the devices of each site that its upgrade has not commanded, by site upgrade. Sites without any are left out. */
-export async function countBystanders(
+/**
+ * Lists, by site, the organization's devices that are connected or lost their connection, and that cannot run a version
+ * in question: they reported another one, and a device that lost its connection had not the whole image of any upgrade.
+ * So a device counts that was commanded and vanished before it could flash, and no device that an upgrade took down.
+ *
+ * The targets of a device are found by its id alone, and of lost devices only: PostgreSQL would search the primary key by
+ * the organization and read all its targets for each device.
+ */
+export async function listWitnesses(
   tx: Tx,
   scope: OrgScope,
-  checks: readonly AbsenceCheck[],
-): Promise<Map<string, Bystanders>> {
-  const rows = checks.map(({ siteUpgradeId, siteId, absentSinceMs, graceSinceMs }) => {
-    return { id: siteUpgradeId, site_id: siteId, absent_since_ms: absentSinceMs, grace_since_ms: graceSinceMs }
-  })
-  const counted = await sql<Bystanders & { readonly id: string }>`
-    select checked.id, count(*)::integer as total, (count(*) filter (
-        where session.disconnected_ms >= checked.absent_since_ms
-          and (not session.connected or session.connected_ms >= checked.grace_since_ms)))::integer as moved
-    from jsonb_to_recordset(${json(rows)}::jsonb) as checked (id uuid, site_id uuid, absent_since_ms float8,
-      grace_since_ms float8)
-    join device on device.org_id = ${scope.orgId} and device.site_id = checked.site_id
-    join device_session session on session.device_id = device.id
-    where not exists (
-      select from upgrade_target target where target.org_id = device.org_id and target.upgrade_id = checked.id
-        and target.device_id = device.id and target.attempt > 0)
-    group by checked.id
+  { sinceMs, versions }: WitnessQuery,
+): Promise<Witnesses[]> {
+  const isLost = sql`session.disconnected_ms >= ${sinceMs}::float8`
+  const { rows } = await sql<Witnesses>`
+    select device.site_id, (count(*) filter (where session.connected))::integer as connected,
+      coalesce(jsonb_agg(jsonb_build_object('lostMs', session.disconnected_ms,
+        'backMs', case when session.connected then session.connected_ms end)) filter (where ${isLost}), '[]') as outages
+    from device
+    cross join lateral (select * from device_session where device_id = device.id limit 1) session
+    cross join lateral (
+      select firmware from device_status where org_id = device.org_id and device_id = device.id limit 1) status
+    where device.org_id = ${scope.orgId} and (session.connected or ${isLost})
+      and status.firmware <> ${noneOf(versions)}
+      and case when ${isLost} then not exists (
+        select from (select * from upgrade_target where device_id = device.id offset 0) target
+        left join firmware_download download
+          on download.org_id = target.org_id and download.command_id = target.command_id
+        where target.org_id = device.org_id
+          and (target.state <> ${noneOf(terminalStates)} or target.entered_ms >= ${sinceMs}::float8)
+          and (target.fetched or download.delivered_at is not null
+            or target.state in ('verifying', 'upgraded', 'failed'))) else true end
+    group by device.site_id
   `.execute(tx)
-  return new Map(counted.rows.map(({ id, ...bystanders }) => [id, bystanders]))
+  return rows
 }
 
 /** Sets until when no device of these site upgrades is given up for its absence. */

@@ -3,12 +3,12 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { applyRounds } from './apply.ts'
-import { findAbsentSinceMs, isDisturbed } from './decide-grace.ts'
+import { findAbsence, findDisturbed } from './decide-grace.ts'
 import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
 import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
 import { decidePartly, putOffLook } from './decide-partly.ts'
 import type { RolloutOptions } from './rollout.ts'
-import { type AbsenceCheck, countBystanders, updateGrace } from './store-grace.ts'
+import { listWitnesses, updateGrace } from './store-grace.ts'
 import { type Job, type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
 import { type TargetKey, listChangedTargets } from './store-targets.ts'
 
@@ -183,29 +183,27 @@ function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readon
 }
 
 /**
- * Gives those sites time whose network seems to have failed: the round would give up devices for their absence, while
- * many devices that it has nothing to do with lost their connections, too.
- * @returns The ids of their site upgrades.
+ * Gives those site upgrades more time that would give up devices for their absence while so many other devices lost
+ * their connections that the network seems to have failed.
+ * @returns Their ids.
  */
 async function graceDisturbed(
   tx: Tx,
   scope: OrgScope,
   rounds: readonly OrgRound<Job>[],
-  { nowMs, options }: Now,
+  at: Now,
 ): Promise<ReadonlySet<string>> {
   const checks = rounds
     .flatMap(({ decisions }) => decisions)
-    .flatMap(({ job, decision }): AbsenceCheck[] => {
-      const absentSinceMs = findAbsentSinceMs(decision)
-      if (absentSinceMs === null) return []
-      const graceSinceMs = (job.graceUntilMs ?? 0) - options.reconnectGraceMs
-      return [{ siteUpgradeId: job.id, siteId: job.siteId, absentSinceMs, graceSinceMs }]
-    })
+    .flatMap(({ job, decision }) => findAbsence(job, decision, at) ?? [])
   if (checks.length === 0) return new Set()
-  const bystanders = await countBystanders(tx, scope, checks)
-  const disturbed = [...bystanders].filter(([, counted]) => isDisturbed(counted)).map(([id]) => id)
-  if (disturbed.length > 0) await updateGrace(tx, scope, disturbed, nowMs + options.reconnectGraceMs)
-  return new Set(disturbed)
+  const witnesses = await listWitnesses(tx, scope, {
+    sinceMs: Math.min(...checks.map(({ absentSinceMs }) => absentSinceMs)),
+    versions: [...new Set(checks.flatMap(({ versions }) => versions))],
+  })
+  const disturbed = findDisturbed(checks, witnesses)
+  if (disturbed.size > 0) await updateGrace(tx, scope, [...disturbed], at.nowMs + at.options.reconnectGraceMs)
+  return disturbed
 }
 
 function nowOf({ clock, serviceClock }: Context, options: RolloutOptions): Now {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ServiceClock } from '../../src/platform/service-clock.ts'
 import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts, followWallClock } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
@@ -17,39 +16,11 @@ import {
   seedOrg,
 } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
-import { type TestClock, createTestClock } from '../webhooks/harness.ts'
 import { expectConsistent } from './expect-consistent.ts'
+import { type Times, createTimes } from './times.ts'
 
 const MINUTE_MS = 60_000
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 2 * MINUTE_MS }
-
-/** Wall clock and service time of a service that runs, is down, and runs again. */
-interface Times {
-  readonly wall: TestClock
-  readonly service: ServiceClock
-  /** Both go on. */
-  pass(ms: number): void
-  /** The service is down: only the wall clock goes on. */
-  outage(ms: number): void
-}
-
-function createTimes(): Times {
-  const wall = createTestClock()
-  let nowMs = 3_600_000
-  let sinceMs = 0
-  return {
-    wall,
-    service: { nowMs: () => nowMs, listeningSinceMs: () => sinceMs },
-    pass(ms) {
-      wall.advance(ms)
-      nowMs += ms
-    },
-    outage(ms) {
-      wall.advance(ms)
-      sinceMs = nowMs
-    },
-  }
-}
 
 let times: Times
 let test: TestContext
@@ -155,74 +126,6 @@ describe('an outage of the service', () => {
     await advance()
     expect(await fleet.answer()).toBe(4)
     expect(await countsOf(id)).toEqual({ dl_requested: 4 })
-  })
-})
-
-describe('an outage of a site', () => {
-  it('gives nobody up while many of its other devices are away or have just come back', async () => {
-    const [target, ...bystanders] = devices
-    if (target === undefined) throw new Error('no devices')
-    await fleet.connect(bystanders, NEW)
-    const id = await create()
-    await play('dies')
-    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
-    await fleet.disconnect(bystanders)
-    times.pass(options.rebootTimeoutMs.ap)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
-    times.pass(options.reconnectGraceMs - 2000)
-    await advance()
-    await fleet.connect(bystanders, NEW, 'socket')
-    times.pass(2000)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
-    // Nothing has happened since to any of the others.
-    times.pass(options.reconnectGraceMs)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
-  })
-
-  it('that was followed by an outage of the service still counts', async () => {
-    const [, ...bystanders] = devices
-    await fleet.connect(bystanders, NEW)
-    const id = await create()
-    await play('dies')
-    await fleet.disconnect(bystanders)
-    times.pass(MINUTE_MS)
-    times.outage(2 * 3600_000)
-    await fleet.loseSessions()
-    times.pass(options.reconnectGraceMs)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, rebooting: 1 })
-    await fleet.connect(bystanders, NEW, 'socket')
-    for (let grace = 0; grace < 2; grace += 1) {
-      times.pass(options.reconnectGraceMs)
-      await advance()
-    }
-    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
-  })
-
-  it('is none where the service itself was away', async () => {
-    const [, ...bystanders] = devices
-    await fleet.connect(bystanders, NEW)
-    const id = await create()
-    await play('dies')
-    times.outage(MINUTE_MS)
-    await fleet.loseSessions()
-    await fleet.connect(bystanders, NEW, 'socket')
-    times.pass(options.reconnectGraceMs)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
-  })
-
-  it('is none where only the device itself is away', async () => {
-    const [, ...bystanders] = devices
-    await fleet.connect(bystanders, NEW)
-    const id = await create()
-    await play('dies')
-    times.pass(options.rebootTimeoutMs.ap)
-    await advance()
-    expect(await countsOf(id)).toEqual({ skipped: 3, failed: 1 })
   })
 })
 
