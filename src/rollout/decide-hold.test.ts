@@ -23,11 +23,18 @@ test.each([
   ['others failed than those of the phase', 2, { 1: 10 }, false],
   ['the phase is empty', 3, { 1: 10 }, false],
 ])('%s', (_, phase, failures, held) => {
-  expect(findHoldReason(phase, failures, plan) !== null).toBe(held)
+  expect(findHoldReason(phase, { failures, upgraded: { [phase]: 1 } }, plan) !== null).toBe(held)
+})
+
+test('a phase without a success is held, unless it is empty', () => {
+  const reason = (phase: number) => findHoldReason(phase, { failures: {}, upgraded: { 1: 10 } }, plan)
+  expect(reason(1)).toBeNull()
+  expect(reason(2)).toBe('0 of 90 devices of phase 2 were upgraded')
+  expect(reason(3)).toBeNull()
 })
 
 test('limits by phase replace the gate, and other strategies have none', () => {
   const limits = { ...plan, max_failures: [10, 10, 10, 10], max_failure_percentage: null }
-  expect(findHoldReason(1, { 1: 10 }, limits)).toBeNull()
-  expect(findHoldReason(1, { 1: 1 }, { ...plan, phase_sizes: null })).toBeNull()
+  expect(findHoldReason(1, { failures: { 1: 10 }, upgraded: {} }, limits)).toBeNull()
+  expect(findHoldReason(1, { failures: { 1: 1 }, upgraded: {} }, { ...plan, phase_sizes: null })).toBeNull()
 })

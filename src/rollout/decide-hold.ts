@@ -1,21 +1,28 @@
-import { type FailuresByPhase, exceedsPercentage } from './decide-stop.ts'
+import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from './decide-stop.ts'
 import type { UpgradePlan } from './rollout.ts'
 
+/** How the devices of the phases ended so far. */
+export interface PhaseResults {
+  readonly failures: FailuresByPhase
+  readonly upgraded: CountsByPhase
+}
+
 /**
- * Why the next phase must not open by itself; null: it may. Of a small first phase all devices may fail
- * without exceeding what the whole upgrade tolerates. Limits by phase have stopped it by then.
+ * Why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without exceeding
+ * what the whole upgrade tolerates, and a phase whose devices were absent or left out has tested nothing. Limits by phase
+ * replace both rules: they have stopped the upgrade by then.
  *
  * @param phase The one that has ended, from 1.
  */
 export function findHoldReason(
   phase: number,
-  failures: FailuresByPhase,
+  { failures, upgraded }: PhaseResults,
   { phase_sizes: sizes, max_failure_percentage: percent }: Pick<UpgradePlan, 'phase_sizes' | 'max_failure_percentage'>,
 ): string | null {
-  if (sizes === null) return null
+  const size = sizes?.[phase - 1] ?? 0
+  if (percent === null || size === 0) return null
   const failed = failures[phase] ?? 0
-  const size = sizes[phase - 1] ?? 0
-  return exceedsPercentage(failed, percent, size)
-    ? `${failed} of ${size} devices of phase ${phase} failed, more than ${percent} %`
-    : null
+  if (exceedsPercentage(failed, percent, size))
+    return `${failed} of ${size} devices of phase ${phase} failed, more than ${percent} %`
+  return (upgraded[phase] ?? 0) === 0 ? `0 of ${size} devices of phase ${phase} were upgraded` : null
 }

@@ -97,6 +97,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     graceUntilMs: null,
     counts: { ...noCounts, planned: fleet.length },
     hardFailures: {},
+    upgradedByPhase: {},
   }
   return { job, fleet, now: start }
 }

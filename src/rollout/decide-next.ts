@@ -1,6 +1,6 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
-import { type FailuresByPhase, findStopReason } from './decide-stop.ts'
+import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { decideTarget } from './decide-target.ts'
 import { graceOf } from './limit-grace.ts'
 import {
@@ -34,6 +34,7 @@ export interface JobNow {
   readonly graceUntilMs: number | null
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
+  readonly upgradedByPhase: CountsByPhase
   /**
    * The targets of the phases opened so far (of all phases when stopping), less those that have
    * ended and those about which there is certainly nothing to do yet.
@@ -55,7 +56,15 @@ export interface Step {
 /** The members of JobNow that change, and when to look again at the latest (null: never). */
 export interface JobChange extends Pick<
   JobNow,
-  'status' | 'stopping' | 'stopReason' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+  | 'status'
+  | 'stopping'
+  | 'stopReason'
+  | 'hold'
+  | 'currentPhase'
+  | 'phaseOpenedMs'
+  | 'counts'
+  | 'hardFailures'
+  | 'upgradedByPhase'
 > {
   readonly finishedAt: Date | null
   readonly dueMs: number | null
@@ -119,6 +128,7 @@ function stopWith(job: JobNow, reason: string, at: Now): JobDecision {
 interface Round extends Omit<JobDecision, 'job'> {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
+  readonly upgradedByPhase: CountsByPhase
   readonly untilMs: readonly number[]
   /** A target of an open phase can't be commanded yet, and its device is on its way back. */
   readonly awaitsDevices: boolean
@@ -136,7 +146,8 @@ function decideTargets(job: JobNow, at: TargetRules): Round {
     takeBack: decided.flatMap(({ decision }) => (decision.kind === 'take_back' ? [decision.commandId] : [])),
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
     counts: countSteps(job.counts, steps),
-    hardFailures: addFailures(job.hardFailures, steps),
+    hardFailures: countByPhase(job.hardFailures, steps.filter(isHardFailure)),
+    upgradedByPhase: countByPhase(job.upgradedByPhase, steps.filter(isUpgraded)),
     untilMs: [
       ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
@@ -182,19 +193,23 @@ export function isHardFailure({ to, reason }: Pick<Step, 'to' | 'reason'>): bool
   return to === 'failed' && reason !== OFFLINE
 }
 
-function addFailures(failures: FailuresByPhase, steps: readonly Step[]): FailuresByPhase {
-  const changed: Record<string, number> = { ...failures }
-  for (const step of steps) {
-    if (isHardFailure(step)) changed[step.target.phase] = (changed[step.target.phase] ?? 0) + 1
-  }
+export function isUpgraded({ to }: Pick<Step, 'to'>): boolean {
+  return to === 'upgraded'
+}
+
+/** The counts with one more for the phase of each step. */
+export function countByPhase(counts: CountsByPhase, steps: readonly Step[]): CountsByPhase {
+  const changed: Record<string, number> = { ...counts }
+  for (const { target } of steps) changed[target.phase] = (changed[target.phase] ?? 0) + 1
   return changed
 }
 
 /** Opens the next phase, ends the upgrade, or says when to look again. */
 function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDecision {
-  const { steps, takeBack, fences, counts, hardFailures } = round
+  const { steps, takeBack, fences, counts, hardFailures, upgradedByPhase } = round
   const openedMs = job.phaseOpenedMs ?? (job.hold === null ? nowMs : null)
-  const base = { counts, hardFailures, phaseOpenedMs: openedMs, status: statusOf(job.status, counts) }
+  const results = { counts, hardFailures, upgradedByPhase }
+  const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(job.status, counts) }
   const decide = (more: Partial<JobChange>): JobDecision => ({
     steps,
     takeBack,
@@ -210,7 +225,7 @@ function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDe
   if (job.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A round leaves no target of an open phase planned, unless its device is on its way back. Absent ones don't block.
   if (!inFlight(counts) && !round.awaitsDevices && job.currentPhase < job.plan.phases) {
-    if (job.plan.phase_scope === 'site') return decide(passGate(job, hardFailures, { now, nowMs }))
+    if (job.plan.phase_scope === 'site') return decide(passGate(job, round, { now, nowMs }))
     // The organization's upgrade wakes this one when it opens the next phase.
     if (counts.deferred === 0) return decide({ dueMs: null })
   }
@@ -222,11 +237,11 @@ function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDe
 /** Opens the next phase of a site upgrade that has phases of its own, or holds it. */
 function passGate(
   job: JobNow,
-  failures: FailuresByPhase,
+  { hardFailures: failures, upgradedByPhase: upgraded }: Round,
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Partial<JobChange> {
   const { currentPhase, gatePassed, plan } = job
-  const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, failures, plan)
+  const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
   if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
   return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
 }
@@ -253,7 +268,7 @@ function deadlineMs(
 const nothing = { steps: [], takeBack: [], fences: [] } satisfies Omit<JobDecision, 'job'>
 
 function change(job: JobNow, changed: Partial<JobChange>): JobChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures } = job
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures, upgradedByPhase } = job
   return {
     status,
     stopping,
@@ -263,6 +278,7 @@ function change(job: JobNow, changed: Partial<JobChange>): JobChange {
     phaseOpenedMs,
     counts,
     hardFailures,
+    upgradedByPhase,
     finishedAt: null,
     dueMs: null,
     ...changed,

@@ -9,7 +9,7 @@ const at = { now: new Date('2026-03-01T00:00:00Z'), nowMs: 1000 }
 
 function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
   const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
-  const rest = { maxFailures: null, maxFailurePercentage: 5, current: 1, gatePassed: 0, failures: {} }
+  const rest = { maxFailures: null, maxFailurePercentage: 5, current: 1, gatePassed: 0, failures: {}, upgraded: {} }
   return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
 }
 
@@ -53,10 +53,20 @@ describe('the gate after a phase', () => {
     expect(after(open, [step(2, 'verifying', 'upgraded'), step(1, 'deferred', 'dl_requested')]).current).toBe(2)
   })
 
-  test('passes phases that are empty, or whose targets have all been cancelled', () => {
+  test('passes phases that are empty', () => {
     expect(after(phasesOf([1, 0, 3, 3]), [step(1, 'planned', 'upgraded')]).current).toBe(3)
-    const rest = [3, 3, 3].map((phase) => step(phase, 'planned', 'cancelled'))
-    expect(after(phasesOf([1, 0, 3, 3]), [step(1, 'planned', 'upgraded'), ...rest]).current).toBe(4)
+  })
+
+  test.each(['skipped', 'deferred', 'cancelled'] as const)('holds where all targets of a phase were %s', (state) => {
+    const [first, second] = [2, 2].map((phase) => step(phase, 'planned', state))
+    if (first === undefined || second === undefined) throw new Error('no steps')
+    const open = { ...phasesOf([1, 2, 3]), current: 2, pending: { 1: 0, 2: 2, 3: 3 }, upgraded: { 1: 1 } }
+    const hold = { by: 'gate', reason: '0 of 2 devices of phase 2 were upgraded', since_ms: 1000 }
+    expect(after(open, [first, second])).toMatchObject({ current: 2, hold })
+    expect(after(open, [first, step(2, 'verifying', 'upgraded')])).toMatchObject({ hold: null })
+    // Limits by phase replace it.
+    const limited = { ...open, maxFailurePercentage: null, maxFailures: [0, 0, 0] }
+    expect(after(limited, [first, second])).toMatchObject({ current: 3, hold: null })
   })
 
   test('holds where more failed than the percentage of the phase over all sites', () => {
@@ -67,7 +77,7 @@ describe('the gate after a phase', () => {
       hold: { by: 'gate', reason: '1 of 1 devices of phase 1 failed, more than 5 %', since_ms: 1000 },
     })
     expect(
-      after(phasesOf([1, 99]), [step(1, 'deferred', 'failed', 'offline'), step(1, 'planned', 'deferred')]),
+      after(phasesOf([1, 99]), [step(1, 'deferred', 'failed', 'offline'), step(1, 'planned', 'upgraded')]),
     ).toMatchObject({ current: 2, hold: null, failures: {} })
     // Limits by phase replace it.
     expect(after(phasesOf([1, 99], { maxFailurePercentage: null, maxFailures: [1, 0] }), failed)).toMatchObject({

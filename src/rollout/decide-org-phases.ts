@@ -1,7 +1,7 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
-import { type Now, type Step, isHardFailure } from './decide-next.ts'
-import type { FailuresByPhase } from './decide-stop.ts'
+import { type Now, type Step, countByPhase, isHardFailure, isUpgraded } from './decide-next.ts'
+import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
 /** Where an organization's upgrade stands whose phases are shares of the whole. */
@@ -16,26 +16,30 @@ export interface OrgPhases {
   /** The gate after this phase is not asked again; 0 = none. */
   readonly gatePassed: number
   /** Targets that the gate waits for, by phase: those in flight, and those still planned, also at sites yet to start. */
-  readonly pending: Readonly<Record<string, number>>
+  readonly pending: CountsByPhase
   readonly failures: FailuresByPhase
+  readonly upgraded: CountsByPhase
   /** While it is held or stopping, no phase opens. */
   readonly hold: UpgradeHold | null
   readonly stopping: 'failed' | 'cancelled' | null
 }
 
 /** The members of OrgPhases that a round changes. A hold is a new one. */
-export type OrgPhasesChange = Pick<OrgPhases, 'current' | 'pending' | 'failures' | 'hold'>
+export type OrgPhasesChange = Pick<OrgPhases, 'current' | 'pending' | 'failures' | 'upgraded' | 'hold'>
 
 /** The phases after those steps, with the same one open. */
 export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPhases {
   const pending: Record<string, number> = { ...phases.pending }
-  const failures: Record<string, number> = { ...phases.failures }
-  for (const step of steps) {
-    const { phase, state } = step.target
-    pending[phase] = (pending[phase] ?? 0) + Number(isPending(step.to)) - Number(isPending(state))
-    if (isHardFailure(step)) failures[phase] = (failures[phase] ?? 0) + 1
+  for (const { target, to } of steps) {
+    const { phase, state } = target
+    pending[phase] = (pending[phase] ?? 0) + Number(isPending(to)) - Number(isPending(state))
   }
-  return { ...phases, pending, failures }
+  return {
+    ...phases,
+    pending,
+    failures: countByPhase(phases.failures, steps.filter(isHardFailure)),
+    upgraded: countByPhase(phases.upgraded, steps.filter(isUpgraded)),
+  }
 }
 
 function isPending(state: TargetState): boolean {
@@ -44,19 +48,20 @@ function isPending(state: TargetState): boolean {
 
 /**
  * What a round changes in the phases of the whole upgrade. The gate after a phase opens the next one at all sites, once
- * every target of the open phases has ended or is deferred. Too many failures in the phase hold the upgrade instead.
+ * every target of the open phases has ended or is deferred. Too many failures in the phase, or no success, hold the
+ * upgrade instead.
  *
  * @param counted The phases after the steps of the round: see countOrgPhases().
  */
 export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): OrgPhasesChange {
-  const { sizes, maxFailurePercentage, gatePassed, pending, failures } = counted
+  const { sizes, maxFailurePercentage, gatePassed, pending, failures, upgraded } = counted
   let { current } = counted
-  const unchanged = { pending, failures, hold: null }
+  const unchanged = { pending, failures, upgraded, hold: null }
   if (counted.hold !== null || counted.stopping !== null) return { ...unchanged, current }
-  // A phase without targets, or all of whose targets have ended, passes at once.
+  // A phase without targets passes at once.
   while (current < sizes.length && isSettled(counted, current)) {
     const limits = { phase_sizes: sizes, max_failure_percentage: maxFailurePercentage }
-    const reason = gatePassed >= current ? null : findHoldReason(current, failures, limits)
+    const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, limits)
     if (reason !== null)
       return { ...unchanged, current, hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs } }
     current += 1

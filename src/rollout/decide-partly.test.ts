@@ -28,6 +28,7 @@ const job = {
   graceUntilMs: null,
   counts: { ...noCounts, planned: 1, verifying: 1 },
   hardFailures: {},
+  upgradedByPhase: {},
   dueMs: 103_000,
 } as const
 

@@ -1,7 +1,10 @@
 import type { UpgradePlan } from './rollout.ts'
 
+/** Counts of devices by phase number. */
+export type CountsByPhase = Readonly<Record<string, number>>
+
 /** Hard failures by phase number. */
-export type FailuresByPhase = Readonly<Record<string, number>>
+export type FailuresByPhase = CountsByPhase
 
 /**
  * Whether that many failures are more than a percentage tolerates: of 100 targets and 5 %, the sixth is.

@@ -95,6 +95,7 @@ export async function saveJobs(
     phase_opened_ms: change.phaseOpenedMs,
     counts: change.counts,
     hard_failures: change.hardFailures,
+    upgraded_by_phase: change.upgradedByPhase,
     finished_at: change.finishedAt,
     due_ms: change.dueMs,
   }))
@@ -103,11 +104,11 @@ export async function saveJobs(
       status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
       hold = change.hold,
       current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
-      hard_failures = change.hard_failures, finished_at = change.finished_at, due_ms = change.due_ms,
-      lease_until_ms = null
+      hard_failures = change.hard_failures, upgraded_by_phase = change.upgraded_by_phase,
+      finished_at = change.finished_at, due_ms = change.due_ms, lease_until_ms = null
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, id uuid, status text, stopping text,
-      stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb, finished_at timestamptz,
-      due_ms float8)
+      stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb,
+      upgraded_by_phase jsonb, finished_at timestamptz, due_ms float8)
     where job.org_id = change.org_id and job.id = change.id
   `.execute(tx)
 }

@@ -12,6 +12,7 @@ type OrgPhasesRow = Pick<
   | 'gatePassed'
   | 'pendingByPhase'
   | 'failuresByPhase'
+  | 'upgradedByPhase'
   | 'hold'
   | 'stopping'
 >
@@ -28,6 +29,7 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
     gatePassed,
     pending: row.pendingByPhase,
     failures: row.failuresByPhase,
+    upgraded: row.upgradedByPhase,
     hold,
     stopping,
   }
@@ -38,11 +40,16 @@ export async function updateOrgPhases(
   tx: Tx,
   scope: OrgScope,
   orgUpgradeId: string,
-  { current, pending, failures }: OrgPhasesChange,
+  { current, pending, failures, upgraded }: OrgPhasesChange,
 ): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
-    .set({ currentPhase: current, pendingByPhase: json(pending), failuresByPhase: json(failures) })
+    .set({
+      currentPhase: current,
+      pendingByPhase: json(pending),
+      failuresByPhase: json(failures),
+      upgradedByPhase: json(upgraded),
+    })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .execute()

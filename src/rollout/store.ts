@@ -58,7 +58,8 @@ export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly str
   const rows = await tx
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
-    .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'hold', 'stopping'])
+    .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
+    .select(['hold', 'stopping'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
@@ -114,6 +115,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...li
       'job.graceUntilMs',
       'job.counts',
       'job.hardFailures',
+      'job.upgradedByPhase',
     ])
     .select(
       sql<string | null>`(select name from site where site.org_id = job.org_id and site.id = job.site_id)`.as(

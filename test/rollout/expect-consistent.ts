@@ -6,18 +6,23 @@ import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 export async function expectConsistent({ db }: Context): Promise<void> {
   const jobs = await db
     .selectFrom('siteUpgrade')
-    .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase'])
+    .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase', 'upgradedByPhase'])
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
     .select(['upgradeId', 'deviceId', 'state', 'phase', 'reason', 'attempt'])
     .execute()
   const byJob = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
-  for (const { id, counts, total } of jobs) {
+  for (const { id, counts, total, upgradedByPhase } of jobs) {
     const mine = byJob.get(id) ?? []
     expect(mine).toHaveLength(total)
     for (const [state, count] of Object.entries(counts))
       expect(mine.filter((one) => one.state === state)).toHaveLength(count)
+    const upgraded = Map.groupBy(
+      mine.filter(({ state }) => state === 'upgraded'),
+      ({ phase }) => String(phase),
+    )
+    expect(upgradedByPhase).toEqual(Object.fromEntries([...upgraded].map(([phase, some]) => [phase, some.length])))
   }
   const open = targets.filter(({ state }) => !isTerminal(state))
   const active = await db.selectFrom('activeUpgradeTarget').select('deviceId').execute()
@@ -33,6 +38,8 @@ export async function expectConsistent({ db }: Context): Promise<void> {
       expect(upgrade.pendingByPhase[index + 1] ?? 0).toBe(pending.length)
       const failed = inPhase.filter(({ state, reason }) => state === 'failed' && reason !== 'offline')
       expect(upgrade.failuresByPhase[index + 1] ?? 0).toBe(failed.length)
+      const upgraded = inPhase.filter(({ state }) => state === 'upgraded')
+      expect(upgrade.upgradedByPhase[index + 1] ?? 0).toBe(upgraded.length)
     }
     expect(all.filter(({ phase, attempt }) => phase > upgrade.currentPhase && attempt > 0)).toEqual([])
     const going = mine.filter(({ finishedAt, stopping }) => finishedAt === null && stopping === null)

@@ -86,6 +86,19 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     expect(await auditsLike('Resume%')).toHaveLength(1)
   })
 
+  it('an upgrade is held at the gate of a phase in which no device was upgraded', async () => {
+    const id = await create(scope)
+    await play()
+    await fleet.connect(devicesOf())
+    await play()
+    const reason = '0 of 2 devices of phase 1 were upgraded'
+    expect(await read(id)).toMatchObject({ hold: { by: 'gate', reason }, counts: { deferred: 2, planned: 38 } })
+    expect(fleet.attempts.size).toBe(0)
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 40 } })
+  })
+
   it('a pause takes back what has not left, and commands it again when it is resumed', async () => {
     await fleet.connect(devicesOf())
     const id = await create(scope)

@@ -174,11 +174,29 @@ describe('a gate of the whole upgrade', () => {
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 4 } })
   })
 
-  it('does not wait for absent devices, and passes a phase that has become empty', async () => {
+  it('does not wait for absent devices, but holds where a phase has no others', async () => {
+    await seed(many(4, 2))
+    const absent = devicesOf().slice(3)
+    await fleet.disconnect(absent)
+    const id = await create({ canary_phases: [25, 50, 75] })
+    await play()
+    const { counts, holds } = await read(id)
+    expect(counts).toEqual({ upgraded: 3, deferred: 3, planned: 2 })
+    expect(holds).toContain('0 of 2 devices of phase 3 were upgraded')
+    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await play()
+    expect((await read(id)).counts).toEqual({ upgraded: 3, deferred: 5 })
+    await fleet.connect(absent)
+    clock.advance(5000)
+    await play()
+    expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 8 } })
+  })
+
+  it('asks for no success where limits by phase replace it', async () => {
     await seed(many(4, 2))
     const absent = devicesOf().slice(4)
     await fleet.disconnect(absent)
-    const id = await create({ canary_phases: [25, 50, 75] })
+    const id = await create({ canary_phases: [25, 50, 75], max_failures: [0, 0, 0, 0] })
     await play()
     expect((await read(id)).counts).toEqual({ upgraded: 4, deferred: 4 })
     await fleet.connect(absent)

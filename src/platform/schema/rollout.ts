@@ -20,6 +20,7 @@ export interface OrgUpgradeTable {
   /** By phase number: targets that are planned or in flight. */
   pendingByPhase: Json<Readonly<Record<string, number>>>
   failuresByPhase: DefaultJson<Readonly<Record<string, number>>>
+  upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
   adminId: string | null
@@ -115,6 +116,8 @@ export interface SiteUpgradeTable {
   phaseOpenedMs: number | null
   /** By phase number. */
   hardFailures: Json<Readonly<Record<string, number>>>
+  /** By phase number. */
+  upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
   counts: Json<TargetCounts>
   hold: Json<UpgradeHold> | null
   gatePassed: Generated<number>
