@@ -33,7 +33,8 @@ export interface Dispatcher {
   tick(): Promise<void>
   /** Resolves with false when no command waits for a reply to the call `id`. Never rejects. */
   onReply(session: Session, id: number, reply: Reply): Promise<boolean>
-  onEvent(session: Session, event: DeviceEvent): void
+  /** Never rejects. */
+  onEvent(session: Session, event: DeviceEvent): Promise<void>
   /** Drops the session's command; the transaction that ends the session ends the command as well. */
   onClosed(session: Session): void
   /** Stops sending; resolves when all pending writes are done. */
@@ -107,6 +108,21 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     return true
   }
 
+  /** Where no upgrade is in flight on the session, one may be whose connection was lost. */
+  async function onEvent(session: Session, event: DeviceEvent): Promise<void> {
+    const { deviceId } = session
+    const entry = inFlight.get(deviceId)
+    if (entry?.session === session && entry.command.kind === 'upgrade') {
+      const { command, lastStep } = entry
+      const outcome = driver.decodeEvent(command, command.kind, { ...event, lastStep })
+      if (outcome?.kind === 'accepted') entry.lastStep = outcome.step ?? lastStep
+      return settle(command, outcome)
+    }
+    if (sessions.find(deviceId) !== session || !driver.endsUpgrade(event)) return
+    const command = await lateReplies.findUpgrade({ deviceId, atS: event.atS })
+    if (command !== null) settle(command, driver.decodeEvent(command, command.kind, { ...event, lastStep: 'install' }))
+  }
+
   return {
     kick() {
       if (stopped) return
@@ -121,14 +137,7 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
       await Promise.all([outcomes.flush(), unsent.flush()])
     },
     onReply,
-    onEvent(session, event) {
-      const entry = inFlight.get(session.deviceId)
-      if (entry?.session !== session) return
-      const { command, lastStep } = entry
-      const outcome = driver.decodeEvent(command, command.kind, { ...event, lastStep })
-      if (outcome?.kind === 'accepted') entry.lastStep = outcome.step ?? lastStep
-      settle(command, outcome)
-    },
+    onEvent,
     onClosed(session) {
       if (inFlight.get(session.deviceId)?.session === session) inFlight.delete(session.deviceId)
     },

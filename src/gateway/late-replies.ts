@@ -1,4 +1,10 @@
-import { type CallKey, type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
+import {
+  type CallKey,
+  type CommandToSend,
+  type UpgradeEnd,
+  findLostUpgrade,
+  listUnansweredCommands,
+} from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
 import { createBatcher } from './batch.ts'
 import { isCommandCallId } from './ucentral/call-ids.ts'
@@ -9,6 +15,8 @@ export interface LateReplies {
    * session or by an earlier run of the gateway. Never rejects.
    */
   findCommand(key: CallKey): Promise<CommandToSend | null>
+  /** The lost upgrade whose end the device tells at that time by its clock. Never rejects. */
+  findUpgrade(end: UpgradeEnd): Promise<CommandToSend | null>
   idle(): Promise<void>
 }
 
@@ -29,6 +37,14 @@ export function createLateReplies(ctx: Context, batchSize: number): LateReplies 
         return await commands.add(key)
       } catch (error) {
         ctx.log.warn({ err: error, deviceId: key.deviceId }, 'could not look up what a late reply answers; it is lost')
+        return null
+      }
+    },
+    async findUpgrade(end) {
+      try {
+        return (await findLostUpgrade(ctx.db, end)) ?? null
+      } catch (error) {
+        ctx.log.warn({ err: error, deviceId: end.deviceId }, 'could not look up which upgrade has ended; it is lost')
         return null
       }
     },

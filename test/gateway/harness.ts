@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { uuidv7 } from 'uuidv7'
 import { systemScope } from '../../src/access/scope.ts'
 import type { NewCommand } from '../../src/devices/commands/command.ts'
 import { deviceIdOf, newClaimCode } from '../../src/devices/device.ts'
@@ -104,7 +105,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         .where('deviceId', '=', deviceIdOf(mac))
         .executeTakeFirstOrThrow(),
     async queue(mac, { jobId, ...order }) {
-      const id = randomUUID()
+      const id = uuidv7()
       const now = ctx.clock.now()
       const expiresAt = new Date(now.getTime() + 600_000)
       const row = {

@@ -14,10 +14,10 @@ afterAll(() => harness.close())
 const restart = { kind: 'restart' as const, params: {} }
 const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0.0' } }
 
-async function connect(port: number, mac: string): Promise<TestDevice> {
+async function connect(port: number, mac: string, params: Readonly<Record<string, unknown>> = {}): Promise<TestDevice> {
   const before = await epochOf(mac)
   const device = await openDevice(port, harness.ca, { mac })
-  device.hello()
+  device.hello(params)
   await waitUntil('a new session', async () => (await epochOf(mac)) !== before)
   return device
 }
@@ -118,6 +118,81 @@ describe('an answer that comes on a newer session', () => {
     expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'connection_lost' })
     newer.reply(call.id, { error: 0, text: 'rebooting' })
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+  })
+})
+
+describe('the end of an upgrade that a switch tells on a newer session', () => {
+  const asSwitch = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
+
+  /** A switch that has accepted an upgrade and installs it, and whose gateway has been started anew. */
+  async function interrupt({ delivered = true } = {}): Promise<{ device: TestDevice; id: string }> {
+    const first = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac, 'switch')
+    const device = await connect(first.port, mac, asSwitch)
+    const id = await harness.queue(mac, upgrade)
+    device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
+    if (delivered) await deliver(id)
+    await first.stop()
+    const second = await harness.start()
+    expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'gateway_lost' })
+    return { device: await connect(second.port, mac, asSwitch), id }
+  }
+
+  async function deliver(commandId: string): Promise<void> {
+    const row = await harness.ctx.db.selectFrom('deviceCommand').select('orgId').where('id', '=', commandId).execute()
+    const at = harness.ctx.clock.now()
+    const download = { orgId: row[0]?.orgId ?? '', commandId, imageId: upgrade.params.image_id, startedAt: at }
+    await harness.ctx.db
+      .insertInto('firmwareDownload')
+      .values({ ...download, touchedAt: at, touchedMs: 0, bytesServed: '1000', deliveredAt: at })
+      .execute()
+  }
+
+  function tell(device: TestDevice, operation: string, laterS = 60): void {
+    const atS = Math.floor(harness.ctx.clock.now().getTime() / 1000) + laterS
+    device.say('event', { data: { event: [atS, { type: 'firmware_upgrade_status', payload: { operation } }] } })
+  }
+
+  /** Everything that the device has said so far is handled. */
+  async function untilHeard(device: TestDevice): Promise<void> {
+    const id = await harness.queue(device.mac, restart)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+  }
+
+  test('settles the one that had reached it', async () => {
+    const good = await interrupt()
+    tell(good.device, 'install')
+    tell(good.device, 'success')
+    expect(await harness.untilCommand(good.id, 'done')).toEqual({ text: null })
+    const bad = await interrupt()
+    tell(bad.device, 'fail')
+    expect(await harness.untilCommand(bad.id, 'rejected')).toMatchObject({ code: 'install_failed' })
+  })
+
+  test('settles none whose download we broke off', async () => {
+    const { device, id } = await interrupt({ delivered: false })
+    tell(device, 'fail')
+    await untilHeard(device)
+    expect((await harness.command(id)).state).toBe('unknown')
+  })
+
+  test('settles none that was sent after it', async () => {
+    const { device, id } = await interrupt()
+    tell(device, 'fail', -60)
+    await untilHeard(device)
+    expect((await harness.command(id)).state).toBe('unknown')
+  })
+
+  test('settles none that a newer one has followed', async () => {
+    const { device, id } = await interrupt()
+    const next = await harness.queue(device.mac, upgrade)
+    device.reply((await device.nextCall()).id, { error: 1, text: 'upgrade failed' })
+    await harness.untilCommand(next, 'rejected')
+    tell(device, 'success')
+    await untilHeard(device)
+    expect((await harness.command(id)).state).toBe('unknown')
   })
 })
 

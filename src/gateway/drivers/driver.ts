@@ -54,14 +54,16 @@ export interface Reply {
   readonly error: unknown
 }
 
-/** An event that a device sent; it may concern the command in flight. */
+/** An event that a device sent; it may concern a command. */
 export interface DeviceEvent {
+  /** Epoch seconds by the device's own clock. */
+  readonly atS: number
   readonly type: string
   readonly payload: unknown
 }
 
 /** An event, with the upgrade step that the device reported last. */
-export interface UpgradeEvent extends DeviceEvent {
+export interface UpgradeEvent extends Omit<DeviceEvent, 'atS'> {
   readonly lastStep: UpgradeStep | null
 }
 
@@ -74,4 +76,6 @@ export interface Driver {
   decodeReply(device: DriverDevice, kind: DriverCommand['kind'], reply: Reply): Outcome | null
   /** Returns null for an event that does not concern the command. */
   decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: UpgradeEvent): Outcome | null
+  /** Returns true if the event says how an upgrade of the device ended. */
+  endsUpgrade(event: Omit<DeviceEvent, 'atS'>): boolean
 }

@@ -3,6 +3,7 @@ import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from '../ucen
 import { deviceText } from './device-text.ts'
 import type {
   CallToSend,
+  DeviceEvent,
   Driver,
   DriverCommand,
   DriverDevice,
@@ -42,7 +43,7 @@ const refusesContent = /invalid (signature|parameters)|validation failed|no spac
 const isRemark = /^Unable to determine active configuration/
 
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
-export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent }
+export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent, endsUpgrade }
 
 /** The switch client has no setting for another CA; its download would fail without a reason. */
 const untrustedCertificate: Rejection = {
@@ -151,6 +152,11 @@ function decodeEvent(device: DriverDevice, kind: Kind, { type, payload, lastStep
     case 'idle':
       return null
   }
+}
+
+function endsUpgrade({ type, payload }: Omit<DeviceEvent, 'atS'>): boolean {
+  if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return false
+  return payload.operation === 'success' || payload.operation === 'fail'
 }
 
 function rejected(code: number, text: string): Rejection {

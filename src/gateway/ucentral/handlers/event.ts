@@ -3,9 +3,9 @@ import { type DeviceEvent, isUpgradeStatus } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'
 
-export function onEvent(host: HandlerHost, session: Session, { data }: DeviceEvent): Promise<void> | undefined {
+export async function onEvent(host: HandlerHost, session: Session, { data }: DeviceEvent): Promise<void> {
   const [atS, { type, payload }] = data.event
-  host.dispatcher.onEvent(session, { type, payload })
+  await host.dispatcher.onEvent(session, { atS, type, payload })
   const cause = bootCauses.get(type)
   if (cause !== undefined) return host.report({ ...nothing(session), boot: { atS, cause } })
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return
