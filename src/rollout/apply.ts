@@ -77,7 +77,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   await appendDeviceEvents(tx, scope, steps.flatMap(happeningOf), now)
 }
 
-/** The same targets as the decision's, with what the events say of them. */
+/** The steps of the decision, with the columns of their targets that events show. */
 function stepsOf(job: Job, decision: JobDecision): JobStep[] {
   const targets = new Map(job.targets.map((target) => [target.deviceId, target]))
   return decision.steps.flatMap(({ commanded, ...step }) => {
@@ -136,7 +136,7 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, at: Now
   await applyPhases(tx, scope, round, at)
 }
 
-/** After the site upgrades of the round were saved: what opens or holds a phase changes them, and their siblings, again. */
+/** Called after the site upgrades are saved, because opening or holding a phase changes them and their siblings again. */
 async function applyPhases(tx: Tx, scope: OrgScope, { org, phases }: OrgRound<Job>, at: Now): Promise<void> {
   if (org.phases === null || phases === null) return
   await updateOrgPhases(tx, scope, org.id, phases)
@@ -161,7 +161,7 @@ async function haltJob(
   })
 }
 
-/** Those that this round has not decided about. */
+/** Stops the site upgrades that this round has not decided about. */
 async function stopOtherJobs(
   tx: Tx,
   scope: OrgScope,

@@ -27,7 +27,7 @@ export interface OrgPhases {
 /** The members of OrgPhases that a round changes. A hold is a new one. */
 export type OrgPhasesChange = Pick<OrgPhases, 'current' | 'pending' | 'failures' | 'upgraded' | 'hold'>
 
-/** The phases after those steps, with the same one open. */
+/** Adds the steps to the counters of the phases; the same phase stays open. */
 export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPhases {
   const pending: Record<string, number> = { ...phases.pending }
   for (const { target, to } of steps) {

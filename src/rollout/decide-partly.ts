@@ -1,9 +1,9 @@
 import type { JobDecision, JobNow } from './decide-next.ts'
 
 /**
- * What may be done of a round that has looked at some targets of an upgrade alone. What these do next stands, and with it
- * the counts, a limit that their failures exceed, and the end of the upgrade. Whether a phase has ended does not: others
- * may have to be waited for. Then, and after a stop, the upgrade is due at once, for a look at all its targets.
+ * Limits the decision of a round that has read only some targets of an upgrade. It keeps what these targets do next, the
+ * counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase, because other
+ * targets may still be under way: then, and after a stop, the upgrade is due at once, and a round reads all its targets.
  *
  * @param job As it was before the round; `dueMs`: when it was to be looked at again.
  */
@@ -29,12 +29,12 @@ export function decidePartly(
   }
 }
 
-/** A look at all targets takes at most this share of the time, however many there are. */
+/** Rounds that read all targets of an upgrade take at most this share of the time. */
 const LOOK_SHARE = 0.1
-/** The longest that it waits for that: time-outs are noticed by it, while what devices do is noticed at once. */
+/** The longest pause between two such rounds. They alone notice time-outs; changes of devices start rounds at once. */
 const MAX_REST_MS = 30_000
 
-/** Puts off the next look at all targets of an upgrade after one that took long. What is due at once stays so. */
+/** Postpones the next round that reads all targets if this one took long. An upgrade that is due at once stays due. */
 export function putOffLook(decision: JobDecision, { nowMs, lookMs }: { nowMs: number; lookMs: number }): JobDecision {
   const { dueMs } = decision.job
   if (dueMs === null || dueMs <= nowMs) return decision

@@ -37,7 +37,7 @@ export interface Selectable {
   readonly role: string | null
 }
 
-/** Which devices of the sites are meant. Null: no such limit. */
+/** The devices of the sites that an upgrade selects. Null: no limit of that kind. */
 export interface Selection {
   readonly type: DeviceType | null
   readonly models: readonly string[] | null

@@ -13,7 +13,7 @@ const MAX_YEAR = 9998
 
 /**
  * Reads an ISO 8601 date and time; a space may stand for the `T`. Without a zone it is local time.
- * @returns Null for what is no such text.
+ * @returns Null if the text has another form.
  */
 export function parseStartTime(text: string): StartTime | null {
   const iso = text

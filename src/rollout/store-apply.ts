@@ -15,7 +15,7 @@ export interface TargetChange {
   readonly failedAttempts: number
   readonly lostAttempts: number
   readonly retryAtMs: number | null
-  /** A new command: it is noted how often the device has booted so far. Null: there is none. */
+  /** The id of a new command; the device's present boot count is saved with it. Null: there is no new command. */
   readonly newCommandId: string | null
 }
 
@@ -55,7 +55,7 @@ export async function saveTargets(
   `.execute(tx)
 }
 
-/** Lets go of devices whose targets have ended: another upgrade may take them. */
+/** Releases devices whose targets have ended, so that another upgrade may take them. */
 export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
   if (deviceIds.length === 0) return
   await tx
@@ -65,7 +65,7 @@ export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: re
     .execute()
 }
 
-/** Takes back commands that are not on their way yet; the others stay as they are. */
+/** Cancels those of the commands that have not been sent; the others stay as they are. */
 export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonly string[], at: Date): Promise<void> {
   if (ids.length === 0) return
   await sql`
@@ -78,7 +78,7 @@ export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonl
   `.execute(tx)
 }
 
-/** Saves the rounds and gives the claims back. */
+/** Saves the site upgrades and releases their claims. */
 export async function saveJobs(
   tx: Tx,
   scope: OrgScope,
@@ -124,7 +124,7 @@ export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: stri
 
 export interface FwUpdateChange {
   readonly deviceId: string
-  /** Null = no update any more. */
+  /** Null: no update is under way any more. */
   readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
 }
 

@@ -14,7 +14,7 @@ export interface Candidate {
   readonly name: string | null
   readonly role: string | null
   readonly connected: boolean
-  /** What it runs, as far as it has ever said. */
+  /** The version that the device reported last; null if it has never connected. */
   readonly fromVersion: string | null
   readonly memberVersions: readonly string[]
 }
@@ -47,7 +47,7 @@ export interface WantedDevice {
 
 /**
  * Takes devices for upgrades, as far as no other upgrade has them, until their targets end.
- * @returns The ids of those that were taken.
+ * @returns The ids of the devices that were taken.
  */
 export async function takeDevices(tx: Tx, scope: OrgScope, wanted: readonly WantedDevice[]): Promise<Set<string>> {
   const rows = wanted.map(({ deviceId, upgradeId }) => ({ device_id: deviceId, upgrade_id: upgradeId }))

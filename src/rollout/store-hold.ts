@@ -4,8 +4,8 @@ import { type Tx, json } from '../platform/db.ts'
 import type { UpgradeHold } from './rollout.ts'
 
 /**
- * Holds the org upgrade and those of its site upgrades that are going on. The caller holds the org upgrade's lock.
- * @returns How many.
+ * Holds the org upgrade and its unfinished site upgrades. The caller has locked the org upgrade.
+ * @returns The number of site upgrades held.
  */
 export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
   await tx

@@ -10,7 +10,7 @@ import type { DeviceLink, TargetNow } from './target.ts'
 export interface JobTarget extends TargetNow {
   readonly upgradeId: string
   readonly mac: string
-  /** Its name; null for a device without one, or that is gone. */
+  /** The device's name; null if it has none or has left the organization. */
   readonly name: string | null
 }
 
@@ -19,7 +19,7 @@ export interface TargetKey {
   readonly deviceId: string
 }
 
-/** The targets of these devices that have not ended. */
+/** Lists the targets of these devices that have not ended. */
 export async function listChangedTargets(reader: Reader, deviceIds: readonly string[]): Promise<TargetKey[]> {
   if (deviceIds.length === 0) return []
   const { rows } = await sql<TargetKey>`
@@ -61,7 +61,7 @@ interface TargetRow {
   readonly fetched: boolean
   readonly bootCount: number | null
   readonly type: DeviceType | null
-  /** As far as anybody was told. */
+  /** The connection state that the interface shows. */
   readonly up: boolean
   readonly heard: boolean
   readonly connectedMs: number | null
@@ -81,7 +81,7 @@ interface TargetRow {
   readonly fenced: boolean
 }
 
-/** See JobNow.targets; in the order of the plan. */
+/** Lists the targets that JobNow.targets describes, in the order of the plan. */
 export async function listTargets(
   tx: Tx,
   scope: OrgScope,
@@ -95,8 +95,9 @@ export async function listTargets(
 type TargetedJob = Omit<JobNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
 
 /**
- * All targets of a job that is due; else those of `changes`. Absent deferred targets come once they may be given up. Those that wait for the answer of a connected device are left
- * out: they are most of a large upgrade's, at each of its many rounds.
+ * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
+ * whose devices are absent, until they may be given up, and targets that wait for the answer of a connected device: in a
+ * large upgrade these are most of the targets in most rounds.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
  * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be

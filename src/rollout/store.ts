@@ -12,24 +12,24 @@ export interface JobClaim {
   readonly id: string
   readonly orgUpgradeId: string
   readonly epoch: string
-  /** It is due: all its targets need a look. Else only those that have changed. */
+  /** If it is due, the round reads all its targets; otherwise only those that have changed. */
   readonly isDue: boolean
 }
 
 export interface ClaimOptions {
   /** Service time here and below. */
   readonly nowMs: number
-  /** Takes what becomes due before it too, as far as it is not in `seen`, and looks at it as if it were due. */
+  /** Also claims site upgrades that become due before this time and are not in `seen`, as if they were due. */
   readonly dueBeforeMs: number
-  /** Ids of site upgrades with targets that changed; taken where a phase has opened and as far as they are not in `seen`. */
+  /** Ids of site upgrades with changed targets; those with an open phase that are not in `seen` are claimed. */
   readonly changed: readonly string[]
-  /** Ids of site upgrades that need no look before they are due. */
+  /** Ids of site upgrades that this run has claimed already; they are claimed again only once they are due. */
   readonly seen: readonly string[]
   readonly leaseUntilMs: number
   readonly limit: number
 }
 
-/** Takes site upgrades that are due, all of one organization: the one that has waited longest. */
+/** Claims site upgrades that are due, all of the organization that has waited longest. */
 export async function claimJobs(
   db: Db,
   { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
@@ -53,7 +53,7 @@ export async function claimJobs(
   return claimed.rows
 }
 
-/** Locked before their site upgrades, here and when they are cancelled: one order, hence no deadlock. */
+/** Every caller locks organization upgrades before their site upgrades: one order, hence no deadlock. */
 export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<OrgUpgradeNow[]> {
   const rows = await tx
     .selectFrom('orgUpgrade')
@@ -83,7 +83,7 @@ export interface Job extends JobNow {
 
 export interface HeldClaims extends TargetLimits {
   readonly claims: readonly JobClaim[]
-  /** Looked at where a claim is not due. */
+  /** The targets that are read for claims that are not due. */
   readonly changes: readonly TargetKey[]
 }
 
@@ -141,7 +141,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...li
 export async function expediteJobs(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
   const status = which === 'queued' ? sql`and status = 'queued'` : sql``
   const lease = which === 'all' ? sql`, lease_until_ms = null` : sql``
-  // A row that somebody else has locked gets a due time from them.
+  // A transaction that has locked a row sets its due time.
   await sql`
     with early as (
       select org_id, id from site_upgrade where finished_at is null and due_ms is not null ${status}

@@ -41,7 +41,7 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
     minGapMs: MIN_GAP_MS,
     async work(signal) {
       offsetMs = await followWallClock(ctx, offsetMs)
-      // Those of a round that fails are looked at with all others when their upgrade is due.
+      // If the round fails, the next one that reads the whole upgrade reads these targets too.
       const some = changed
       changed = new Set()
       return advanceRollouts(ctx, options, signal, [...some])
@@ -56,8 +56,8 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
 }
 
 /**
- * Has those site upgrades looked at again whose due times are wrong: all after a start, where a dead process may also hold
- * leases, and those that wait for their start when the wall clock has moved against service time.
+ * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may hold leases; after
+ * a step of the wall clock against service time those that wait for their start.
  *
  * @param lastMs What was returned last; null at first.
  * @returns By how much the wall clock is ahead of service time.
@@ -71,8 +71,8 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
 }
 
 /**
- * Advances every upgrade as far as it goes now. All targets of an upgrade that is due are looked at; of any other one
- * those whose devices have changed, so that a round costs what has happened, not what there is.
+ * Advances every upgrade as far as it goes now. It reads all targets of an upgrade that is due, and of any other one the
+ * targets whose devices have changed, so that the cost of a round depends on the changes, not on the size of the upgrade.
  *
  * @param changed Ids of the devices that have changed since the last time. Without it every upgrade in flight is looked at.
  * @returns Null: the next wake or interval is soon enough.
@@ -108,7 +108,7 @@ export async function advanceRollouts(
 interface Look {
   /** Targets that have changed, for upgrades that are not due. */
   readonly changes: readonly TargetKey[]
-  /** An upgrade whose targets take long to read is looked at less often, because changes of its devices are heard of. */
+  /** Whole upgrades that take long to read may be read less often, because changes of their devices start rounds. */
   readonly mayRest: boolean
 }
 
@@ -173,7 +173,7 @@ export async function advanceJobs(
   })
 }
 
-/** Keeps of a round what it may decide, having looked at all targets of some upgrades and at some of the others'. */
+/** Limits the decisions about upgrades of which the round has read only the changed targets. */
 function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readonly lookMs: number }): OrgRound<Job> {
   const decisions = round.decisions.map(({ job, decision }) => ({
     job,
@@ -183,9 +183,9 @@ function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readon
 }
 
 /**
- * Gives those site upgrades more time that would give up devices for their absence while so many other devices lost
- * their connections that the network seems to have failed.
- * @returns Their ids.
+ * Gives more time to site upgrades that would fail devices for their absence, if so many other devices lost their
+ * connections that the network seems to have failed.
+ * @returns The ids of the site upgrades that got it.
  */
 async function graceDisturbed(
   tx: Tx,
