@@ -25,6 +25,11 @@ const rolesThatMay: Record<Need, ReadonlySet<Role>> = {
   admin: new Set(['admin']),
 }
 
+/** The roles that are enough for `need`, the largest first. */
+export function rolesFor(need: Need): Role[] {
+  return [...rolesThatMay[need]]
+}
+
 export interface OrgRequest {
   readonly orgId: string
   readonly needs: Need

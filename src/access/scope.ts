@@ -17,6 +17,13 @@ export interface OrgScope {
   readonly actor: Actor
 }
 
+/** What of a scope decides which rows are read, whoever reads them. */
+export type Reach = Pick<OrgScope, typeof granted | 'orgId' | 'siteIds'>
+
+export function reachOf({ orgId, siteIds }: OrgScope): Reach {
+  return grant({ orgId, siteIds })
+}
+
 /** Proof that the caller may act in one site of `orgId`. Only authorizeSite() and authorizeSiteNamed() make one. */
 export interface SiteScope extends OrgScope {
   readonly siteId: string
@@ -39,6 +46,6 @@ export function actorScope(actor: Actor, orgId: string): OrgScope {
 }
 
 /** Makes the brand. Exported for authorize.ts alone; dependency-cruiser can't see names, reviewers can. */
-export function grant<T extends Omit<OrgScope, typeof granted>>(scope: T): T & { readonly [granted]: true } {
+export function grant<T extends Pick<OrgScope, 'orgId' | 'siteIds'>>(scope: T): T & { readonly [granted]: true } {
   return scope as T & { readonly [granted]: true }
 }

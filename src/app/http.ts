@@ -35,6 +35,7 @@ import { deviceSearchRoutes } from '../devices/search/routes.ts'
 import { deviceStatsRoutes } from '../devices/stats/routes.ts'
 import { deviceTransferRoutes } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
+import { type Operation, serveOperations } from '../http/operation.ts'
 import { serveOpenApi } from '../http/openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
@@ -47,7 +48,7 @@ import { mapImageRoutes } from '../maps/routes-images.ts'
 import { mapImportRoutes } from '../maps/routes-import.ts'
 import { installerMapRoutes } from '../maps/routes-installer.ts'
 import { mapStackRoutes } from '../maps/stacks/routes.ts'
-import { orgRoutes, siteRoutes } from '../orgs/routes.ts'
+import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
 import { orgSettingRoutes } from '../orgs/routes-setting.ts'
@@ -92,6 +93,11 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   return http
 }
 
+/** Every operation of the interface that is a value. */
+function apiOperations(ctx: Context): Operation[] {
+  return [...orgOperations, ...siteOperations(ctx)]
+}
+
 /** Every noun's routes under /api/v1. */
 function apiRoutes(
   ctx: Context,
@@ -111,8 +117,7 @@ function apiRoutes(
     orgTokenRoutes(ctx, guard),
     orgAdminRoutes(ctx),
     inviteRoutes(ctx, accounts),
-    orgRoutes(ctx),
-    siteRoutes(ctx),
+    serveOperations(ctx, apiOperations(ctx)),
     auditLogRoutes(ctx),
     worldConstRoutes,
     orgSettingRoutes(ctx),

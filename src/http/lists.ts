@@ -23,6 +23,11 @@ export interface Paged<T> {
   readonly limit: number
 }
 
+/** The page as it is answered. */
+export function presentPage<T, R>({ rows, ...whole }: Paged<T>, present: (row: T) => R): Paged<R> {
+  return { rows: rows.map((row) => present(row)), ...whole }
+}
+
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { OrgScope, SiteScope, Reach } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
@@ -18,7 +18,7 @@ export interface SiteContent {
 }
 
 /** Sites by name, and how many there are; one query. */
-export function listSites(db: Db, scope: OrgScope, page: Page): Promise<Paged<Site>> {
+export function listSites(db: Db, scope: Reach, page: Page): Promise<Paged<Site>> {
   const all = db.selectFrom('site').selectAll().where('orgId', '=', scope.orgId)
   const hits = scope.siteIds === 'all' ? all : all.where('id', '=', anyOf(scope.siteIds))
   return pageOf<Site>(db, hits, page, { order: sql`hit.name, hit.id`, sizes: sizesOf(hits, sql`hit.doc_bytes`) })

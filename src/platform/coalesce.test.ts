@@ -105,12 +105,14 @@ describe('coalesceReads', () => {
     ))
 })
 
-describe('coalesceEqual', () => {
-  const keyOf = ({ id }: { readonly id: string }): string => id
+interface Read {
+  readonly id: string
+}
 
+describe('coalesceEqual', () => {
   it('shares the answer of equal reads only', async () => {
     const loads: string[] = []
-    const read = coalesceEqual(keyOf, async ({ id }) => {
+    const read = coalesceEqual(async ({ id }: Read) => {
       loads.push(id)
       return { id }
     })
@@ -122,7 +124,7 @@ describe('coalesceEqual', () => {
 
   it('reads anew for who comes later, and does not wait for a different read that takes long', async () => {
     const { started, hold } = heldLoads<string>()
-    const read = coalesceEqual(keyOf, async ({ id }) => {
+    const read = coalesceEqual(async ({ id }: Read) => {
       if (id === 'slow') await hold(id)
       return {}
     })
@@ -139,7 +141,7 @@ describe('coalesceEqual', () => {
 
   it('passes a failure to those who share it, and no further', async () => {
     const { started, hold } = heldLoads<string>()
-    const read = coalesceEqual(keyOf, ({ id }) => hold(id))
+    const read = coalesceEqual(({ id }: Read) => hold(id))
     const failing = Promise.allSettled([read({ id: 'a' }), read({ id: 'a' })])
     await gathered()
     started[0]?.fail(new Error('gone'))

@@ -20,15 +20,12 @@ export function coalesceReads<V>(
  * As coalesceReads, for reads that can't be put together into one query: equal ones share one, and
  * its answer, which none of them may change. Different ones don't wait for each other.
  *
- * @param keyOf Everything that the answer depends on, who may see what included.
+ * @param load Knows nothing but the read. Its key is all of it as JSON, so no answer reaches who asked for another one.
  */
-export function coalesceEqual<R, V>(
-  keyOf: (read: R) => string,
-  load: (read: R) => Promise<V>,
-): (read: R) => Promise<V> {
+export function coalesceEqual<R extends object, V>(load: (read: R) => Promise<V>): (read: R) => Promise<V> {
   const lanes = new Map<string, () => Batch<R, V>>()
   return (read) => {
-    const key = keyOf(read)
+    const key = JSON.stringify(read)
     let join = lanes.get(key)
     if (join === undefined) {
       join = openLane({ open: () => read, load, onIdle: () => lanes.delete(key) })

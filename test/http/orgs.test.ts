@@ -89,6 +89,7 @@ describe('sites', () => {
     for (const name of ['c', 'a', 'b'])
       await server.call('POST', `/orgs/${other.orgId}/sites`, { as: other, body: { name } })
     const page = await server.call('GET', `/orgs/${other.orgId}/sites?limit=2&page=2`, { as: other })
+    expect(page.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(page.body.map(({ name }: { name: string }) => name)).toEqual(['c'])
     expect(Object.fromEntries(page.headers)).toMatchObject({
       'x-page-total': '3',

@@ -1,0 +1,139 @@
+import { type TProperties, Type } from 'typebox'
+import { type Caller, type Need, authorize, authorizeSite } from '../access/authorize.ts'
+import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
+import { Uuid } from './schemas.ts'
+
+/** Who may call: members of an organization, or of one site; anybody with an account; anybody at all. */
+export type Audience = 'org' | 'orgSites' | 'site' | 'installer' | 'self' | 'nobody'
+
+/**
+ * Where an operation is, and who may call it. `Scope` is what `enter` proves: the operation's `run` receives it, so
+ * that none can forget to ask.
+ */
+export interface At<Scope, Who = Caller> {
+  readonly audience: Audience
+  /** What the caller's role must allow; null where no role counts. */
+  readonly needs: Need | null
+  /** Below /api/v1, with `:name` parameters. */
+  readonly path: string
+  /** Of the part of the path that says where. */
+  readonly params: TProperties
+  /** Open to a session whose second factor is still missing. */
+  readonly beforeSecondFactor: boolean
+  /** @throws AppError not_found, forbidden. */
+  readonly enter: (
+    ctx: Context,
+    caller: Caller | undefined,
+    params: Readonly<Record<string, string>>,
+  ) => Promise<{ readonly scope: Scope; readonly caller: Who }>
+}
+
+interface Needing {
+  readonly needs: Need
+}
+
+/** In the whole of an organization: who has some of its sites alone is refused. */
+export function org(path: string, { needs }: Needing): At<OrgScope> {
+  return at(
+    { audience: 'org', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
+    (_ctx, caller, params) => authorize(caller, { orgId: params['org_id'] ?? '', needs }),
+  )
+}
+
+/** In an organization, or in those of its sites that the caller may act in: the scope says which. */
+export function orgSites(path: string, { needs }: Needing): At<OrgScope> {
+  return at(
+    { audience: 'orgSites', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
+    (_ctx, caller, params) => authorize(caller, { orgId: params['org_id'] ?? '', needs, sites: 'some' }),
+  )
+}
+
+/** In one site. */
+export function site(path: string, { needs }: Needing): At<SiteScope> {
+  return at(
+    { audience: 'site', needs, path: `/sites/:site_id${path}`, params: { site_id: Uuid } },
+    (ctx, caller, params) => authorizeSite(ctx, caller, { siteId: params['site_id'] ?? '', needs }),
+  )
+}
+
+/** Where something belongs that organizations and sites both have. */
+export interface Place {
+  readonly scope: OrgScope
+  /** Null for the organization itself. */
+  readonly siteId: string | null
+}
+
+/** The same in an organization and in a site: two operations of one declaration. */
+export interface Twins {
+  readonly org: At<Place>
+  readonly site: At<Place>
+}
+
+/** Where a declaration is. */
+export type Location = At<unknown, unknown> | Twins
+
+export type ScopeAt<L extends Location> = L extends At<infer Scope, unknown> ? Scope : Place
+export type CallerAt<L extends Location> = L extends At<unknown, infer Who> ? Who : Caller
+
+/** @param options `sites` lets those into the organization's operation who have some of its sites alone. */
+export function orgAndSite(path: string, { needs, sites }: Needing & { readonly sites?: 'some' }): Twins {
+  return {
+    org: mapScope(sites === 'some' ? orgSites(path, { needs }) : org(path, { needs }), (scope) => ({
+      scope,
+      siteId: null,
+    })),
+    site: mapScope(site(path, { needs }), (scope) => ({ scope, siteId: scope.siteId })),
+  }
+}
+
+function mapScope<A, B>(place: At<A>, map: (scope: A) => B): At<B> {
+  return {
+    ...place,
+    enter: async (...request) => {
+      const { scope, caller } = await place.enter(...request)
+      return { scope: map(scope), caller }
+    },
+  }
+}
+
+/** For anybody who is signed in or has a token. */
+export function self(path: string, options: { readonly beforeSecondFactor?: boolean } = {}): At<null> {
+  return at({ audience: 'self', needs: null, path, params: {}, ...options }, () => null)
+}
+
+/** For those who have no credentials, or whose credentials do not count here. */
+export function nobody(path: string): At<null, undefined> {
+  return {
+    audience: 'nobody',
+    needs: null,
+    path,
+    params: {},
+    beforeSecondFactor: false,
+    enter: () => Promise.resolve({ scope: null, caller: undefined }),
+  }
+}
+
+type Address = Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'params'> & {
+  readonly beforeSecondFactor?: boolean | undefined
+}
+
+/** A place of the interface with a caller, who was identified before `enter` is called. */
+export function at<Scope>(
+  { beforeSecondFactor = false, ...address }: Address,
+  enter: (ctx: Context, caller: Caller, params: Readonly<Record<string, string>>) => Promise<Scope> | Scope,
+): At<Scope> {
+  return {
+    ...address,
+    beforeSecondFactor,
+    enter: async (ctx, caller, params) => {
+      if (caller === undefined) throw new Error(`${address.path} was called without a caller`)
+      return { scope: await enter(ctx, caller, params), caller }
+    },
+  }
+}
+
+/** The schema of all parameters of a path. */
+export function paramsOf(place: Pick<At<unknown>, 'params'>, params: TProperties) {
+  return Type.Object({ ...place.params, ...params })
+}

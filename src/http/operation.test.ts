@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { org, orgAndSite, self } from './at.ts'
+import { operation } from './operation.ts'
+import { Empty, Uuid } from './schemas.ts'
+
+const rest = { tag: 'Things', reply: Empty, run: () => ({}) } as const
+
+describe('the declaration of an operation', () => {
+  it('has the parameters of its place and its own, and must name those of its path', () => {
+    const [made] = operation({
+      ...rest,
+      id: 'getThing',
+      method: 'GET',
+      at: org('/things/:thing_id', { needs: 'read' }),
+      params: { thing_id: Uuid },
+    })
+    expect(made?.at.path).toBe('/orgs/:org_id/things/:thing_id')
+    expect(made?.schema.params).toMatchObject({ required: ['org_id', 'thing_id'] })
+    const at = org('/things/:thing_id', { needs: 'read' })
+    expect(() => operation({ ...rest, id: 'getThing', method: 'GET', at })).toThrow('getThing declares')
+    const params = { other_id: Uuid }
+    expect(() => operation({ ...rest, id: 'getThing', method: 'GET', at, params })).toThrow('getThing declares')
+  })
+
+  it('makes two operations of one in an organization and in a site', () => {
+    const made = operation({
+      ...rest,
+      id: { org: 'listOrgThings', site: 'listSiteThings' },
+      tag: { org: 'Orgs Things', site: 'Sites Things' },
+      method: 'GET',
+      at: orgAndSite('/things', { needs: 'read' }),
+    })
+    expect(made.map(({ id, at, schema }) => [id, at.audience, at.path, schema.tags])).toEqual([
+      ['listOrgThings', 'org', '/orgs/:org_id/things', ['Orgs Things']],
+      ['listSiteThings', 'site', '/sites/:site_id/things', ['Sites Things']],
+    ])
+  })
+
+  it('declares the errors that it answers', () => {
+    const errors = (made: ReturnType<typeof operation>) =>
+      Object.keys(Object(made[0]?.schema.response)).filter((status) => status !== '200')
+    expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(['401', '429'])
+    const at = org('/b', { needs: 'write' })
+    const body = Type.Object({})
+    expect(errors(operation({ ...rest, id: 'b', method: 'POST', at, body }))).toEqual([
+      '400',
+      '401',
+      '403',
+      '404',
+      '429',
+    ])
+  })
+})

@@ -1,0 +1,179 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { rolesFor } from '../access/authorize.ts'
+import type { Context } from '../platform/context.ts'
+import { JsonText } from './json-text.ts'
+import { type At, type Audience, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
+
+/** One operation of the interface, as it is registered, documented and tested. */
+export interface Operation {
+  /** As the contract names it. */
+  readonly id: string
+  readonly method: HTTPMethods
+  readonly at: Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'beforeSecondFactor'>
+  readonly schema: FastifySchema
+  readonly handle: (ctx: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+}
+
+// oxlint-disable-next-line typescript/no-empty-object-type -- The properties of an object without any.
+export type None = {}
+
+/** What `run` knows of the request; all of it has been checked. */
+export interface Call<L extends Location, P extends TProperties, Q extends TObject, B extends TSchema> {
+  readonly scope: ScopeAt<L>
+  readonly caller: CallerAt<L>
+  readonly params: Static<TObject<P>>
+  readonly query: Static<Q>
+  readonly body: Static<B>
+  /** Path and query, as they came. */
+  readonly url: string
+  readonly request: FastifyRequest
+  /** For headers and cookies: the body of the answer is what `run` returns. */
+  readonly reply: FastifyReply
+}
+
+/** One text, or one for the operation of organizations and one for that of sites. */
+type OneOrTwo<L extends Location, T> = L extends At<unknown, unknown> ? T : { readonly org: T; readonly site: T }
+
+export type MaybePromise<T> = T | Promise<T>
+
+/** What every declaration says, whatever it answers. */
+export interface Heading<L extends Location, P extends TProperties, Q extends TObject> {
+  readonly id: OneOrTwo<L, string>
+  /** Under which the document lists it; one of those of the contract. */
+  readonly tag: OneOrTwo<L, string>
+  readonly at: L
+  /** Parameters of the path beyond those that say where. */
+  readonly params?: P
+  readonly query?: Q
+}
+
+/**
+ * Declares an operation: its path, who may call it, what it takes and answers, and what it does. Nothing else registers
+ * one, so no caller comes in but by `at`.
+ *
+ * @returns Two operations where `at` is an organization and a site, else one.
+ */
+export function operation<
+  L extends Location,
+  R extends TSchema,
+  P extends TProperties = None,
+  Q extends TObject = TObject<None>,
+  B extends TSchema = TObject<None>,
+>(
+  declared: Heading<L, P, Q> & {
+    readonly method: HTTPMethods
+    readonly body?: B
+    /** Of the answer with status 200. */
+    readonly reply: R
+    readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Static<R> | JsonText<Static<R>>>
+  },
+): Operation[] {
+  const { at: location, id, tag } = declared
+  const make = (place: At<unknown, unknown>, which: { id: unknown; tag: unknown }) =>
+    operationAt(place, { ...declared, id: String(which.id), tag: String(which.tag) })
+  if ('enter' in location) return [make(location, { id, tag })]
+  return (['org', 'site'] as const).map((twin) =>
+    make(location[twin], { id: Reflect.get(Object(id), twin), tag: Reflect.get(Object(tag), twin) }),
+  )
+}
+
+interface Declared {
+  readonly id: string
+  readonly tag: string
+  readonly method: HTTPMethods
+  readonly params?: TProperties
+  readonly query?: TSchema
+  readonly body?: TSchema
+  readonly reply: TSchema
+  // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
+  readonly run: (ctx: Context, call: any) => unknown
+}
+
+function operationAt(
+  place: At<unknown, unknown>,
+  { id, tag, method, params, query, body, reply, run }: Declared,
+): Operation {
+  const path = paramsOf(place, params ?? {})
+  assertParams(id, place.path, Object.keys(path.properties))
+  return {
+    id,
+    method,
+    at: place,
+    schema: {
+      operationId: id,
+      tags: [tag],
+      description: describeAudience(place),
+      ...(Object.keys(path.properties).length > 0 && { params: path }),
+      ...(query !== undefined && { querystring: query }),
+      ...(body !== undefined && { body }),
+      response: {
+        200: reply,
+        ...errorsOf(place, {
+          takes: Object.keys(path.properties).length > 0 || query !== undefined || body !== undefined,
+        }),
+      },
+      ...(place.audience === 'nobody' && { security: [] }),
+    },
+    handle: async (ctx, request, answer) => {
+      const { query, body, url } = request
+      const params = request.params as Readonly<Record<string, string>> // as the schema has checked them
+      const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
+      const result = await run(ctx, { ...entered, params, query, body, url, request, reply: answer })
+      return result instanceof JsonText ? answer.type('application/json; charset=utf-8').send(result.text) : result
+    },
+  }
+}
+
+const whereRoleCounts: Record<Audience, string> = {
+  org: 'in the whole organization',
+  orgSites: 'in the organization or in some of its sites',
+  site: 'in the site',
+  installer: 'in the organization or in some of its sites',
+  self: '',
+  nobody: '',
+}
+
+/** Who may call, for people who read the document. */
+function describeAudience({ audience, needs }: Pick<At<unknown>, 'audience' | 'needs'>): string {
+  if (needs !== null) return `For the roles ${rolesFor(needs).join(', ')} ${whereRoleCounts[audience]}.`
+  return audience === 'nobody' ? 'Without credentials.' : 'For anybody with credentials.'
+}
+
+/** The statuses of errors that the operation answers by design, besides those that every server has. */
+function errorsOf(
+  { audience, needs, path }: Pick<At<unknown>, 'audience' | 'needs' | 'path'>,
+  { takes }: { takes: boolean },
+) {
+  const error = Type.Ref('Error#')
+  return {
+    ...(takes && { 400: error }),
+    ...(audience !== 'nobody' && { 401: error }),
+    ...(needs !== null && { 403: error }),
+    ...(path.includes(':') && { 404: error }),
+    429: error,
+  }
+}
+
+function assertParams(id: string, path: string, declared: readonly string[]): void {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+  if (new Set(inPath).symmetricDifference(new Set(declared)).size > 0)
+    throw new Error(`${id} declares the parameters ${declared.join()}, but its path is ${path}`)
+}
+
+/** Registers operations; under /api/v1. */
+export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
+  return async (http) => {
+    for (const { method, at: place, schema, handle } of operations)
+      http.route({
+        method,
+        url: place.path,
+        schema,
+        config: {
+          ...(place.audience === 'nobody' && { public: true }),
+          ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
+        },
+        handler: (request, reply) => handle(ctx, request, reply),
+      })
+  }
+}
