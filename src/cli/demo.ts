@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { writeWhole } from '../platform/storage/files.ts'
 import { type Client, createClient } from './client.ts'
 import { type DemoDevice, demoDevices, demoImage, demoModels, demoSites, demoVersions } from './demo-fleet.ts'
 import { runSimulator } from './demo-simulator.ts'
@@ -59,8 +60,7 @@ async function readDemo(path: string): Promise<Demo | null> {
 }
 
 async function writeDemo(path: string, demo: Demo): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  await writeWhole(path, `${JSON.stringify(demo, null, 2)}\n`)
 }
 
 async function createAccount(options: DemoOptions): Promise<Demo> {

@@ -8,9 +8,9 @@ import { parsePage, setPageHeaders } from '../http/lists.ts'
 import { Empty, OrgParams, SiteParams } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
+import { uploadTooLarge } from '../platform/storage/uploads.ts'
 import { deleteFirmware } from './delete-image.ts'
 import type { CatalogVersion, FirmwareFiles } from './firmware.ts'
-import { tooLarge } from './storage.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import { uploadImage } from './upload-image.ts'
 import {
@@ -145,7 +145,7 @@ function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncType
         const offer = parseOffer(query)
         const length = headers['content-length']
         const declaredBytes = length === undefined ? undefined : Number(length)
-        if (declaredBytes !== undefined && declaredBytes > files.maxBytes) throw tooLarge(files.maxBytes)
+        if (declaredBytes !== undefined && declaredBytes > files.maxBytes) throw uploadTooLarge(files.maxBytes)
         const image = imageIn(body, headers['content-type'])
         receiving.add(image)
         image.once('close', () => receiving.delete(image))

@@ -6,8 +6,9 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import type { Reservation } from '../platform/storage/upload-quota.ts'
+import { discardUpload } from '../platform/storage/uploads.ts'
 import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
-import { type ReceivedFile, discardFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
+import { type ReceivedFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
 import { findImage, insertImage, insertVersions } from './store.ts'
 
 /** What an image is offered as. */
@@ -51,7 +52,7 @@ async function receiveImage(
 ): Promise<CatalogImage> {
   const received = await receiveFile(files, body, reservation)
   if (offer.sha256 !== null && offer.sha256 !== received.sha256) {
-    await discardFile(received)
+    await discardUpload(received)
     throw invalidField('sha256', `the image's SHA-256 is ${received.sha256}`)
   }
   const id = uuidv7()

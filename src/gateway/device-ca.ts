@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import {
@@ -20,6 +20,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { AppError } from '../platform/errors.ts'
+import { writeWhole } from '../platform/storage/files.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
 /** PEM texts; the key is PKCS #8. */
@@ -66,7 +67,7 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
   if (certificatePem !== null) throw new AppError('unavailable', `device CA: ${certPath} is there, but not ${keyPath}`)
   const made = await makeCa()
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeWhole(keyPath, made.keyPem, 0o600)
+  await writeWhole(keyPath, made.keyPem)
   await writeWhole(certPath, made.certificatePem, 0o644)
   return made
 }
@@ -190,9 +191,4 @@ async function readIfThere(path: string): Promise<string | null> {
     if (error.code === 'ENOENT') return null
     throw error
   })
-}
-
-async function writeWhole(path: string, text: string, mode: number): Promise<void> {
-  await writeFile(`${path}.new`, text, { mode })
-  await rename(`${path}.new`, path)
 }

@@ -1,7 +1,8 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { writeWhole } from '../platform/storage/files.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
@@ -31,8 +32,7 @@ export async function openGatewayTls(options: GatewayTlsOptions): Promise<Gatewa
   // The library for issuing needs several megabytes of memory, and most starts issue nothing.
   const { issueGatewayTls, loadDeviceCa } = await import('./device-ca.ts')
   const issued = await issueGatewayTls(await loadDeviceCa(options.dataDir), options.hosts)
-  await writeFile(`${path}.new`, `${issued.key}\n${issued.cert}\n`, { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  await writeWhole(path, `${issued.key}\n${issued.cert}\n`)
   return issued
 }
 

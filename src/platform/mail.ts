@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { uuidv7 } from 'uuidv7'
+import { writeWhole } from './storage/files.ts'
 import { lazily } from './lazily.ts'
 import type { Logger } from './log.ts'
 import { isLoopback } from './loopback.ts'
@@ -135,8 +136,7 @@ function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
       })
       const path = join(dir, `${uuidv7()}.eml`)
       await mkdir(dir, { recursive: true, mode: 0o700 })
-      await writeFile(`${path}.new`, message, { mode: 0o600 })
-      await rename(`${path}.new`, path)
+      await writeWhole(path, message)
       log.info({ path, links }, 'wrote a mail to a file: no mail server is configured')
     },
     close: async () => (await transport.opened)?.close(),

@@ -8,8 +8,9 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeWhole } from './storage/files.ts'
 import { AppError } from './errors.ts'
 
 export type SignPurpose = 'csrf' | 'firmware' | 'image'
@@ -97,13 +98,6 @@ export async function loadOrMake(path: string, make: () => Buffer): Promise<Buff
   if (known?.length === 0) throw new AppError('unavailable', `${path} is empty: restore it from a backup`)
   if (known !== null) return known
   const made = make()
-  const file = await open(`${path}.new`, 'w', 0o600)
-  try {
-    await file.writeFile(made)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
+  await writeWhole(path, made)
   return made
 }

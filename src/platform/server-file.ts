@@ -1,12 +1,12 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeWhole } from './storage/files.ts'
 
 /** `server.json` in the data folder says where the running server answers, for the command line. */
 const fileOf = (dataDir: string): string => join(dataDir, 'server.json')
 
 export async function writeServerFile(dataDir: string, url: string): Promise<void> {
-  await writeFile(`${fileOf(dataDir)}.new`, `${JSON.stringify({ url })}\n`)
-  await rename(`${fileOf(dataDir)}.new`, fileOf(dataDir))
+  await writeWhole(fileOf(dataDir), `${JSON.stringify({ url })}\n`, 0o644)
 }
 
 export async function removeServerFile(dataDir: string): Promise<void> {

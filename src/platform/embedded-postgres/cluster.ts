@@ -1,6 +1,7 @@
-import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chown, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { sync } from '../storage/files.ts'
 import type { Account } from './account.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { type Launch, launchProgram } from './launch.ts'
@@ -74,19 +75,10 @@ async function initialise({ launch, binaries, home, durable }: ClusterRequest, c
   const [complaint, , code] = await Promise.all([text(child.stderr), text(child.stdout), ended])
   if (code !== 0) throw new AppError('unavailable', `initdb failed: ${firstError(complaint)}`)
   await rename(unfinished, cluster)
-  if (durable) await syncFolder(home)
+  if (durable) await sync(home)
 }
 
 function firstError(complaint: string): string {
   const lines = complaint.split('\n')
   return lines.find((line) => /error|FATAL/.test(line)) ?? lines.find((line) => line !== '') ?? 'no reason given'
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

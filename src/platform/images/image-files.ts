@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { AppError, invalidField, notFound } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import { type Upload, discardUpload, emptyIncoming, newIncomingPath, receiveUpload } from '../storage/uploads.ts'
 import { decodeImage, shrinkImageFile } from './decode-image.ts'
 import type { Decoded, ImageType } from './decoder-job.ts'
-import { openUpload } from '../storage/open-upload.ts'
+import { moveWhole } from '../storage/files.ts'
+import { type FilterKnown, removeOrphans } from '../storage/orphans.ts'
 import type { NewUpload, Reservation, UploadQuota } from '../storage/upload-quota.ts'
 import type { DecodeLimits } from './decoder-limits.ts'
 import { stripImage } from './strip-image.ts'
@@ -51,9 +52,6 @@ export interface ReceivedImage extends Pick<Decoded, 'contentType' | 'width' | '
 /** A file in the folder of incoming files, to be discarded by whoever received it. */
 export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservation'>
 
-/** Pictures that are not kept yet; nothing in it outlives the process. */
-const INCOMING = 'incoming'
-const END_OF_TIME = new Date(8.64e15)
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
 
 /** Whether a file's name is one that was given here. */
@@ -65,19 +63,14 @@ export function typeOfImage(name: string): ImageType {
   return name.endsWith('.png') ? 'image/png' : 'image/jpeg'
 }
 
-/** Of the names it is given, those that a row has. */
-export type FilterKnown = (names: readonly string[]) => Promise<ReadonlySet<string>>
-
 /** Makes the folders and removes what a crash left behind; before the first upload can come. */
 export async function sweepImages(
   log: Logger,
   { dir }: Pick<ImageFiles, 'dir'>,
   filterKnown: FilterKnown,
 ): Promise<void> {
-  const incoming = join(dir, INCOMING)
-  await rm(incoming, { recursive: true, force: true })
-  await mkdir(incoming, { recursive: true, mode: 0o700 })
-  await removeOrphanImages(log, { dir }, filterKnown, END_OF_TIME)
+  await emptyIncoming(dir)
+  await removeOrphanImages(log, { dir }, filterKnown, null)
 }
 
 /**
@@ -89,16 +82,9 @@ export async function removeOrphanImages(
   log: Logger,
   { dir }: Pick<ImageFiles, 'dir'>,
   filterKnown: FilterKnown,
-  before: Date,
+  before: Date | null,
 ): Promise<void> {
-  const names = (await readdir(dir)).filter((name) => isImageName(name))
-  const known = await filterKnown(names)
-  for (const name of names.filter((name) => !known.has(name))) {
-    const file = await stat(join(dir, name)).catch(() => null)
-    if (file === null || file.mtime > before) continue
-    log.info({ image: name }, 'removed a picture that nothing refers to')
-    await rm(join(dir, name), { force: true })
-  }
+  await removeOrphans(log, dir, { isName: isImageName, filterKnown, before, what: 'picture' })
 }
 
 /**
@@ -134,48 +120,22 @@ export async function receiveFile(
   files: Pick<ImageFiles, 'dir' | 'maxBytes' | 'quota'>,
   upload: Omit<ImageUpload, 'declaredType'>,
 ): Promise<ReceivedFile> {
-  return receiveStream(files, upload, (chunks) => chunks)
+  return receiveStream(files, upload)
 }
 
-/** @returns The size of what `filter` leaves; limit and quota are of what comes. */
 async function receiveStream(
   { dir, maxBytes, quota }: Pick<ImageFiles, 'dir' | 'maxBytes' | 'quota'>,
   { body, ...upload }: Omit<ImageUpload, 'declaredType'>,
-  filter: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
+  filter?: Upload['filter'],
 ): Promise<ReceivedFile> {
   const reservation = await quota.reserve(upload)
-  const path = join(dir, INCOMING, `${randomUUID()}.part`)
-  let receivedBytes = 0
-  async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      receivedBytes += chunk.length
-      if (receivedBytes > maxBytes) throw fileTooLarge(maxBytes)
-      await reservation.add(chunk.length)
-      yield chunk
-    }
-  }
   try {
-    const file = await openUpload(path)
-    await pipeline(body, measured, filter, file)
-    return { path, sizeBytes: file.bytesWritten, reservation }
+    const received = await receiveUpload(dir, { body, maxBytes, reservation, ...(filter && { filter }) })
+    return { ...received, reservation }
   } catch (error) {
-    await discardImage({ path, reservation })
-    throw writeError(error)
+    reservation.release()
+    throw error
   }
-}
-
-function fileTooLarge(maxBytes: number): AppError {
-  return new AppError('too_large', `The file may have at most ${maxBytes} bytes.`)
-}
-
-const clientWentAway = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'])
-const diskIsFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
-
-function writeError(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (clientWentAway.has(code)) return new AppError('invalid', 'The upload ended before the image was complete.')
-  if (diskIsFull.has(code)) return new AppError('unavailable', 'There is no space left for this image.')
-  return error
 }
 
 /**
@@ -188,15 +148,21 @@ export async function shrinkImage(
   name: string,
   side: number,
 ): Promise<Omit<ReceivedImage, 'reservation'>> {
-  const id = randomUUID()
-  const path = join(dir, INCOMING, `${id}.part`)
+  const path = newIncomingPath(dir)
   const contentType = typeOfImage(name)
   const source = await openImage({ dir }, name)
   if (source === null) throw notFound(name)
   await source.close()
   try {
     const { width, height, copyBytes } = await shrinkImageFile(join(dir, name), { path, side }, decode)
-    return { contentType, width, height, name: `${id}.${extensions[contentType]}`, path, sizeBytes: copyBytes }
+    return {
+      contentType,
+      width,
+      height,
+      name: `${randomUUID()}.${extensions[contentType]}`,
+      path,
+      sizeBytes: copyBytes,
+    }
   } catch (error) {
     await discardImage({ path })
     throw error
@@ -208,10 +174,7 @@ export async function keepImage(
   { dir }: Pick<ImageFiles, 'dir'>,
   received: Pick<ReceivedImage, 'name' | 'path'>,
 ): Promise<void> {
-  await sync(received.path)
-  await rename(received.path, join(dir, received.name))
-  // A rename is durable once its folder is.
-  await sync(dir)
+  await moveWhole(received.path, join(dir, received.name))
 }
 
 /**
@@ -241,20 +204,11 @@ export async function keepImageFor<T>(
   }
 }
 
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
 export async function discardImage({
   path,
   reservation,
 }: Pick<ReceivedImage, 'path'> & Partial<Pick<ReceivedImage, 'reservation'>>): Promise<void> {
-  await rm(path, { force: true })
+  await discardUpload({ path })
   reservation?.release()
 }
 

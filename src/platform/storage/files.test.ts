@@ -1,0 +1,21 @@
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { moveWhole, writeWhole } from './files.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'signalbox-files-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+it('takes the place of what was there before, and is nobody else to read', async () => {
+  const path = join(dir, 'a')
+  await writeWhole(path, 'first')
+  await writeWhole(path, 'second')
+  expect(await readFile(path, 'utf8')).toBe('second')
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  await moveWhole(path, join(dir, 'b'))
+  expect(await readdir(dir)).toEqual(['b'])
+})

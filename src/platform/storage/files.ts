@@ -1,0 +1,42 @@
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
+
+/** The mode of what nobody else on the machine may read. */
+export const OWNER_ONLY = 0o600
+
+/**
+ * Writes a file whole or not at all, even if the power fails: readers see the one before it, or this one.
+ * @param mode Default OWNER_ONLY.
+ */
+export async function writeWhole(
+  path: string,
+  content: string | Buffer | Readable,
+  mode: number = OWNER_ONLY,
+): Promise<void> {
+  const file = await open(`${path}.new`, 'w', mode)
+  try {
+    await file.writeFile(content)
+  } finally {
+    await file.close()
+  }
+  await moveWhole(`${path}.new`, path)
+}
+
+/** Puts a complete file under its name: after this a power cut leaves it whole. Both are on one file system. */
+export async function moveWhole(from: string, to: string): Promise<void> {
+  await sync(from)
+  await rename(from, to)
+  // A rename is durable once its folder is.
+  await sync(dirname(to))
+}
+
+/** Brings a file, or which names are in a folder, to the disk. */
+export async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { open, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { AppError } from '../errors.ts'
+import { OWNER_ONLY } from './files.ts'
+import type { Reservation } from './upload-quota.ts'
+
+/** Files that are not kept yet; nothing in it outlives the process. */
+const INCOMING = 'incoming'
+
+/** Removes what an earlier process was about to receive; before the first upload can come. */
+export async function emptyIncoming(dir: string): Promise<void> {
+  const incoming = join(dir, INCOMING)
+  await rm(incoming, { recursive: true, force: true })
+  await mkdir(incoming, { recursive: true, mode: 0o700 })
+}
+
+/** A new name in the folder of files that are not kept yet. */
+export function newIncomingPath(dir: string): string {
+  return join(dir, INCOMING, `${randomUUID()}.part`)
+}
+
+export interface Upload {
+  readonly body: Readable
+  readonly maxBytes: number
+  readonly reservation: Reservation
+  /** What of it is written; default all. */
+  readonly filter?: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>
+}
+
+/** A file that nobody refers to yet. */
+export interface UploadedFile {
+  readonly path: string
+  /** Of what is written; the limit and the quota are of what comes. */
+  readonly sizeBytes: number
+}
+
+/**
+ * Streams an upload to a new file; a chunk at a time is in memory. The file is gone when this throws; otherwise the
+ * caller discards or keeps it. The reservation is the caller's to release.
+ *
+ * @throws AppError too_large, invalid (the client went away), unavailable (disk full), as Reservation.add(); what
+ *   `filter` throws.
+ */
+export async function receiveUpload(
+  dir: string,
+  { body, maxBytes, reservation, filter }: Upload,
+): Promise<UploadedFile> {
+  const path = newIncomingPath(dir)
+  let receivedBytes = 0
+  async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      receivedBytes += chunk.length
+      if (receivedBytes > maxBytes) throw uploadTooLarge(maxBytes)
+      await reservation.add(chunk.length)
+      yield chunk
+    }
+  }
+  try {
+    // A stream that opens its file by itself may do so after the pipeline has failed and the file was removed.
+    const file = (await open(path, 'wx', OWNER_ONLY)).createWriteStream()
+    await pipeline(body, measured, filter ?? ((chunks) => chunks), file)
+    return { path, sizeBytes: file.bytesWritten }
+  } catch (error) {
+    await discardUpload({ path })
+    throw uploadError(error)
+  }
+}
+
+export async function discardUpload({ path }: Pick<UploadedFile, 'path'>): Promise<void> {
+  await rm(path, { force: true })
+}
+
+export function uploadTooLarge(maxBytes: number): AppError {
+  return new AppError('too_large', `The file may have at most ${maxBytes} bytes.`)
+}
+
+const clientWentAway = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'])
+const diskIsFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+function uploadError(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (clientWentAway.has(code)) return new AppError('invalid', 'The upload ended before the file was complete.')
+  if (diskIsFull.has(code)) return new AppError('unavailable', 'There is no space left for this file.')
+  return error
+}
