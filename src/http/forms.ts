@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { assertText, parseJsonBody } from './body.ts'
+import { isObject } from '../platform/is-object.ts'
 
 /** A client that sends nothing for so long has gone, whatever its socket says. */
 const IDLE_MS = 60_000
@@ -118,6 +119,6 @@ function textOf({ fieldname, value, valueTruncated }: Field): string {
 /** A part that holds a JSON object; an empty one where the form has no such part. @throws AppError invalid. */
 export function jsonPart(fields: FormFields, name: string): Record<string, unknown> {
   const value = parseJsonBody(fields[name] ?? '')
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  if (isObject(value)) return value
   throw invalidField(name, 'must be a JSON object')
 }

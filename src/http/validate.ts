@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { assertText } from './body.ts'
+import { isObject } from '../platform/is-object.ts'
 
 /**
  * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path
@@ -43,10 +44,6 @@ function convertText(type: unknown, text: string): unknown {
   if (type === 'boolean' && /^true$/i.test(text)) return true
   if (type === 'boolean' && /^false$/i.test(text)) return false
   return text
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 interface FoundError {

@@ -5,6 +5,7 @@ import { notFound } from '../platform/errors.ts'
 import type { SiteMap } from './map.ts'
 import { lockMap } from './store.ts'
 import { changeMap } from './update-map.ts'
+import { isObject } from '../platform/is-object.ts'
 
 export interface WayfindingLink {
   readonly mapId: string
@@ -28,7 +29,7 @@ export function linkWayfinding(
     const before = await lockMap(tx, scope, mapId)
     if (before === undefined) throw notFound(mapId)
     const known = before.doc['wayfinding']
-    const others = typeof known === 'object' && known !== null ? known : {}
+    const others = isObject(known) ? known : {}
     const change = { wayfinding: { ...others, [vendor]: { ...account } } }
     const map = await changeMap(tx, scope, { mapId, change, at: ctx.clock.now() })
     if (map === null) throw notFound(mapId)

@@ -1,5 +1,6 @@
 import { invalidField } from '../platform/errors.ts'
 import type { MapDocument } from './map.ts'
+import { isObject } from '../platform/is-object.ts'
 
 /**
  * How places on the picture before lie on the one that takes its place: turned about the upper left
@@ -52,24 +53,24 @@ export function transformMap(doc: MapDocument, transform: Transform): Record<str
 }
 
 function transformPath(path: unknown, transform: Transform): unknown {
-  if (!isRecord(path) || !Array.isArray(path['nodes'])) return path
+  if (!isObject(path) || !Array.isArray(path['nodes'])) return path
   return { ...path, nodes: path['nodes'].map((node: unknown) => transformNode(node, transform)) }
 }
 
 function transformNode(node: unknown, transform: Transform): unknown {
-  if (!isRecord(node) || !isRecord(node['position'])) return node
+  if (!isObject(node) || !isObject(node['position'])) return node
   const { x, y } = node['position']
   if (typeof x !== 'number' || typeof y !== 'number') return node
   return { ...node, position: { ...node['position'], ...transformPoint({ x, y }, transform) } }
 }
 
 function transformFence(fence: unknown, transform: Transform): unknown {
-  if (!isRecord(fence) || !Array.isArray(fence['vertices'])) return fence
+  if (!isObject(fence) || !Array.isArray(fence['vertices'])) return fence
   return { ...fence, vertices: fence['vertices'].map((vertex: unknown) => transformVertex(vertex, transform)) }
 }
 
 function transformVertex(vertex: unknown, transform: Transform): unknown {
-  if (!isRecord(vertex)) return vertex
+  if (!isObject(vertex)) return vertex
   const { X, Y } = vertex
   if (typeof X !== 'number' || typeof Y !== 'number') return vertex
   const { x, y } = transformPoint({ x: X, y: Y }, transform)
@@ -90,8 +91,4 @@ export function transformPlace(doc: MapDocument, transform: Transform): Record<s
 /** In 0 to 359. */
 export function wholeDegrees(degrees: number): number {
   return ((Math.round(degrees) % 360) + 360) % 360
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

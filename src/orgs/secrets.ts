@@ -1,3 +1,5 @@
+import { isObject } from '../platform/is-object.ts'
+
 /** In wire shape. */
 type Document = Readonly<Record<string, unknown>>
 
@@ -32,10 +34,5 @@ function withoutLogin(url: string): string {
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
-  return isDocument(value) ? omitSecrets(value) : value
-}
-
-/** An object of JSON. */
-export function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value) ? omitSecrets(value) : value
 }

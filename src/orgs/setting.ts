@@ -1,7 +1,8 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from './org.ts'
-import { isDocument, omitSecrets } from './secrets.ts'
+import { isObject } from '../platform/is-object.ts'
+import { omitSecrets } from './secrets.ts'
 
 /** Settings of an organization that the service itself heeds; everything else in the document is only kept. */
 export interface SettingDocument {
@@ -57,7 +58,7 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 function asDocument(value: unknown): Document {
-  return isDocument(value) ? value : {}
+  return isObject(value) ? value : {}
 }
 
 /**
@@ -93,7 +94,7 @@ export function deriveSetting(ofOrg: Document, ofSite: Document): Record<string,
 export function cloneSetting(doc: Document): Record<string, unknown> {
   const copy = omitSecrets(doc)
   const installer = copy['installer']
-  return isDocument(installer) ? { ...copy, installer: omitFields(installer, ['extra_site_ids']) } : copy
+  return isObject(installer) ? { ...copy, installer: omitFields(installer, ['extra_site_ids']) } : copy
 }
 
 /** What those with the role `installer` may work on, besides what was claimed lately. */

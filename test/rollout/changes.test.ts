@@ -7,7 +7,7 @@ import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/ro
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
-import { type TestClock, createTestClock } from '../webhooks/harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { expectConsistent } from './expect-consistent.ts'
 
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }

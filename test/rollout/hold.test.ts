@@ -11,7 +11,7 @@ import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { type Fleet, type Reply, type SeededOrg, createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
-import { type TestClock, createTestClock } from '../webhooks/harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { expectConsistent } from './expect-consistent.ts'
 
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }

@@ -16,7 +16,7 @@ import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import { createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
-import { createTestClock } from '../webhooks/harness.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 const DEVICES = 1000
 /** So many that the planner preferred an index by phase. */

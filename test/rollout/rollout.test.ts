@@ -18,7 +18,7 @@ import {
   seedOrg,
 } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
-import { type TestClock, createTestClock } from '../webhooks/harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { expectConsistent } from './expect-consistent.ts'
 
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }

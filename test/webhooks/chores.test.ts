@@ -3,13 +3,14 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../src/webhooks/partitions.ts'
 import { expireMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
-import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const DAY_MS = 24 * 3600e3
 let clock: TestClock
 let harness: Harness
 beforeEach(async () => {
-  clock = createTestClock()
+  clock = createTestClock(new Date('2026-11-20T12:00:00Z'))
   harness = await createHarness(clock)
 })
 afterEach(() => harness.close())

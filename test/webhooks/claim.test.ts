@@ -4,7 +4,8 @@ import { inTx } from '../../src/platform/db.ts'
 import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
 import { insertMessages } from '../../src/webhooks/store.ts'
 import { recountLanes } from '../../src/webhooks/store-lanes.ts'
-import { type Harness, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 const clock = createTestClock()
 let harness: Harness

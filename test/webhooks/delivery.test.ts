@@ -5,7 +5,8 @@ import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { type Received, type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
 let clock: TestClock

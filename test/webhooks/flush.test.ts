@@ -8,7 +8,8 @@ import { createFlusher } from '../../src/webhooks/flush.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { type ClaimedLane, claimLanes } from '../../src/webhooks/store-deliver.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
-import { type Harness, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'

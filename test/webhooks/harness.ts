@@ -15,21 +15,6 @@ import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhoo
 import type { TestConnection } from '../support/database.ts'
 import { createTestContext } from '../support/server.ts'
 
-/** A clock that stands still until it is moved. */
-export interface TestClock extends Clock {
-  advance(ms: number): void
-}
-
-export function createTestClock(start = new Date('2026-11-20T12:00:00Z')): TestClock {
-  let now = start
-  return {
-    now: () => now,
-    advance(ms) {
-      now = new Date(now.getTime() + ms)
-    },
-  }
-}
-
 /** The webhook engine on a database of its own, with one organization. */
 export interface Harness {
   readonly ctx: Context

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, type TestClock, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { type Receiver, type Reply, startReceiver, status } from './receiver.ts'
 
 let clock: TestClock

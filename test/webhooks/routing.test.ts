@@ -9,7 +9,8 @@ import { inTx } from '../../src/platform/db.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 const url = 'http://127.0.0.1:1/'
 const clock = createTestClock()

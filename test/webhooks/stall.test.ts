@@ -6,7 +6,8 @@ import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness, createTestClock } from './harness.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { createTestClock } from '../support/test-clock.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
 const LANES = 30

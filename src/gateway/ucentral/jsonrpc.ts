@@ -1,4 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib'
+import { isObject } from '../../platform/is-object.ts'
 
 /** A uCentral frame: JSON-RPC 2.0, where devices send calls without an id and answer our calls by id. */
 export type Frame =
@@ -149,8 +150,4 @@ export function compressParams(params: Params): Params {
 
 function isId(value: unknown): value is number {
   return Number.isSafeInteger(value)
-}
-
-function isObject(value: unknown): value is Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
