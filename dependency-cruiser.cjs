@@ -1,6 +1,8 @@
 // The import rules of ARCHITECTURE.md. Imports point down; nouns at the top never import each other.
 const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'devices', 'firmware', 'rollout']
 const tops = ['maps', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
+// What takes an organization or a site away asks each noun to remove what is its own.
+const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'simulator']
 const within = (names) => `^src/(${names.join('|')})/`
 const rule = (name, from, to) => ({ name, severity: 'error', from, to })
@@ -12,16 +14,17 @@ module.exports = {
       rule(
         `${layer}-imports-only-lower`,
         { path: within([layer]) },
-        { path: within([...layers.slice(index + 1), ...tops, ...roofs]) },
+        { path: within([...layers.slice(index + 1), ...tops, ...over, ...roofs]) },
       ),
     ),
     ...tops.map((top) =>
       rule(
         `${top}-knows-no-sibling`,
         { path: within([top]) },
-        { path: within([...tops.filter((other) => other !== top), ...roofs]) },
+        { path: within([...tops.filter((other) => other !== top), ...over, ...roofs]) },
       ),
     ),
+    rule('removal-imports-only-lower', { path: within(over) }, { path: within(roofs) }),
     rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator']) }),
     rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|platform)/' }),
     rule(

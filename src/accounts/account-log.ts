@@ -2,7 +2,7 @@ import type { Actor } from '../access/scope.ts'
 import { actorScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Tx } from '../platform/db.ts'
-import { insertAccountLog, listOrgIdsOfAdmin } from './store-log.ts'
+import { insertAccountLogs, listOrgIdsOfAdmin } from './store-log.ts'
 
 /** Something that happened to an account. `before` and `after` never hold secrets. */
 export interface AccountChange {
@@ -21,6 +21,6 @@ export interface AccountChange {
  */
 export async function appendAccountChange(tx: Tx, change: AccountChange): Promise<void> {
   const { adminId, actor, ...entry } = change
-  await insertAccountLog(tx, { adminId, srcIp: actor.srcIp, userAgent: actor.userAgent, ...entry })
+  await insertAccountLogs(tx, [{ adminId, srcIp: actor.srcIp, userAgent: actor.userAgent, ...entry }])
   for (const orgId of await listOrgIdsOfAdmin(tx, adminId)) await appendAudit(tx, actorScope(actor, orgId), entry)
 }

@@ -12,19 +12,20 @@ export interface NewAccountLog {
   readonly at: Date
 }
 
-export async function insertAccountLog(tx: Tx, entry: NewAccountLog): Promise<void> {
-  const { at, ...row } = entry
-  const { before, after } = reduceChange(entry)
-  await tx
-    .insertInto('accountLog')
-    .values({
+export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[]): Promise<void> {
+  if (entries.length === 0) return
+  const rows = entries.map((entry) => {
+    const { at, ...row } = entry
+    const { before, after } = reduceChange(entry)
+    return {
       ...row,
       id: uuidv7(),
       before: before ? json(before) : null,
       after: after ? json(after) : null,
       createdAt: at,
-    })
-    .execute()
+    }
+  })
+  await tx.insertInto('accountLog').values(rows).execute()
 }
 
 /** Organizations in which the admin has a privilege. */

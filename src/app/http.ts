@@ -57,6 +57,7 @@ import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
 import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
 import { mxedgeRoutes } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
+import { removalOperations } from '../removal/routes.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
@@ -95,7 +96,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 
 /** Every operation of the interface that is a value. */
 function apiOperations(ctx: Context): Operation[] {
-  return [...orgOperations, ...siteOperations(ctx)]
+  return [...orgOperations, ...siteOperations(ctx), ...removalOperations]
 }
 
 /** Every noun's routes under /api/v1. */

@@ -1,19 +1,16 @@
 import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
-import { authorize, authorizeNewOrg, may } from '../access/authorize.ts'
+import { authorizeNewOrg, may } from '../access/authorize.ts'
 import { type Reach, reachOf } from '../access/scope.ts'
 import { org, orgSites, self, site } from '../http/at.ts'
 import { JsonText } from '../http/json-text.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
 import { coalesceEqual } from '../platform/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { cloneOrg } from './clone-org.ts'
 import { createOrg } from './create-org.ts'
 import { createSite } from './create-site.ts'
-import { deleteOrg } from './removal/delete-org.ts'
-import { deleteSite } from './removal/delete-site.ts'
 import { getOrg } from './store.ts'
 import { getSite, listSites } from './store-sites.ts'
 import { updateOrg } from './update-org.ts'
@@ -57,17 +54,6 @@ export const orgOperations: Operation[] = [
     body: UpdateOrgBody,
     reply: OrgReply,
     run: async (ctx, { scope, body }) => presentOrg(await updateOrg(ctx, scope, body)),
-  }),
-  operation({
-    id: 'deleteOrg',
-    method: 'DELETE',
-    tag: 'Orgs',
-    at: org('', { needs: 'admin' }),
-    reply: Empty,
-    run: async (ctx, { scope }) => {
-      await deleteOrg(ctx, scope)
-      return {}
-    },
   }),
   operation({
     id: 'cloneOrg',
@@ -128,19 +114,6 @@ export function siteOperations(context: Context): Operation[] {
       run: async (ctx, { scope, caller, body }) => {
         const mayRegroup = may(caller, { orgId: scope.orgId }, 'write')
         return presentSite(await updateSite(ctx, scope, { body, mayRegroup }))
-      },
-    }),
-    operation({
-      id: 'deleteSite',
-      method: 'DELETE',
-      tag: 'Sites',
-      at: site('', { needs: 'write' }),
-      reply: Empty,
-      run: async (ctx, { scope, caller }) => {
-        // As for its creation: who was given some sites does not decide which there are.
-        authorize(caller, { orgId: scope.orgId, needs: 'write' })
-        await deleteSite(ctx, scope)
-        return {}
       },
     }),
   ].flat()

@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
-import { insertAccountLog } from '../store-log.ts'
+import { insertAccountLogs } from '../store-log.ts'
 
 export interface PrivilegeChange {
   readonly adminId: string
@@ -20,6 +20,6 @@ export async function recordPrivileges(tx: Tx, scope: OrgScope, change: Privileg
   const { adminId, message, before, after, at } = change
   const entry = { message, before: { privileges: before }, after: { privileges: after }, at }
   const { srcIp, userAgent } = scope.actor
-  await insertAccountLog(tx, { adminId, srcIp, userAgent, ...entry })
+  await insertAccountLogs(tx, [{ adminId, srcIp, userAgent, ...entry }])
   await appendAudit(tx, scope, entry)
 }

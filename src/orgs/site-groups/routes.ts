@@ -2,10 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { authorize } from '../../access/authorize.ts'
 import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
-import { Empty, OrgParams } from '../../http/schemas.ts'
+import { OrgParams } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { createSiteGroup } from './create-site-group.ts'
-import { deleteSiteGroup } from './delete-site-group.ts'
 import { getSiteGroup, listSiteGroups } from './store.ts'
 import { updateSiteGroup } from './update-site-group.ts'
 import { CreateSiteGroupBody, SiteGroupParams, SiteGroupReply, UpdateSiteGroupBody, presentSiteGroup } from './wire.ts'
@@ -72,16 +71,6 @@ export function siteGroupRoutes(ctx: Context): FastifyPluginAsyncTypebox {
       async ({ caller, params, body }) => {
         const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
         return presentSiteGroup(await updateSiteGroup(ctx, scope, { id: params.sitegroup_id, body }))
-      },
-    )
-
-    http.delete(
-      one,
-      { schema: { operationId: 'deleteOrgSiteGroup', tags, params: SiteGroupParams, response: { 200: Empty } } },
-      async ({ caller, params }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        await deleteSiteGroup(ctx, scope, params.sitegroup_id)
-        return {}
       },
     )
   }

@@ -1,7 +1,6 @@
-import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
-import { insertAccountLogs } from './store.ts'
+import { insertAccountLogs } from '../store-log.ts'
 
 export interface Loss {
   readonly adminIds: readonly string[]
@@ -15,13 +14,12 @@ export async function recordLoss(tx: Tx, scope: OrgScope, { adminIds, message, a
   await insertAccountLogs(
     tx,
     adminIds.map((adminId) => ({
-      id: uuidv7(),
       adminId,
       message,
       // Whence another one acted is none of theirs to know.
       srcIp: adminId === actorId ? srcIp : null,
       userAgent: adminId === actorId ? userAgent : null,
-      createdAt: at,
+      at,
     })),
   )
 }

@@ -10,7 +10,7 @@ import {
   saveRolePrivileges,
   saveTokenPrivileges,
   takePrivileges,
-} from './store-grants.ts'
+} from './store.ts'
 
 export interface Taking {
   readonly place: Place

@@ -1,11 +1,11 @@
-import type { OrgScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
-import { holdGrants } from '../removal/store-grants.ts'
-import { takeGrants } from '../removal/take-grants.ts'
-import { auditDocument } from './site-group.ts'
-import { deleteSiteGroupRow, lockSiteGroup, setMembers } from './store.ts'
+import type { OrgScope } from '../access/scope.ts'
+import { holdGrants } from '../accounts/grants/store.ts'
+import { takeGrants } from '../accounts/grants/take-grants.ts'
+import { appendAudit } from '../events/append.ts'
+import { auditDocument } from '../orgs/site-groups/site-group.ts'
+import { deleteSiteGroupRow, lockSiteGroup, setMembers } from '../orgs/site-groups/store.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
 
 /** Its sites name it no more, and nobody has a privilege of it any more. */
 export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { InviteDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
-import { lockOrg } from '../store.ts'
+import { lockOrg } from '../../orgs/store.ts'
 import type { Place } from './plan-grants.ts'
 
 /** Whoever has privileges that are not an admin's: by the name that people know it by. */

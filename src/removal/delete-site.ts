@@ -1,14 +1,16 @@
-import type { SiteScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
-import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
-import { auditDocument } from '../create-site.ts'
-import { lockSite } from '../store-sites.ts'
+import type { SiteScope } from '../access/scope.ts'
+import { holdGrants } from '../accounts/grants/store.ts'
+import { takeGrants } from '../accounts/grants/take-grants.ts'
+import { appendMxedgeEvents } from '../events/append-mxedge.ts'
+import { appendAudit } from '../events/append.ts'
+import { unassignMxedges } from '../mxedges/store-removal.ts'
+import { auditDocument } from '../orgs/create-site.ts'
+import { deleteSiteRow, forgetInstallerSite } from '../orgs/store-removal.ts'
+import { lockSite } from '../orgs/store-sites.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
-import { countInTheWay, deleteSiteRow, forgetInstallerSite, lockWebhooks, unassignMxedges } from './store.ts'
-import { holdGrants } from './store-grants.ts'
-import { takeGrants } from './take-grants.ts'
 
 /**
  * With its settings, webhooks and privileges, and with all that other nouns keep of it. Its edge appliances
@@ -22,7 +24,7 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
     // The organization before its site, as everybody does who needs both.
     const grants = await holdGrants(tx, scope)
     const site = await lockSite(tx, scope)
-    assertNothingInTheWay('site', await countInTheWay(tx, scope))
+    await assertNothingInTheWay(tx, scope)
     await lockWebhooks(tx, scope)
     const message = `Delete Site "${site.name}"`
     const lost = await takeGrants(tx, scope, { place: { siteId: site.id }, message, at, grants })

@@ -1,0 +1,22 @@
+import type { SiteScope } from '../access/scope.ts'
+import type { EventMxedge } from '../events/append-mxedge.ts'
+import type { Tx } from '../platform/db.ts'
+
+/** Takes the edge appliances out of a site that goes. @returns As they were, ordered by id. */
+export async function unassignMxedges(tx: Tx, { orgId, siteId }: SiteScope, at: Date): Promise<EventMxedge[]> {
+  const mxedges = await tx
+    .selectFrom('mxedge')
+    .select(['id', 'name', 'mac', 'mxclusterId', 'siteId'])
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  await tx
+    .updateTable('mxedge')
+    .set({ siteId: null, modifiedAt: at })
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .execute()
+  return mxedges
+}
