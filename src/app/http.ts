@@ -59,7 +59,7 @@ import { mxedgeRoutes } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
-import { webhookRoutes } from '../webhooks/routes.ts'
+import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
 import { version } from '../platform/version.ts'
@@ -95,16 +95,14 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 }
 
 /** Every operation of the interface that is a value. */
-function apiOperations(ctx: Context): Operation[] {
-  return [...orgOperations, ...siteOperations(ctx), ...removalOperations]
+function apiOperations(ctx: Context, { outbound }: HttpParts): Operation[] {
+  return [...orgOperations, ...siteOperations(ctx), ...removalOperations, ...webhookOperations(outbound)]
 }
 
 /** Every noun's routes under /api/v1. */
-function apiRoutes(
-  ctx: Context,
-  { accounts, storage: { firmwareFiles, imageFiles }, outbound }: HttpParts,
-  guard: LoginGuard,
-): FastifyPluginAsync[] {
+function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPluginAsync[] {
+  const { accounts, storage } = parts
+  const { firmwareFiles, imageFiles } = storage
   return [
     sessionRoutes(ctx, accounts, guard),
     selfRoutes(ctx, accounts, guard),
@@ -118,7 +116,7 @@ function apiRoutes(
     orgTokenRoutes(ctx, guard),
     orgAdminRoutes(ctx),
     inviteRoutes(ctx, accounts),
-    serveOperations(ctx, apiOperations(ctx)),
+    serveOperations(ctx, apiOperations(ctx, parts)),
     auditLogRoutes(ctx),
     worldConstRoutes,
     orgSettingRoutes(ctx),
@@ -145,6 +143,5 @@ function apiRoutes(
     installerSiteRoutes(ctx),
     mxedgeRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),
-    webhookRoutes(ctx, outbound),
   ]
 }

@@ -1,62 +1,47 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { PlaceKind } from '../http/places.ts'
-import { CountReply, presentCounts, presentSearch } from '../http/search.ts'
-import type { Context } from '../platform/context.ts'
-import { enterWebhook, webhookParams } from './place.ts'
+import { orgAndSite } from '../http/at.ts'
+import { countOperation, searchOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
+import type { Operation } from '../http/operation.ts'
+import { Uuid } from '../http/schemas.ts'
 import { getWebhook } from './store.ts'
 import { countDeliveries, searchDeliveries } from './store-deliveries.ts'
 import {
   DeliveryCountQuery,
+  DeliveryReply,
   DeliverySearchQuery,
-  DeliverySearchReply,
   parseDeliveryCount,
   parseDeliverySearch,
   presentDelivery,
 } from './wire-deliveries.ts'
 
-/** The delivery records of a webhook, under the path of the webhook. Source: contract, Webhooks. */
-export function deliveryRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
-  const params = webhookParams(kind)
-  const tags = [`${kind.noun}s Webhooks`]
-  return async (http) => {
-    http.get(
-      '/events/search',
-      {
-        schema: {
-          operationId: `search${kind.noun}WebhooksDeliveries`,
-          tags,
-          params,
-          querystring: DeliverySearchQuery,
-          response: { 200: DeliverySearchReply },
-        },
-      },
-      async ({ caller, params, query, url }, reply) => {
-        const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
-        const search = parseDeliverySearch(query, ctx.clock.now())
-        await getWebhook(ctx.db, scope, key)
-        const found = await searchDeliveries(ctx.db, scope, { ...search, webhookId: key.id })
-        return reply.send(presentSearch(found, presentDelivery, { search, url }))
-      },
-    )
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' }
+const params = { webhook_id: Uuid }
 
-    http.get(
-      '/events/count',
-      {
-        schema: {
-          operationId: `count${kind.noun}WebhooksDeliveries`,
-          tags,
-          params,
-          querystring: DeliveryCountQuery,
-          response: { 200: CountReply },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const { scope, key } = await enterWebhook(ctx, kind, { caller, params, needs: 'read' })
-        const count = parseDeliveryCount(query, ctx.clock.now())
-        await getWebhook(ctx.db, scope, key)
-        const counts = await countDeliveries(ctx.db, scope, { ...count, webhookId: key.id })
-        return reply.send(presentCounts(counts, count))
-      },
-    )
-  }
-}
+/** The delivery records of a webhook, under the path of the webhook. Source: contract, Webhooks. */
+export const deliveryOperations: Operation[] = [
+  searchOperation({
+    id: { org: 'searchOrgWebhooksDeliveries', site: 'searchSiteWebhooksDeliveries' },
+    tag,
+    at: orgAndSite('/webhooks/:webhook_id/events/search', { needs: 'read' }),
+    params,
+    query: DeliverySearchQuery,
+    item: DeliveryReply,
+    parse: parseDeliverySearch,
+    run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id }, search }) => {
+      await getWebhook(ctx.db, scope, { id, siteId })
+      return presentPage(await searchDeliveries(ctx.db, scope, { ...search, webhookId: id }), presentDelivery)
+    },
+  }),
+  countOperation({
+    id: { org: 'countOrgWebhooksDeliveries', site: 'countSiteWebhooksDeliveries' },
+    tag,
+    at: orgAndSite('/webhooks/:webhook_id/events/count', { needs: 'read' }),
+    params,
+    query: DeliveryCountQuery,
+    parse: parseDeliveryCount,
+    run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id }, search: count }) => {
+      await getWebhook(ctx.db, scope, { id, siteId })
+      return countDeliveries(ctx.db, scope, { ...count, webhookId: id })
+    },
+  }),
+].flat()

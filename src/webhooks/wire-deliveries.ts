@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
+import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 import type { DeliveryDistinct, DeliveryFilter, DeliverySearch } from './store-deliveries.ts'
@@ -26,7 +26,7 @@ export const DeliveryCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum(['status', 'status_code', 'topic', 'webhook_id'], { default: 'status' })),
 })
 
-const DeliveryReply = Type.Object({
+export const DeliveryReply = Type.Object({
   id: Uuid,
   webhook_id: Uuid,
   org_id: Uuid,
@@ -42,8 +42,6 @@ const DeliveryReply = Type.Object({
   resp_headers: Type.Optional(Type.String({ description: 'a JSON object' })),
   resp_body: Type.Optional(Type.String()),
 })
-
-export const DeliverySearchReply = searchReplyOf(DeliveryReply)
 
 type Filter = Omit<DeliveryFilter, 'webhookId'>
 

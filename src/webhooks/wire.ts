@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/documents.ts'
-import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { WebhookTopic } from './topics.ts'
@@ -49,8 +48,6 @@ export const WebhookReply = Type.Object(
   },
   { additionalProperties: true },
 )
-
-export const ListQuery = Type.Object(pageQuery)
 
 /**
  * @param withSecrets See revealsSecrets(). If false, secrets and headers are left out. They are not masked,
