@@ -1,9 +1,18 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  HTTPMethods,
+} from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { rolesFor } from '../access/authorize.ts'
 import type { Context } from '../platform/context.ts'
-import { JsonText } from './json-text.ts'
 import { type At, type Audience, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
+import { takeForms } from './forms.ts'
+import { JsonText } from './json-text.ts'
+import { takeJson } from './json.ts'
 
 /** One operation of the interface, as it is registered, documented and tested. */
 export interface Operation {
@@ -63,6 +72,7 @@ export function operation<
 >(
   declared: Heading<L, P, Q> & {
     readonly method: HTTPMethods
+    /** A form, which `run` reads with readForm(), where its `content` says `multipart/form-data`. */
     readonly body?: B
     /** Of the answer with status 200. */
     readonly reply: R
@@ -164,16 +174,28 @@ function assertParams(id: string, path: string, declared: readonly string[]): vo
 /** Registers operations; under /api/v1. */
 export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
   return async (http) => {
-    for (const { method, at: place, schema, handle } of operations)
-      http.route({
-        method,
-        url: place.path,
-        schema,
-        config: {
-          ...(place.audience === 'nobody' && { public: true }),
-          ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
-        },
-        handler: (request, reply) => handle(ctx, request, reply),
-      })
+    for (const operation of operations) {
+      const content: object = Object(Reflect.get(Object(operation.schema.body), 'content'))
+      if (!('multipart/form-data' in content)) addRoute(http, ctx, operation)
+      else
+        await http.register(async (forms) => {
+          await takeForms(forms)
+          if ('application/json' in content) takeJson(forms)
+          addRoute(forms, ctx, operation)
+        })
+    }
   }
+}
+
+function addRoute(http: FastifyInstance, ctx: Context, { method, at: place, schema, handle }: Operation): void {
+  http.route({
+    method,
+    url: place.path,
+    schema,
+    config: {
+      ...(place.audience === 'nobody' && { public: true }),
+      ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
+    },
+    handler: (request, reply) => handle(ctx, request, reply),
+  })
 }
