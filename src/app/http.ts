@@ -55,7 +55,7 @@ import { orgSettingRoutes } from '../orgs/routes-setting.ts'
 import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
 import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
 import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
-import { mxedgeRoutes } from '../mxedges/routes.ts'
+import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeRoutes } from '../upgrades/routes.ts'
@@ -95,8 +95,14 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 }
 
 /** Every operation of the interface that is a value. */
-function apiOperations(ctx: Context, { outbound }: HttpParts): Operation[] {
-  return [...orgOperations, ...siteOperations(ctx), ...removalOperations, ...webhookOperations(outbound)]
+function apiOperations(ctx: Context, { storage, outbound }: HttpParts): Operation[] {
+  return [
+    ...orgOperations,
+    ...siteOperations(ctx),
+    ...removalOperations,
+    ...mxedgeOperations(storage.imageFiles),
+    ...webhookOperations(outbound),
+  ]
 }
 
 /** Every noun's routes under /api/v1. */
@@ -141,7 +147,6 @@ function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPl
     installerDeviceRoutes(ctx),
     installerImageRoutes(ctx, imageFiles),
     installerSiteRoutes(ctx),
-    mxedgeRoutes(ctx, imageFiles),
     upgradeRoutes(ctx),
   ]
 }

@@ -1,39 +1,31 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { mxedgeEventTypes } from '../events/append-mxedge.ts'
+import { self } from '../http/at.ts'
+import { type Operation, operation } from '../http/operation.ts'
 import { mxedgeModels } from './models.ts'
 
-/** What edge appliances are, and what is told of them. Source: contract, Constants Models and Constants Events. */
-export const mxedgeConstRoutes: FastifyPluginAsyncTypebox = async (http) => {
-  http.get(
-    '/const/mxedge_models',
-    {
-      schema: {
-        operationId: 'listMxEdgeModels',
-        tags: ['Constants Models'],
-        response: {
-          200: Type.Array(
-            Type.Object({
-              model: Type.String(),
-              display: Type.String(),
-              custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
-            }),
-          ),
-        },
-      },
-    },
-    async () => mxedgeModels.map(({ model, display, virtual }) => ({ model, display, custom_ports: virtual })),
-  )
-
-  http.get(
-    '/const/mxedge_events',
-    {
-      schema: {
-        operationId: 'listMxEdgeEventsDefinitions',
-        tags: ['Constants Events'],
-        response: { 200: Type.Array(Type.Object({ key: Type.String(), display: Type.String() })) },
-      },
-    },
-    async () => Object.entries(mxedgeEventTypes).map(([key, display]) => ({ key, display })),
-  )
-}
+/** The models of edge appliances and the types of their events. Source: contract, Constants Models and Events. */
+export const mxedgeConstOperations: Operation[] = [
+  operation({
+    id: 'listMxEdgeModels',
+    method: 'GET',
+    tag: 'Constants Models',
+    at: self('/const/mxedge_models'),
+    reply: Type.Array(
+      Type.Object({
+        model: Type.String(),
+        display: Type.String(),
+        custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
+      }),
+    ),
+    run: () => mxedgeModels.map(({ model, display, virtual }) => ({ model, display, custom_ports: virtual })),
+  }),
+  operation({
+    id: 'listMxEdgeEventsDefinitions',
+    method: 'GET',
+    tag: 'Constants Events',
+    at: self('/const/mxedge_events'),
+    reply: Type.Array(Type.Object({ key: Type.String(), display: Type.String() })),
+    run: () => Object.entries(mxedgeEventTypes).map(([key, display]) => ({ key, display })),
+  }),
+].flat()

@@ -1,11 +1,8 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { authorize } from '../access/authorize.ts'
-import { orgPlaces } from '../http/places.ts'
-import { Empty, OrgParams } from '../http/schemas.ts'
-import type { Context } from '../platform/context.ts'
+import { org } from '../http/at.ts'
+import { type Operation, operation } from '../http/operation.ts'
+import { Empty, Uuid } from '../http/schemas.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
 import { claimMxedge } from './claim-mxedge.ts'
-import { enterMxedge, mxedgeParams } from './place.ts'
 import { restartRegistration } from './restart-registration.ts'
 import {
   AssignMxedgesBody,
@@ -16,80 +13,56 @@ import {
   presentAssign,
 } from './wire.ts'
 
-const tags = ['Orgs MxEdges']
+const tag = 'Orgs MxEdges'
+
+/** Two names for one operation. A restart of the agent's process is an action of its service instead. */
+const restartOperations: Operation[] = (['restart', 'unregister'] as const).flatMap((action) =>
+  operation({
+    id: `${action}OrgMxEdge`,
+    method: 'POST',
+    tag,
+    at: org(`/mxedges/:mxedge_id/${action}`, { needs: 'write' }),
+    params: { mxedge_id: Uuid },
+    reply: Empty,
+    run: async (ctx, { scope, params }) => {
+      await restartRegistration(ctx, scope, params.mxedge_id)
+      return {}
+    },
+  }),
+)
 
 /** Who has an appliance, and which appliance it is. Source: contract, Orgs MxEdges; spec, "Edge appliances", 13. */
-export function registrationRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.post(
-      '/orgs/:org_id/mxedges/claim',
-      {
-        schema: {
-          operationId: 'claimOrgMxEdge',
-          tags,
-          params: OrgParams,
-          body: ClaimMxedgeBody,
-          response: { 200: ClaimMxedgeReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        const { id, registrationCode } = await claimMxedge(ctx, scope, body.code)
-        return { id, magic: registrationCode }
-      },
-    )
-
-    http.post(
-      '/orgs/:org_id/mxedges/assign',
-      {
-        schema: {
-          operationId: 'assignOrgMxEdgeToSite',
-          tags,
-          params: OrgParams,
-          body: AssignMxedgesBody,
-          response: { 200: AssignMxedgesReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentAssign(await assignMxedges(ctx, scope, { ids: body.mxedge_ids, siteId: body.site_id }))
-      },
-    )
-
-    http.post(
-      '/orgs/:org_id/mxedges/unassign',
-      {
-        schema: {
-          operationId: 'unassignOrgMxEdgeFromSite',
-          tags,
-          params: OrgParams,
-          body: UnassignMxedgesBody,
-          response: { 200: AssignMxedgesReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentAssign(await unassignMxedges(ctx, scope, body.mxedge_ids))
-      },
-    )
-
-    // Two names for one thing; a restart of the agent's process is one of its services.
-    for (const action of ['restart', 'unregister'] as const)
-      http.post(
-        `/orgs/:org_id/mxedges/:mxedge_id/${action}`,
-        {
-          schema: {
-            operationId: `${action}OrgMxEdge`,
-            tags,
-            params: mxedgeParams(orgPlaces),
-            response: { 200: Empty },
-          },
-        },
-        async ({ caller, params }, reply) => {
-          const { scope, id } = await enterMxedge(ctx, orgPlaces, { caller, params, needs: 'write' })
-          await restartRegistration(ctx, scope, id)
-          return reply.send({})
-        },
-      )
-  }
-}
+export const registrationOperations: Operation[] = [
+  operation({
+    id: 'claimOrgMxEdge',
+    method: 'POST',
+    tag,
+    at: org('/mxedges/claim', { needs: 'write' }),
+    body: ClaimMxedgeBody,
+    reply: ClaimMxedgeReply,
+    run: async (ctx, { scope, body }) => {
+      const { id, registrationCode } = await claimMxedge(ctx, scope, body.code)
+      return { id, magic: registrationCode }
+    },
+  }),
+  operation({
+    id: 'assignOrgMxEdgeToSite',
+    method: 'POST',
+    tag,
+    at: org('/mxedges/assign', { needs: 'write' }),
+    body: AssignMxedgesBody,
+    reply: AssignMxedgesReply,
+    run: async (ctx, { scope, body }) =>
+      presentAssign(await assignMxedges(ctx, scope, { ids: body.mxedge_ids, siteId: body.site_id })),
+  }),
+  operation({
+    id: 'unassignOrgMxEdgeFromSite',
+    method: 'POST',
+    tag,
+    at: org('/mxedges/unassign', { needs: 'write' }),
+    body: UnassignMxedgesBody,
+    reply: AssignMxedgesReply,
+    run: async (ctx, { scope, body }) => presentAssign(await unassignMxedges(ctx, scope, body.mxedge_ids)),
+  }),
+  ...restartOperations,
+].flat()

@@ -1,14 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { OrgParams, Uuid } from '../http/schemas.ts'
+import { Uuid } from '../http/schemas.ts'
 import { isVirtual } from './models.ts'
 import type { Mxedge } from './mxedge.ts'
 
-export const ServiceParams = Type.Object({
-  ...OrgParams.properties,
+export const serviceParams = {
   mxedge_id: Uuid,
   name: Type.Enum(['mxagent', 'mxdas', 'mxnacedge', 'mxocproxy', 'radsecproxy', 'tunterm']),
   action: Type.Enum(['restart', 'start', 'stop']),
-})
+}
 
 export const BouncePortBody = Type.Object(
   { ports: Type.Array(Type.String()), hold_time: Type.Optional(Type.Integer({ description: 'milliseconds' })) },

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Page, pageQuery, parsePage } from '../http/lists.ts'
+import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
@@ -17,11 +17,6 @@ export function parseForSite(forSite: Static<typeof ForSite> = 'any'): boolean |
 }
 
 export const MxedgesQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
-export const SiteMxedgesQuery = Type.Object(pageQuery)
-
-export function parseMxedges(query: Static<typeof MxedgesQuery>): { forSite: boolean | null; page: Page } {
-  return { forSite: parseForSite(query.for_site), page: parsePage(query) }
-}
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Model = Type.String({ minLength: 1, maxLength: 100 })

@@ -1,97 +1,77 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { authorize } from '../../access/authorize.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
-import { Empty, OrgParams } from '../../http/schemas.ts'
+import { org, orgSites } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
 import { revealsSecrets } from '../../orgs/reveal.ts'
-import type { Context } from '../../platform/context.ts'
 import { createCluster } from './create-cluster.ts'
 import { deleteCluster } from './delete-cluster.ts'
 import { getCluster, listClusters } from './store.ts'
 import { updateCluster } from './update-cluster.ts'
-import { ClusterBody, ClusterParams, ClusterReply, presentCluster } from './wire.ts'
+import { ClusterBody, ClusterReply, presentCluster } from './wire.ts'
 
-const tags = ['Orgs MxClusters']
-const collection = '/orgs/:org_id/mxclusters'
-const single = `${collection}/:mxcluster_id`
+const tag = 'Orgs MxClusters'
+const single = '/mxclusters/:mxcluster_id'
+const params = { mxcluster_id: Uuid }
 
 /** Clusters of edge appliances. Source: contract, Orgs MxClusters. */
-export function clusterRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      collection,
-      {
-        schema: {
-          operationId: 'listOrgMxEdgeClusters',
-          tags,
-          params: OrgParams,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(ClusterReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const page = parsePage(query)
-        const found = await listClusters(ctx.db, scope, page)
-        setPageHeaders(reply, page, found)
-        const withSecrets = await revealsSecrets(ctx, caller, scope)
-        return found.rows.map((cluster) => presentCluster(cluster, withSecrets))
-      },
-    )
-
-    http.post(
-      collection,
-      {
-        schema: {
-          operationId: 'createOrgMxEdgeCluster',
-          tags,
-          params: OrgParams,
-          body: ClusterBody,
-          response: { 200: ClusterReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentCluster(await createCluster(ctx, scope, body), await revealsSecrets(ctx, caller, scope))
-      },
-    )
-
-    http.get(
-      single,
-      { schema: { operationId: 'getOrgMxEdgeCluster', tags, params: ClusterParams, response: { 200: ClusterReply } } },
-      async ({ caller, params }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const cluster = await getCluster(ctx.db, scope, params.mxcluster_id)
-        return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
-      },
-    )
-
-    http.put(
-      single,
-      {
-        schema: {
-          operationId: 'updateOrgMxEdgeCluster',
-          tags,
-          params: ClusterParams,
-          body: ClusterBody,
-          response: { 200: ClusterReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        const cluster = await updateCluster(ctx, scope, { id: params.mxcluster_id, body })
-        return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
-      },
-    )
-
-    http.delete(
-      single,
-      { schema: { operationId: 'deleteOrgMxEdgeCluster', tags, params: ClusterParams, response: { 200: Empty } } },
-      async ({ caller, params }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        await deleteCluster(ctx, scope, params.mxcluster_id)
-        return {}
-      },
-    )
-  }
-}
+export const clusterOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgMxEdgeClusters',
+    tag,
+    at: orgSites('/mxclusters', { needs: 'read' }),
+    item: ClusterReply,
+    run: async (ctx, { scope, caller, page }) => {
+      const found = await listClusters(ctx.db, scope, page)
+      const withSecrets = await revealsSecrets(ctx, caller, scope)
+      return presentPage(found, (cluster) => presentCluster(cluster, withSecrets))
+    },
+  }),
+  operation({
+    id: 'createOrgMxEdgeCluster',
+    method: 'POST',
+    tag,
+    at: org('/mxclusters', { needs: 'write' }),
+    body: ClusterBody,
+    reply: ClusterReply,
+    run: async (ctx, { scope, caller, body }) =>
+      presentCluster(await createCluster(ctx, scope, body), await revealsSecrets(ctx, caller, scope)),
+  }),
+  operation({
+    id: 'getOrgMxEdgeCluster',
+    method: 'GET',
+    tag,
+    at: orgSites(single, { needs: 'read' }),
+    params,
+    reply: ClusterReply,
+    run: async (ctx, { scope, caller, params }) => {
+      const cluster = await getCluster(ctx.db, scope, params.mxcluster_id)
+      return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
+    },
+  }),
+  operation({
+    id: 'updateOrgMxEdgeCluster',
+    method: 'PUT',
+    tag,
+    at: org(single, { needs: 'write' }),
+    params,
+    body: ClusterBody,
+    reply: ClusterReply,
+    run: async (ctx, { scope, caller, params, body }) => {
+      const cluster = await updateCluster(ctx, scope, { id: params.mxcluster_id, body })
+      return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
+    },
+  }),
+  operation({
+    id: 'deleteOrgMxEdgeCluster',
+    method: 'DELETE',
+    tag,
+    at: org(single, { needs: 'write' }),
+    params,
+    reply: Empty,
+    run: async (ctx, { scope, params }) => {
+      await deleteCluster(ctx, scope, params.mxcluster_id)
+      return {}
+    },
+  }),
+].flat()

@@ -1,11 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { OrgParams, Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
-
-export const ClusterParams = Type.Object({ ...OrgParams.properties, mxcluster_id: Uuid })
 
 /** Whatever else a cluster's document holds is kept as it comes. */
 export const ClusterBody = Type.Object(

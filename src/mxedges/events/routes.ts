@@ -1,8 +1,7 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type PlaceKind, placeParams } from '../../http/places.ts'
-import { CountReply, presentCounts, presentSearch } from '../../http/search.ts'
-import type { Context } from '../../platform/context.ts'
-import { enterPlace } from '../place.ts'
+import { orgAndSite } from '../../http/at.ts'
+import { countOperation } from '../../http/list-operation.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { presentSearch } from '../../http/search.ts'
 import { countEvents, searchEvents } from './store.ts'
 import {
   EventCountQuery,
@@ -13,52 +12,31 @@ import {
   presentEvent,
 } from './wire.ts'
 
-/** The contract calls one operation of each pair otherwise than its sibling. */
-const operationIds = {
-  Org: { search: 'searchOrgMistEdgeEvents', count: 'countOrgSiteMxEdgeEvents' },
-  Site: { search: 'searchSiteMistEdgeEvents', count: 'countSiteMxEdgeEvents' },
-} as const
+const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
 
 /** What happened to edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
-export function mxedgeEventRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
-  const params = placeParams(kind)
-  const tags = [`${kind.noun}s MxEdges`]
-  return async (http) => {
-    http.get(
-      '/events/search',
-      {
-        schema: {
-          operationId: operationIds[kind.noun].search,
-          tags,
-          params,
-          querystring: EventSearchQuery,
-          response: { 200: EventSearchReply },
-        },
-      },
-      async ({ caller, params, query, url }, reply) => {
-        const scope = await enterPlace(ctx, kind, { caller, params, needs: 'read' })
-        const search = parseEventSearch(query, ctx.clock.now())
-        const found = await searchEvents(ctx.db, scope, search)
-        return reply.send({ ...presentSearch(found, presentEvent, { search, url }), page: search.page })
-      },
-    )
-
-    http.get(
-      '/events/count',
-      {
-        schema: {
-          operationId: operationIds[kind.noun].count,
-          tags,
-          params,
-          querystring: EventCountQuery,
-          response: { 200: CountReply },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = await enterPlace(ctx, kind, { caller, params, needs: 'read' })
-        const count = parseEventCount(query, ctx.clock.now())
-        return reply.send(presentCounts(await countEvents(ctx.db, scope, count), count))
-      },
-    )
-  }
-}
+export const mxedgeEventOperations: Operation[] = [
+  // Unlike other searches, the answer also has the number of its page.
+  operation({
+    id: { org: 'searchOrgMistEdgeEvents', site: 'searchSiteMistEdgeEvents' },
+    method: 'GET',
+    tag,
+    at: orgAndSite('/mxedges/events/search', { needs: 'read', sites: 'some' }),
+    query: EventSearchQuery,
+    reply: EventSearchReply,
+    run: async (ctx, { scope: { scope }, query, url }) => {
+      const search = parseEventSearch(query, ctx.clock.now())
+      const found = await searchEvents(ctx.db, scope, search)
+      return { ...presentSearch(found, presentEvent, { search, url }), page: search.page }
+    },
+  }),
+  countOperation({
+    // The contract names one of the two in its own way.
+    id: { org: 'countOrgSiteMxEdgeEvents', site: 'countSiteMxEdgeEvents' },
+    tag,
+    at: orgAndSite('/mxedges/events/count', { needs: 'read', sites: 'some' }),
+    query: EventCountQuery,
+    parse: parseEventCount,
+    run: (ctx, { scope: { scope }, search: count }) => countEvents(ctx.db, scope, count),
+  }),
+].flat()

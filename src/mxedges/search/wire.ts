@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Uuid } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
-import { StatsReply } from '../stats/wire.ts'
+import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import type { MxedgeDistinct, MxedgeFilter, MxedgeOrder, MxedgeSearch } from './store.ts'
 
 const orders = ['timestamp', 'name', 'model', 'site_id', 'mxcluster_id'] as const satisfies readonly MxedgeOrder[]
@@ -33,7 +32,6 @@ export const MxedgeCountQuery = Type.Object({
     Type.Enum(['distro', 'model', 'mxcluster_id', 'site_id', 'tunterm_version'], { default: 'model' }),
   ),
 })
-export const MxedgeSearchReply = searchReplyOf(StatsReply)
 
 type FilterQuery = Omit<Static<typeof MxedgeSearchQuery>, 'limit' | 'page' | 'sort'>
 

@@ -1,52 +1,42 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { type PlaceKind, placeParams } from '../../http/places.ts'
-import { setPageHeaders } from '../../http/lists.ts'
-import type { Context } from '../../platform/context.ts'
-import { enterMxedge, enterPlace, mxedgeParams } from '../place.ts'
+import { orgAndSite, orgSites, site } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid } from '../../http/schemas.ts'
 import { getMxedge, listMxedges } from '../store.ts'
-import { parseMxedges } from '../wire.ts'
+import { parseForSite } from '../wire.ts'
 import { OneStatsQuery, SiteStatsQuery, StatsQuery, StatsReply, presentStats } from './wire.ts'
 
-/** What edge appliances say of themselves. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
-export function mxedgeStatsRoutes(ctx: Context, kind: PlaceKind): FastifyPluginAsyncTypebox {
-  const tags = [`${kind.noun}s Stats - MxEdges`]
-  return async (http) => {
-    http.get(
-      '',
-      {
-        schema: {
-          operationId: `list${kind.noun}MxEdgesStats`,
-          tags,
-          params: placeParams(kind),
-          querystring: kind.noun === 'Org' ? StatsQuery : SiteStatsQuery,
-          response: { 200: Type.Array(StatsReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = await enterPlace(ctx, kind, { caller, params, needs: 'read' })
-        const wanted = parseMxedges(query)
-        const found = await listMxedges(ctx.db, scope, wanted)
-        setPageHeaders(reply, wanted.page, found)
-        return reply.send(found.rows.map(presentStats))
-      },
-    )
+const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' }
 
-    http.get(
-      '/:mxedge_id',
-      {
-        schema: {
-          operationId: `get${kind.noun}MxEdgeStats`,
-          tags,
-          params: mxedgeParams(kind),
-          querystring: OneStatsQuery,
-          response: { 200: StatsReply },
-        },
-      },
-      async ({ caller, params }, reply) => {
-        const { scope, id } = await enterMxedge(ctx, kind, { caller, params, needs: 'read' })
-        return reply.send(presentStats(await getMxedge(ctx.db, scope, id)))
-      },
-    )
-  }
-}
+/** What edge appliances report of themselves. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
+export const mxedgeStatsOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgMxEdgesStats',
+    tag: tag.org,
+    at: orgSites('/stats/mxedges', { needs: 'read' }),
+    query: StatsQuery,
+    item: StatsReply,
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(await listMxedges(ctx.db, scope, { forSite: parseForSite(query.for_site), page }), presentStats),
+  }),
+  listOperation({
+    id: 'listSiteMxEdgesStats',
+    tag: tag.site,
+    at: site('/stats/mxedges', { needs: 'read' }),
+    query: SiteStatsQuery,
+    item: StatsReply,
+    run: async (ctx, { scope, page }) =>
+      presentPage(await listMxedges(ctx.db, scope, { forSite: null, page }), presentStats),
+  }),
+  operation({
+    id: { org: 'getOrgMxEdgeStats', site: 'getSiteMxEdgeStats' },
+    method: 'GET',
+    tag,
+    at: orgAndSite('/stats/mxedges/:mxedge_id', { needs: 'read', sites: 'some' }),
+    params: { mxedge_id: Uuid },
+    query: OneStatsQuery,
+    reply: StatsReply,
+    run: async (ctx, { scope: { scope }, params }) => presentStats(await getMxedge(ctx.db, scope, params.mxedge_id)),
+  }),
+].flat()
