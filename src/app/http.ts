@@ -40,14 +40,10 @@ import { serveOpenApi } from '../http/openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
-import { installerDeviceRoutes } from '../installer/routes-devices.ts'
-import { installerImageRoutes } from '../installer/routes-images.ts'
-import { installerSiteRoutes } from '../installer/routes-sites.ts'
-import { mapRoutes } from '../maps/routes.ts'
-import { mapImageRoutes } from '../maps/routes-images.ts'
-import { mapImportRoutes } from '../maps/routes-import.ts'
-import { installerMapRoutes } from '../maps/routes-installer.ts'
-import { mapStackRoutes } from '../maps/stacks/routes.ts'
+import { installerDeviceOperations } from '../installer/routes-devices.ts'
+import { installerImageOperations } from '../installer/routes-images.ts'
+import { installerSiteOperations } from '../installer/routes-sites.ts'
+import { mapOperations } from '../maps/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { worldConstRoutes } from '../orgs/routes-const.ts'
 import { auditLogRoutes } from '../orgs/routes-logs.ts'
@@ -100,6 +96,10 @@ function apiOperations(ctx: Context, { storage, outbound }: HttpParts): Operatio
     ...orgOperations,
     ...siteOperations(ctx),
     ...removalOperations,
+    ...installerDeviceOperations,
+    ...installerImageOperations(storage.imageFiles),
+    ...installerSiteOperations,
+    ...mapOperations(storage.imageFiles),
     ...mxedgeOperations(storage.imageFiles),
     ...webhookOperations(outbound),
   ]
@@ -139,14 +139,6 @@ function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPl
     deviceImageRoutes(ctx, imageFiles),
     deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
-    mapRoutes(ctx, imageFiles),
-    mapImageRoutes(ctx, imageFiles),
-    mapImportRoutes(ctx, imageFiles),
-    mapStackRoutes(ctx),
-    installerMapRoutes(ctx, imageFiles),
-    installerDeviceRoutes(ctx),
-    installerImageRoutes(ctx, imageFiles),
-    installerSiteRoutes(ctx),
     upgradeRoutes(ctx),
   ]
 }

@@ -1,22 +1,21 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { claimDevices } from '../devices/inventory/claim-devices.ts'
 import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.ts'
-import { parsePage, setPageHeaders } from '../http/lists.ts'
-import { Empty, OrgParams } from '../http/schemas.ts'
-import { authorizeInstaller } from '../orgs/installers/authorize-installer.ts'
-import type { Context } from '../platform/context.ts'
+import { listOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
+import { type Operation, operation } from '../http/operation.ts'
+import { Empty } from '../http/schemas.ts'
+import { installer } from '../orgs/installers/at.ts'
 import { notFound } from '../platform/errors.ts'
 import { locateDevice } from './locate-device.ts'
 import { provisionDevice, unassignDevice } from './provision-device.ts'
 import { findInstallerDevice, listInstallerDevices } from './store.ts'
 import {
-  ChassisParams,
   ChassisReply,
-  DeviceParams,
   InstallerDeviceReply,
   InstallerDevicesQuery,
   ProvisionBody,
+  deviceParams,
   macOf,
   parseFilter,
   parseProvision,
@@ -24,123 +23,88 @@ import {
   presentDevice,
 } from './wire.ts'
 
-const tags = ['Installer']
-const list = '/installer/orgs/:org_id/devices'
-const one = `${list}/:device_mac`
-const response = { 200: Empty }
+const tag = 'Installer'
+const single = '/devices/:device_mac'
+
+const locateOperations: Operation[] = [
+  { id: 'startInstallerLocateDevice', kind: 'locate' as const },
+  { id: 'stopInstallerLocateDevice', kind: 'unlocate' as const },
+].flatMap(({ id, kind }) =>
+  operation({
+    id,
+    method: 'POST',
+    tag,
+    at: installer(`${single}/${kind}`),
+    params: deviceParams,
+    reply: Empty,
+    run: async (ctx, { scope, params }) => {
+      await locateDevice(ctx, scope, { mac: macOf(params.device_mac), kind })
+      return {}
+    },
+  }),
+)
 
 /** Devices in the hands of those who mount them. Source: contract, Installer. */
-export function installerDeviceRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      list,
-      {
-        schema: {
-          operationId: 'listInstallerListOfRecentlyClaimedDevices',
-          tags,
-          params: OrgParams,
-          querystring: InstallerDevicesQuery,
-          response: { 200: Type.Array(InstallerDeviceReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        const page = parsePage(query)
-        const found = await listInstallerDevices(ctx.db, installer, { filter: parseFilter(query), page })
-        setPageHeaders(reply, page, found)
-        const now = ctx.clock.now()
-        return found.rows.map((device) => presentDevice(device, now))
-      },
-    )
-
-    http.post(
-      list,
-      {
-        schema: {
-          operationId: 'claimInstallerDevices',
-          tags,
-          params: OrgParams,
-          body: ClaimBody,
-          response: { 200: ClaimReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const { scope } = await authorizeInstaller(ctx, caller, params.org_id)
-        return presentClaim(await claimDevices(ctx, scope, body))
-      },
-    )
-
-    http.put(
-      one,
-      {
-        schema: {
-          operationId: 'provisionInstallerDevices',
-          tags,
-          params: DeviceParams,
-          body: ProvisionBody,
-          response,
-        },
-      },
-      async ({ caller, params, body }) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        await provisionDevice(ctx, installer, parseProvision(params.device_mac, body))
-        return {}
-      },
-    )
-
-    http.delete(
-      one,
-      {
-        schema: {
-          operationId: 'unassignInstallerRecentlyClaimedDevice',
-          tags,
-          params: DeviceParams,
-          response,
-        },
-      },
-      async ({ caller, params }) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        await unassignDevice(ctx, installer, macOf(params.device_mac))
-        return {}
-      },
-    )
-
-    http.post(
-      `${one}/locate`,
-      { schema: { operationId: 'startInstallerLocateDevice', tags, params: DeviceParams, response } },
-      async ({ caller, params }) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        await locateDevice(ctx, installer, { mac: macOf(params.device_mac), kind: 'locate' })
-        return {}
-      },
-    )
-
-    http.post(
-      `${one}/unlocate`,
-      { schema: { operationId: 'stopInstallerLocateDevice', tags, params: DeviceParams, response } },
-      async ({ caller, params }) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        await locateDevice(ctx, installer, { mac: macOf(params.device_mac), kind: 'unlocate' })
-        return {}
-      },
-    )
-
-    http.get(
-      `${list}/:fpc0_mac/vc`,
-      {
-        schema: {
-          operationId: 'getInstallerDeviceVirtualChassis',
-          tags,
-          params: ChassisParams,
-          response: { 200: ChassisReply },
-        },
-      },
-      async ({ caller, params }) => {
-        const installer = await authorizeInstaller(ctx, caller, params.org_id)
-        const device = await findInstallerDevice(ctx.db, installer, macOf(params.fpc0_mac))
-        if (device === undefined) throw notFound(params.fpc0_mac)
-        return presentChassis(device)
-      },
-    )
-  }
-}
+export const installerDeviceOperations: Operation[] = [
+  listOperation({
+    id: 'listInstallerListOfRecentlyClaimedDevices',
+    tag,
+    at: installer('/devices'),
+    query: InstallerDevicesQuery,
+    item: InstallerDeviceReply,
+    run: async (ctx, { scope, query, page }) => {
+      const found = await listInstallerDevices(ctx.db, scope, { filter: parseFilter(query), page })
+      const now = ctx.clock.now()
+      return presentPage(found, (device) => presentDevice(device, now))
+    },
+  }),
+  operation({
+    id: 'claimInstallerDevices',
+    method: 'POST',
+    tag,
+    at: installer('/devices'),
+    body: ClaimBody,
+    reply: ClaimReply,
+    run: async (ctx, { scope: { scope }, body }) => presentClaim(await claimDevices(ctx, scope, body)),
+  }),
+  operation({
+    id: 'provisionInstallerDevices',
+    method: 'PUT',
+    tag,
+    at: installer(single),
+    params: deviceParams,
+    body: ProvisionBody,
+    reply: Empty,
+    run: async (ctx, { scope, params, body }) => {
+      await provisionDevice(ctx, scope, parseProvision(params.device_mac, body))
+      return {}
+    },
+  }),
+  operation({
+    id: 'unassignInstallerRecentlyClaimedDevice',
+    method: 'DELETE',
+    tag,
+    at: installer(single),
+    params: deviceParams,
+    reply: Empty,
+    run: async (ctx, { scope, params }) => {
+      await unassignDevice(ctx, scope, macOf(params.device_mac))
+      return {}
+    },
+  }),
+  ...locateOperations,
+  operation({
+    id: 'getInstallerDeviceVirtualChassis',
+    method: 'GET',
+    tag,
+    // A Virtual Chassis is known by its first member.
+    at: installer('/devices/:fpc0_mac/vc'),
+    params: { fpc0_mac: Type.String() },
+    reply: ChassisReply,
+    run: async (ctx, { scope, params }) => {
+      const device = await findInstallerDevice(ctx.db, scope, macOf(params.fpc0_mac))
+      if (device === undefined) throw notFound(params.fpc0_mac)
+      return presentChassis(device)
+    },
+  }),
+].flat()

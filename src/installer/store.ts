@@ -4,7 +4,7 @@ import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
-import type { Installer } from '../orgs/installers/authorize-installer.ts'
+import type { Installer } from '../orgs/installers/reach.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import type { DeviceStatusTable } from '../platform/schema/devices.ts'
 

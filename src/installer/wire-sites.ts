@@ -1,10 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { OrgParams, Uuid } from '../http/schemas.ts'
+import { Uuid } from '../http/schemas.ts'
 import type { InstallerSite } from '../orgs/installers/store.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { SiteDefinition } from './define-site.ts'
-
-export const NamedSiteParams = Type.Object({ ...OrgParams.properties, site_name: Type.String() })
 
 const LatLng = Type.Object({
   lat: Type.Number({ minimum: -90, maximum: 90 }),
@@ -37,26 +35,18 @@ export function parseSite(siteName: string, body: Static<typeof SiteBody>): Site
   }
 }
 
-export const SitesReply = Type.Array(
-  Type.Object({
-    id: Uuid,
-    name: Type.String(),
-    address: Type.String({ description: 'empty where none was given' }),
-    country_code: Type.String({ description: 'empty where none was given' }),
-    latlng: Type.Object({ lat: Type.Number(), lng: Type.Number() }, { description: '0, 0 where none was given' }),
-    timezone: Type.String(),
-    sitegroup_names: Type.Array(Type.String()),
-  }),
-)
+export const SiteReply = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  address: Type.String({ description: 'empty where none was given' }),
+  country_code: Type.String({ description: 'empty where none was given' }),
+  latlng: Type.Object({ lat: Type.Number(), lng: Type.Number() }, { description: '0, 0 where none was given' }),
+  timezone: Type.String(),
+  sitegroup_names: Type.Array(Type.String()),
+})
 
 /** Clients fail where a required member is missing, hence the empty ones. */
-export function presentSite({
-  id,
-  name,
-  timezone,
-  doc,
-  sitegroupNames,
-}: InstallerSite): Static<typeof SitesReply>[number] {
+export function presentSite({ id, name, timezone, doc, sitegroupNames }: InstallerSite): Static<typeof SiteReply> {
   const { address, country_code: country, latlng } = doc
   return {
     id,

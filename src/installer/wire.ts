@@ -1,24 +1,18 @@
 import { type Static, Type } from 'typebox'
 import { parseMac } from '../devices/device.ts'
 import { pageQuery } from '../http/lists.ts'
-import { OrgParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
 import type { SiteKey } from '../orgs/installers/store.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import type { Provision } from './provision-device.ts'
 import type { InstallerDevice, InstallerDeviceFilter } from './store.ts'
 
-export const DeviceParams = Type.Object({
-  ...OrgParams.properties,
-  device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }),
-})
-/** The first member of a Virtual Chassis speaks for all of it. */
-export const ChassisParams = Type.Object({ ...OrgParams.properties, fpc0_mac: Type.String() })
-
-export const DeviceImageParams = Type.Object({
-  ...DeviceParams.properties,
+export const deviceParams = { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) }
+export const deviceImageParams = {
+  ...deviceParams,
   image_name: Type.String({ description: 'image1, image2 or image3' }),
-})
+}
 
 /** @param name As the route lets it pass: `image1` to `image3`. */
 export function imageNumberOf(name: string): number {
@@ -33,7 +27,7 @@ export function macOf(text: string): string {
 }
 
 /** Objects of which only the name matters here. */
-export const NamesReply = Type.Array(Type.Object({ id: Uuid, name: Type.String() }))
+export const NameReply = Type.Object({ id: Uuid, name: Type.String() })
 
 export const InstallerDevicesQuery = Type.Object({
   ...pageQuery,

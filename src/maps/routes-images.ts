@@ -1,8 +1,8 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { authorizeSite } from '../access/authorize.ts'
 import type { SiteScope } from '../access/scope.ts'
-import { type FormFields, readForm, takeForms } from '../http/forms.ts'
+import { site } from '../http/at.ts'
+import { type FormFields, readForm } from '../http/forms.ts'
+import { type Operation, operation } from '../http/operation.ts'
 import { Empty } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
@@ -10,75 +10,64 @@ import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from 
 import type { NewUpload } from '../platform/storage/upload-quota.ts'
 import { deleteImage, setImage } from './set-image.ts'
 import { findMap } from './store.ts'
-import { MapParams } from './wire.ts'
+import { mapParams as params } from './wire.ts'
 import { ImageForm, ReplaceForm, parseImageChange, parseTransform } from './wire-images.ts'
 
-const tags = ['Sites Maps']
+const tag = 'Sites Maps'
+const image = site('/maps/:map_id/image', { needs: 'write' })
 
 /** Pictures of maps. Source: contract, Sites Maps. */
-export function mapImageRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    await http.register(uploadRoutes(ctx, files))
-
-    http.delete(
-      '/sites/:site_id/maps/:map_id/image',
-      { schema: { operationId: 'deleteSiteMapImage', tags, params: MapParams, response: { 200: Empty } } },
-      async ({ caller, params }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        await deleteImage(ctx, scope, { files, mapId: params.map_id })
-        return {}
-      },
-    )
-  }
-}
-
-function uploadRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    await takeForms(http)
-
-    http.route({
+export function mapImageOperations(files: ImageFiles): Operation[] {
+  return [
+    operation({
+      id: 'addSiteMapImage',
       method: 'POST',
-      url: '/sites/:site_id/maps/:map_id/image',
-      schema: {
-        operationId: 'addSiteMapImage',
-        tags,
-        params: MapParams,
-        body: ImageForm,
-        response: { 200: Empty },
-      },
-      handler: async (request) => {
-        const { caller, params } = request
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+      tag,
+      at: image,
+      params,
+      body: ImageForm,
+      reply: Empty,
+      run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
         await setImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
         return {}
       },
-    })
-
-    http.route({
-      method: 'POST',
-      url: '/sites/:site_id/maps/:map_id/replace',
-      schema: {
-        operationId: 'replaceSiteMapImage',
-        tags,
-        params: MapParams,
-        body: ReplaceForm,
-        response: { 200: Empty },
+    }),
+    operation({
+      id: 'deleteSiteMapImage',
+      method: 'DELETE',
+      tag,
+      at: image,
+      params,
+      reply: Empty,
+      run: async (ctx, { scope, params }) => {
+        await deleteImage(ctx, scope, { files, mapId: params.map_id })
+        return {}
       },
-      handler: async (request) => {
-        const { caller, params } = request
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+    }),
+    operation({
+      id: 'replaceSiteMapImage',
+      method: 'POST',
+      tag,
+      at: site('/maps/:map_id/replace', { needs: 'write' }),
+      params,
+      body: ReplaceForm,
+      reply: Empty,
+      run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
         await setImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
         return {}
       },
-    })
-  }
+    }),
+  ].flat()
 }
 
-/** What the quota has to know of a picture for the map. Asked before megabytes are read for nothing. */
+/**
+ * What the quota needs to know about a picture for the map. Finding the map first refuses an unknown one before
+ * megabytes are read.
+ */
 async function roomOf(ctx: Context, scope: SiteScope, mapId: string): Promise<NewUpload> {
   const map = await findMap(ctx.db, scope, mapId)
   if (map === undefined) throw notFound(mapId)
@@ -91,7 +80,7 @@ interface Reception<T> {
   readonly parse: (fields: FormFields) => T
 }
 
-/** @throws AppError, and then nothing is left of the picture. */
+/** @throws AppError after discarding the picture. */
 async function receive<T>(
   request: FastifyRequest,
   { files, room, parse }: Reception<T>,

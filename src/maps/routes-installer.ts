@@ -1,83 +1,62 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import { listOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
+import { type Operation, operation } from '../http/operation.ts'
 import { Empty } from '../http/schemas.ts'
-import { authorizeInstallerSite } from '../orgs/installers/authorize-installer.ts'
-import type { Context } from '../platform/context.ts'
+import { installerSite } from '../orgs/installers/at.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { defineMap } from './create-map.ts'
 import { deleteMap } from './delete-map.ts'
 import { listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
-import { MapBody, MapReply, NamedMapParams, NamedSiteParams, presentMap } from './wire.ts'
+import { MapBody, MapReply, mapParams as params, presentMap } from './wire.ts'
 
-const tags = ['Installer']
+const tag = 'Installer'
+const single = installerSite('/maps/:map_id')
 
 /** Maps for those who mount devices. Source: spec, "Installer", 9; contract, Installer. */
-export function installerMapRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/installer/orgs/:org_id/sites/:site_name/maps',
-      {
-        schema: {
-          operationId: 'listInstallerMaps',
-          tags,
-          params: NamedSiteParams,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(MapReply) },
-        },
-      },
-      async ({ caller, params: { org_id: orgId, site_name: siteName }, query }, reply) => {
-        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
-        const page = parsePage(query)
-        const found = await listMaps(ctx.db, scope, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map((map) => presentMap(ctx, map))
-      },
-    )
-
-    http.post(
-      '/installer/orgs/:org_id/sites/:site_name/maps/:map_id',
-      {
-        schema: {
-          operationId: 'createInstallerMap',
-          tags,
-          params: NamedMapParams,
-          body: MapBody,
-          response: { 200: MapReply },
-        },
-      },
-      async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId }, body }) => {
-        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
-        return presentMap(ctx, await defineMap(ctx, scope, { mapId, body }))
-      },
-    )
-
-    http.put(
-      '/installer/orgs/:org_id/sites/:site_name/maps/:map_id',
-      {
-        schema: {
-          operationId: 'updateInstallerMap',
-          tags,
-          params: NamedMapParams,
-          body: MapBody,
-          response: { 200: MapReply },
-        },
-      },
-      async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId }, body }) => {
-        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
-        return presentMap(ctx, await updateMap(ctx, scope, { mapId, change: body }))
-      },
-    )
-
-    http.delete(
-      '/installer/orgs/:org_id/sites/:site_name/maps/:map_id',
-      { schema: { operationId: 'deleteInstallerMap', tags, params: NamedMapParams, response: { 200: Empty } } },
-      async ({ caller, params: { org_id: orgId, site_name: siteName, map_id: mapId } }) => {
-        const scope = await authorizeInstallerSite(ctx, caller, { orgId, siteName })
-        await deleteMap(ctx, scope, { files, mapId })
+export function installerMapOperations(files: ImageFiles): Operation[] {
+  return [
+    listOperation({
+      id: 'listInstallerMaps',
+      tag,
+      at: installerSite('/maps'),
+      item: MapReply,
+      run: async (ctx, { scope: { site }, page }) =>
+        presentPage(await listMaps(ctx.db, site, page), (map) => presentMap(ctx, map)),
+    }),
+    operation({
+      id: 'createInstallerMap',
+      method: 'POST',
+      tag,
+      at: single,
+      params,
+      body: MapBody,
+      reply: MapReply,
+      run: async (ctx, { scope: { site }, params, body }) =>
+        presentMap(ctx, await defineMap(ctx, site, { mapId: params.map_id, body })),
+    }),
+    operation({
+      id: 'updateInstallerMap',
+      method: 'PUT',
+      tag,
+      at: single,
+      params,
+      body: MapBody,
+      reply: MapReply,
+      run: async (ctx, { scope: { site }, params, body }) =>
+        presentMap(ctx, await updateMap(ctx, site, { mapId: params.map_id, change: body })),
+    }),
+    operation({
+      id: 'deleteInstallerMap',
+      method: 'DELETE',
+      tag,
+      at: single,
+      params,
+      reply: Empty,
+      run: async (ctx, { scope: { site }, params }) => {
+        await deleteMap(ctx, site, { files, mapId: params.map_id })
         return {}
       },
-    )
-  }
+    }),
+  ].flat()
 }

@@ -1,142 +1,130 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { authorizeSite } from '../access/authorize.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
-import { Empty, SiteParams } from '../http/schemas.ts'
-import type { Context } from '../platform/context.ts'
+import { site } from '../http/at.ts'
+import { listOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
+import { type Operation, operation } from '../http/operation.ts'
+import { Empty } from '../http/schemas.ts'
 import { notFound } from '../platform/errors.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { createMap } from './create-map.ts'
 import { deleteMap } from './delete-map.ts'
 import { linkWayfinding } from './link-wayfinding.ts'
+import { mapImageOperations } from './routes-images.ts'
+import { mapImportOperations } from './routes-import.ts'
+import { installerMapOperations } from './routes-installer.ts'
 import { setMap } from './set-map.ts'
+import { mapStackOperations } from './stacks/routes.ts'
 import { findMap, listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
 import {
   MapBody,
-  MapParams,
   MapReply,
   SetMapBody,
   SetMapReply,
   WayfindingImportBody,
+  mapParams as params,
   parseWayfinding,
   presentMap,
 } from './wire.ts'
 
-const tags = ['Sites Maps']
+/** Maps and what belongs to them. Source: contract, Sites Maps, Orgs Maps and Installer. */
+export function mapOperations(files: ImageFiles): Operation[] {
+  return [
+    ...siteMapOperations(files),
+    ...mapImageOperations(files),
+    ...mapImportOperations(files),
+    ...mapStackOperations,
+    ...installerMapOperations(files),
+  ]
+}
 
-/** Maps of sites. Source: contract, Sites Maps. */
-export function mapRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/sites/:site_id/maps',
-      {
-        schema: {
-          operationId: 'listSiteMaps',
-          tags,
-          params: SiteParams,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(MapReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
-        const page = parsePage(query)
-        const found = await listMaps(ctx.db, scope, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map((map) => presentMap(ctx, map))
-      },
-    )
+const tag = 'Sites Maps'
+const single = '/maps/:map_id'
 
-    http.post(
-      '/sites/:site_id/maps',
-      {
-        schema: {
-          operationId: 'createSiteMap',
-          tags,
-          params: SiteParams,
-          body: MapBody,
-          response: { 200: MapReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        return presentMap(ctx, await createMap(ctx, scope, body))
-      },
-    )
-
-    http.get(
-      '/sites/:site_id/maps/:map_id',
-      { schema: { operationId: 'getSiteMap', tags, params: MapParams, response: { 200: MapReply } } },
-      async ({ caller, params }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
+function siteMapOperations(files: ImageFiles): Operation[] {
+  return [
+    listOperation({
+      id: 'listSiteMaps',
+      tag,
+      at: site('/maps', { needs: 'read' }),
+      item: MapReply,
+      run: async (ctx, { scope, page }) =>
+        presentPage(await listMaps(ctx.db, scope, page), (map) => presentMap(ctx, map)),
+    }),
+    operation({
+      id: 'createSiteMap',
+      method: 'POST',
+      tag,
+      at: site('/maps', { needs: 'write' }),
+      body: MapBody,
+      reply: MapReply,
+      run: async (ctx, { scope, body }) => presentMap(ctx, await createMap(ctx, scope, body)),
+    }),
+    operation({
+      id: 'getSiteMap',
+      method: 'GET',
+      tag,
+      at: site(single, { needs: 'read' }),
+      params,
+      reply: MapReply,
+      run: async (ctx, { scope, params }) => {
         const map = await findMap(ctx.db, scope, params.map_id)
         if (map === undefined) throw notFound(params.map_id)
         return presentMap(ctx, map)
       },
-    )
-
-    http.put(
-      '/sites/:site_id/maps/:map_id',
-      {
-        schema: {
-          operationId: 'updateSiteMap',
-          tags,
-          params: MapParams,
-          body: MapBody,
-          response: { 200: MapReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        return presentMap(ctx, await updateMap(ctx, scope, { mapId: params.map_id, change: body }))
-      },
-    )
-
-    http.delete(
-      '/sites/:site_id/maps/:map_id',
-      { schema: { operationId: 'deleteSiteMap', tags, params: MapParams, response: { 200: Empty } } },
-      async ({ caller, params }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
+    }),
+    operation({
+      id: 'updateSiteMap',
+      method: 'PUT',
+      tag,
+      at: site(single, { needs: 'write' }),
+      params,
+      body: MapBody,
+      reply: MapReply,
+      run: async (ctx, { scope, params, body }) =>
+        presentMap(ctx, await updateMap(ctx, scope, { mapId: params.map_id, change: body })),
+    }),
+    operation({
+      id: 'deleteSiteMap',
+      method: 'DELETE',
+      tag,
+      at: site(single, { needs: 'write' }),
+      params,
+      reply: Empty,
+      run: async (ctx, { scope, params }) => {
         await deleteMap(ctx, scope, { files, mapId: params.map_id })
         return {}
       },
-    )
-
-    http.post(
-      '/sites/:site_id/maps/:map_id/set_map',
-      {
-        schema: {
-          operationId: 'bulkAssignSiteApsToMap',
-          tags,
-          params: MapParams,
-          body: SetMapBody,
-          response: { 200: SetMapReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        const { moved, locked } = await setMap(ctx, scope, { mapId: params.map_id, macs: body.macs })
-        return { moved: [...moved], locked: [...locked] }
-      },
-    )
-
-    http.post(
-      '/sites/:site_id/maps/:map_id/wayfinding/import',
-      {
-        schema: {
-          operationId: 'importSiteWayfindings',
-          tags,
-          params: MapParams,
-          body: WayfindingImportBody,
-          response: { 200: Empty },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'write' })
-        await linkWayfinding(ctx, scope, { mapId: params.map_id, ...parseWayfinding(body) })
-        return {}
-      },
-    )
-  }
+    }),
+    ...contentOperations,
+  ].flat()
 }
+
+/** What a map shows besides its picture. */
+const contentOperations: Operation[] = [
+  operation({
+    id: 'bulkAssignSiteApsToMap',
+    method: 'POST',
+    tag,
+    at: site(`${single}/set_map`, { needs: 'write' }),
+    params,
+    body: SetMapBody,
+    reply: SetMapReply,
+    run: async (ctx, { scope, params, body }) => {
+      const { moved, locked } = await setMap(ctx, scope, { mapId: params.map_id, macs: body.macs })
+      return { moved: [...moved], locked: [...locked] }
+    },
+  }),
+  operation({
+    id: 'importSiteWayfindings',
+    method: 'POST',
+    tag,
+    at: site(`${single}/wayfinding/import`, { needs: 'write' }),
+    params,
+    body: WayfindingImportBody,
+    reply: Empty,
+    run: async (ctx, { scope, params, body }) => {
+      await linkWayfinding(ctx, scope, { mapId: params.map_id, ...parseWayfinding(body) })
+      return {}
+    },
+  }),
+].flat()

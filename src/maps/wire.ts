@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { OrgParams, SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -7,10 +7,7 @@ import { imageUrl } from '../platform/images/image-url.ts'
 import type { WayfindingLink } from './link-wayfinding.ts'
 import type { SiteMap } from './map.ts'
 
-export const MapParams = Type.Object({ ...SiteParams.properties, map_id: Uuid })
-/** See authorizeSiteNamed. */
-export const NamedSiteParams = Type.Object({ ...OrgParams.properties, site_name: Type.String() })
-export const NamedMapParams = Type.Object({ ...NamedSiteParams.properties, map_id: Uuid })
+export const mapParams = { map_id: Uuid }
 
 /** A larger one would come back from the database as another. */
 const Whole = (options: { minimum?: number; maximum?: number; description?: string } = {}) =>

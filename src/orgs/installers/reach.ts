@@ -1,6 +1,13 @@
+import type { OrgScope } from '../../access/scope.ts'
 import type { InstallerSetting } from '../setting.ts'
 
 const DAY_MS = 86_400_000
+
+/** What an operation under /installer may touch. */
+export interface Installer {
+  readonly scope: OrgScope
+  readonly reach: Reach
+}
 
 /** What somebody may work on under /installer, of what their scope covers. */
 export interface Reach {
