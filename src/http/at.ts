@@ -4,8 +4,11 @@ import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { Uuid } from './schemas.ts'
 
-/** Who may call: members of an organization, or of one site; anybody with an account; anybody at all. */
-export type Audience = 'org' | 'orgSites' | 'site' | 'installer' | 'self' | 'nobody'
+/**
+ * Who may call: members of an organization, or of one site; anybody with an account; anybody with credentials, the
+ * token of an organization too; anybody at all.
+ */
+export type Audience = 'org' | 'orgSites' | 'site' | 'installer' | 'person' | 'self' | 'nobody'
 
 /**
  * Where an operation is, and who may call it. `Scope` is what `enter` proves: the operation's `run` receives it, so

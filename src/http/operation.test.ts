@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { org, orgAndSite, self } from './at.ts'
+import { at, org, orgAndSite, self } from './at.ts'
 import { operation } from './operation.ts'
-import { Empty, Uuid } from './schemas.ts'
+import { Empty, ErrorReply, Uuid } from './schemas.ts'
 
 const rest = { tag: 'Things', reply: Empty, run: () => ({}) } as const
 
@@ -17,10 +17,10 @@ describe('the declaration of an operation', () => {
     })
     expect(made?.at.path).toBe('/orgs/:org_id/things/:thing_id')
     expect(made?.schema.params).toMatchObject({ required: ['org_id', 'thing_id'] })
-    const at = org('/things/:thing_id', { needs: 'read' })
-    expect(() => operation({ ...rest, id: 'getThing', method: 'GET', at })).toThrow('getThing declares')
+    const thing = { id: 'getThing', method: 'GET', at: org('/things/:thing_id', { needs: 'read' }) } as const
+    expect(() => operation({ ...rest, ...thing })).toThrow('getThing declares')
     const params = { other_id: Uuid }
-    expect(() => operation({ ...rest, id: 'getThing', method: 'GET', at, params })).toThrow('getThing declares')
+    expect(() => operation({ ...rest, ...thing, params })).toThrow('getThing declares')
   })
 
   it('makes two operations of one in an organization and in a site', () => {
@@ -41,14 +41,31 @@ describe('the declaration of an operation', () => {
     const errors = (made: ReturnType<typeof operation>) =>
       Object.keys(Object(made[0]?.schema.response)).filter((status) => status !== '200')
     expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(['401', '429'])
-    const at = org('/b', { needs: 'write' })
-    const body = Type.Object({})
-    expect(errors(operation({ ...rest, id: 'b', method: 'POST', at, body }))).toEqual([
+    const changed = { at: org('/b', { needs: 'write' }), body: Type.Object({}) }
+    expect(errors(operation({ ...rest, id: 'b', method: 'POST', ...changed }))).toEqual([
       '400',
       '401',
       '403',
       '404',
       '429',
     ])
+    const further = operation({ ...rest, id: 'c', method: 'GET', at: self('/c'), errors: { 503: ErrorReply } })
+    expect(errors(further)).toEqual(['401', '429', '503'])
+    const account = at({ audience: 'person', needs: null, path: '/d', params: {} }, () => null)
+    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: account }))).toEqual(['401', '403', '429'])
+  })
+
+  it('describes a text of another type than JSON', () => {
+    const reply = Type.String()
+    const [made] = operation({
+      id: 'getText',
+      tag: 'Things',
+      method: 'GET',
+      at: self('/text'),
+      reply,
+      mediaType: 'text/csv',
+      run: () => 'a,b',
+    })
+    expect(made?.schema.response).toMatchObject({ 200: { content: { 'text/csv': { schema: reply } } } })
   })
 })

@@ -6,13 +6,14 @@ import type {
   FastifySchema,
   HTTPMethods,
 } from 'fastify'
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import { rolesFor } from '../access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { type At, type Audience, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
 import { takeForms } from './forms.ts'
 import { JsonText } from './json-text.ts'
 import { takeJson } from './json.ts'
+import { ErrorReply } from './schemas.ts'
 
 /** One operation of the interface, as it is registered, documented and tested. */
 export interface Operation {
@@ -55,6 +56,8 @@ export interface Heading<L extends Location, P extends TProperties, Q extends TO
   /** Parameters of the path beyond those that say where. */
   readonly params?: P
   readonly query?: Q
+  /** Schemas of errors by status, where the place and the parameters don't imply them or a body is not the usual one. */
+  readonly errors?: Readonly<Record<number, TSchema>>
 }
 
 /**
@@ -76,6 +79,8 @@ export function operation<
     readonly body?: B
     /** Of the answer with status 200. */
     readonly reply: R
+    /** Of that answer, where it is a text of another type than JSON. */
+    readonly mediaType?: string
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Static<R> | JsonText<Static<R>>>
   },
 ): Operation[] {
@@ -95,15 +100,15 @@ interface Declared {
   readonly params?: TProperties
   readonly query?: TSchema
   readonly body?: TSchema
+  readonly errors?: Readonly<Record<number, TSchema>>
   readonly reply: TSchema
+  readonly mediaType?: string
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
 }
 
-function operationAt(
-  place: At<unknown, unknown>,
-  { id, tag, method, params, query, body, reply, run }: Declared,
-): Operation {
+function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
+  const { id, tag, method, params, query, body, errors, reply, mediaType, run } = declared
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
   return {
@@ -118,10 +123,11 @@ function operationAt(
       ...(query !== undefined && { querystring: query }),
       ...(body !== undefined && { body }),
       response: {
-        200: reply,
+        200: mediaType === undefined ? reply : { content: { [mediaType]: { schema: reply } } },
         ...errorsOf(place, {
           takes: Object.keys(path.properties).length > 0 || query !== undefined || body !== undefined,
         }),
+        ...errors,
       },
       ...(place.audience === 'nobody' && { security: [] }),
     },
@@ -130,6 +136,7 @@ function operationAt(
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them
       const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
       const result = await run(ctx, { ...entered, params, query, body, url, request, reply: answer })
+      if (mediaType !== undefined) void answer.type(`${mediaType}; charset=utf-8`)
       return result instanceof JsonText ? answer.type('application/json; charset=utf-8').send(result.text) : result
     },
   }
@@ -140,14 +147,24 @@ const whereRoleCounts: Record<Audience, string> = {
   orgSites: 'in the organization or in some of its sites',
   site: 'in the site',
   installer: 'in the organization or in some of its sites',
+  person: '',
   self: '',
   nobody: '',
 }
 
 /** Who may call, for people who read the document. */
-function describeAudience({ audience, needs }: Pick<At<unknown>, 'audience' | 'needs'>): string {
+function describeAudience({
+  audience,
+  needs,
+  beforeSecondFactor,
+}: Pick<At<unknown>, 'audience' | 'needs' | 'beforeSecondFactor'>): string {
   if (needs !== null) return `For the roles ${rolesFor(needs).join(', ')} ${whereRoleCounts[audience]}.`
-  return audience === 'nobody' ? 'Without credentials.' : 'For anybody with credentials.'
+  if (audience === 'nobody') return 'Without credentials.'
+  const who =
+    audience === 'person'
+      ? 'For anybody with an account; not for the API token of an organization.'
+      : 'For anybody with credentials.'
+  return beforeSecondFactor ? `${who} Open to a session whose second factor is still missing.` : who
 }
 
 /** The statuses of errors that the operation answers by design, besides those that every server has. */
@@ -155,13 +172,12 @@ function errorsOf(
   { audience, needs, path }: Pick<At<unknown>, 'audience' | 'needs' | 'path'>,
   { takes }: { takes: boolean },
 ) {
-  const error = Type.Ref('Error#')
   return {
-    ...(takes && { 400: error }),
-    ...(audience !== 'nobody' && { 401: error }),
-    ...(needs !== null && { 403: error }),
-    ...(path.includes(':') && { 404: error }),
-    429: error,
+    ...(takes && { 400: ErrorReply }),
+    ...(audience !== 'nobody' && { 401: ErrorReply }),
+    ...((needs !== null || audience === 'person') && { 403: ErrorReply }),
+    ...(path.includes(':') && { 404: ErrorReply }),
+    429: ErrorReply,
   }
 }
 

@@ -16,3 +16,5 @@ export const ErrorBody = Type.Object(
   { detail: Type.String(), reason: Type.Optional(Type.String()) },
   { $id: 'Error', additionalProperties: true },
 )
+
+export const ErrorReply = Type.Ref('Error#')
