@@ -5,13 +5,14 @@ import { createLoginThrottle } from '../access/login-throttle.ts'
 import type { LoginGuard } from '../accounts/parts.ts'
 import { registrationRoutes } from '../accounts/registration/routes.ts'
 import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
-import { orgAdminRoutes } from '../accounts/admins/routes.ts'
-import { inviteRoutes } from '../accounts/admins/routes-invites.ts'
+import { orgAdminOperations } from '../accounts/admins/routes.ts'
+import { inviteOperations } from '../accounts/admins/routes-invites.ts'
 import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
 import { openOauth } from '../accounts/oauth/oauth.ts'
 import { oauthRoutes } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
-import { ssoRoutes } from '../accounts/sso/routes.ts'
+import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
+import { ssoRoleOperations } from '../accounts/sso/routes-roles.ts'
 import { samlRoutes } from '../accounts/sso/routes-saml.ts'
 import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
 import { recoveryRoutes } from '../accounts/recovery/routes.ts'
@@ -22,8 +23,8 @@ import { emailPageRoutes } from '../accounts/self/routes-page.ts'
 import { selfRoutes } from '../accounts/self/routes.ts'
 import { recordLoginFailure } from '../accounts/sessions/record-login-failure.ts'
 import { sessionRoutes } from '../accounts/sessions/routes.ts'
-import { orgTokenRoutes } from '../accounts/tokens/routes-org.ts'
-import { ownTokenRoutes } from '../accounts/tokens/routes-own.ts'
+import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
+import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
 import { deviceRoutes } from '../devices/routes.ts'
 import { deviceConstRoutes } from '../devices/routes-const.ts'
@@ -91,8 +92,15 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 }
 
 /** Every operation of the interface that is a value. */
-function apiOperations(ctx: Context, { storage, outbound }: HttpParts): Operation[] {
+function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts, guard: LoginGuard): Operation[] {
   return [
+    ...ownTokenOperations(guard),
+    ...orgTokenOperations(guard),
+    ...orgAdminOperations,
+    ...inviteOperations(accounts),
+    ...ssoOperations,
+    ...ssoInsightOperations,
+    ...ssoRoleOperations,
     ...orgOperations,
     ...siteOperations(ctx),
     ...removalOperations,
@@ -110,6 +118,7 @@ function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPl
   const { accounts, storage } = parts
   const { firmwareFiles, imageFiles } = storage
   return [
+    serveOperations(ctx, apiOperations(ctx, parts, guard)),
     sessionRoutes(ctx, accounts, guard),
     selfRoutes(ctx, accounts, guard),
     selfEmailRoutes(ctx, accounts, guard),
@@ -117,12 +126,6 @@ function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPl
     secondFactorRoutes(ctx, guard),
     recoveryRoutes(ctx, accounts, guard),
     registrationRoutes(ctx, accounts, guard),
-    ssoRoutes(ctx),
-    ownTokenRoutes(ctx, guard),
-    orgTokenRoutes(ctx, guard),
-    orgAdminRoutes(ctx),
-    inviteRoutes(ctx, accounts),
-    serveOperations(ctx, apiOperations(ctx, parts)),
     auditLogRoutes(ctx),
     worldConstRoutes,
     orgSettingRoutes(ctx),

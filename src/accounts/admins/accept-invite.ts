@@ -1,9 +1,12 @@
-import { type Caller, actorOf } from '../../access/authorize.ts'
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { sha256 } from '../../platform/secrets.ts'
+import type { Person } from '../self/person.ts'
 import { acceptInvite } from './apply-invite.ts'
+
+export const NO_ADDRESS = 'Only an account with a verified address of its own can accept an invitation.'
 
 /**
  * Accepts the invitation with the token for the caller's account.
@@ -11,10 +14,9 @@ import { acceptInvite } from './apply-invite.ts'
  * @throws AppError not_found; forbidden for an account of another address, and for one whose address
  *   an identity provider has named, because nobody has verified it; invalid where it can't be accepted any more.
  */
-export async function acceptOwnInvite(ctx: Context, caller: Caller, token: string): Promise<void> {
+export async function acceptOwnInvite(ctx: Context, caller: Person, token: string): Promise<void> {
   const { adminId, email, ssoId } = caller.principal
-  if (adminId === null || ssoId !== null)
-    throw new AppError('forbidden', 'Only an account with a verified address of its own can accept an invitation.')
+  if (ssoId !== null) throw new AppError('forbidden', NO_ADDRESS)
   const outcome = await inTx(ctx, (tx) =>
     acceptInvite(ctx, tx, {
       inviteTokenHash: sha256(token),

@@ -1,123 +1,85 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { authorize } from '../../access/authorize.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
-import { Empty, OrgParams } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import { org, orgSites } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
 import type { AccountParts } from '../parts.ts'
-import { acceptOwnInvite } from './accept-invite.ts'
+import { person } from '../self/person.ts'
+import { NO_ADDRESS, acceptOwnInvite } from './accept-invite.ts'
 import { createInvite, updateInvitation, withdrawInvite } from './send-invite.ts'
 import { listInvites } from './store-invites.ts'
 import {
   CreateInviteBody,
-  InviteParams,
   InviteReply,
-  InviteTokenParams,
+  InviteToken,
   UpdateInviteBody,
   parseInvite,
   parseInviteChange,
   presentInvite,
 } from './wire.ts'
 
-const tags = ['Orgs Admins']
+const tag = 'Orgs Admins'
+const params = { invite_id: Uuid }
 
 /** Invitations of admins. Source: contract, Orgs Admins and Admins. */
-export function inviteRoutes(ctx: Context, parts: AccountParts): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    await http.register(inviteCollectionRoutes(ctx, parts), { prefix: '/orgs/:org_id/invites' })
-    await http.register(singleInviteRoutes(ctx, parts), { prefix: '/orgs/:org_id/invites/:invite_id' })
-
-    http.post(
-      '/invite/verify/:token',
-      {
-        schema: {
-          operationId: 'verifyAdminInvite',
-          tags: ['Admins'],
-          params: InviteTokenParams,
-          response: { 200: Empty },
-        },
-      },
-      async ({ caller, params }, reply) => {
-        await acceptOwnInvite(ctx, caller, params.token)
-        return reply.send({})
-      },
-    )
-  }
-}
-
-function inviteCollectionRoutes(ctx: Context, parts: AccountParts): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '',
-      {
-        schema: {
-          operationId: 'listOrgAdminInvites',
-          tags,
-          params: OrgParams,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(InviteReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read' })
-        const page = parsePage(query)
-        const found = await listInvites(ctx.db, scope, page)
-        setPageHeaders(reply, page, found)
-        return reply.send(found.rows.map(presentInvite))
-      },
-    )
-
-    http.post(
-      '',
-      {
-        schema: {
-          operationId: 'inviteOrgAdmin',
-          tags,
-          params: OrgParams,
-          body: CreateInviteBody,
-          response: { 200: InviteReply },
-        },
-      },
-      async ({ caller, params, body }, reply) => {
-        // Who administers single sites may invite to these.
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin', sites: 'some' })
+export function inviteOperations(parts: AccountParts): Operation[] {
+  return [
+    listOperation({
+      id: 'listOrgAdminInvites',
+      tag,
+      at: org('/invites', { needs: 'read' }),
+      item: InviteReply,
+      run: async (ctx, { scope, page }) => presentPage(await listInvites(ctx.db, scope, page), presentInvite),
+    }),
+    operation({
+      id: 'inviteOrgAdmin',
+      method: 'POST',
+      tag,
+      // Admins of single sites may invite others to these sites.
+      at: orgSites('/invites', { needs: 'admin' }),
+      body: CreateInviteBody,
+      reply: InviteReply,
+      run: async (ctx, { scope, caller, body }) => {
         const request = parseInvite(scope.orgId, body)
-        return reply.send(presentInvite(await createInvite(ctx, scope, { parts, caller, request })))
+        return presentInvite(await createInvite(ctx, scope, { parts, caller, request }))
       },
-    )
-  }
-}
-
-function singleInviteRoutes(ctx: Context, parts: AccountParts): FastifyPluginAsyncTypebox {
-  const params = InviteParams
-  return async (http) => {
-    http.put(
-      '',
-      {
-        schema: {
-          operationId: 'updateOrgAdminInvite',
-          tags,
-          params,
-          body: UpdateInviteBody,
-          response: { 200: InviteReply },
-        },
-      },
-      async ({ caller, params, body }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+    }),
+    operation({
+      id: 'updateOrgAdminInvite',
+      method: 'PUT',
+      tag,
+      at: org('/invites/:invite_id', { needs: 'admin' }),
+      params,
+      body: UpdateInviteBody,
+      reply: InviteReply,
+      run: async (ctx, { scope, caller, params, body }) => {
         const document = parseInviteChange(scope.orgId, body)
-        const invite = await updateInvitation(ctx, scope, { id: params.invite_id, parts, caller, document })
-        return reply.send(presentInvite(invite))
+        return presentInvite(await updateInvitation(ctx, scope, { id: params.invite_id, parts, caller, document }))
       },
-    )
-
-    http.delete(
-      '',
-      { schema: { operationId: 'uninviteOrgAdmin', tags, params, response: { 200: Empty } } },
-      async ({ caller, params }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
+    }),
+    operation({
+      id: 'uninviteOrgAdmin',
+      method: 'DELETE',
+      tag,
+      at: org('/invites/:invite_id', { needs: 'admin' }),
+      params,
+      reply: Empty,
+      run: async (ctx, { scope, params }) => {
         await withdrawInvite(ctx, scope, params.invite_id)
-        return reply.send({})
+        return {}
       },
-    )
-  }
+    }),
+    operation({
+      id: 'verifyAdminInvite',
+      method: 'POST',
+      tag: 'Admins',
+      at: person('/invite/verify/:token', { refusal: NO_ADDRESS }),
+      params: { token: InviteToken },
+      reply: Empty,
+      run: async (ctx, { scope, params }) => {
+        await acceptOwnInvite(ctx, scope, params.token)
+        return {}
+      },
+    }),
+  ].flat()
 }

@@ -7,9 +7,7 @@ import type { Invite } from './invite.ts'
 import type { InviteRequest } from './send-invite.ts'
 import type { OrgAdmin } from './store-admins.ts'
 
-export const AdminParams = Type.Object({ org_id: Uuid, admin_id: Uuid })
-export const InviteParams = Type.Object({ org_id: Uuid, invite_id: Uuid })
-export const InviteTokenParams = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
+export const InviteToken = Type.String({ minLength: 1, maxLength: 200 })
 
 const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 const Name = Type.String({ maxLength: 64 })

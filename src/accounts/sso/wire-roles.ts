@@ -8,7 +8,6 @@ import type { SsoRole } from './store-roles.ts'
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 
-export const SsoRoleParams = Type.Object({ org_id: Uuid, ssorole_id: Uuid })
 export const CreateSsoRoleBody = Type.Object({ name: Name, privileges: Privileges }, { additionalProperties: true })
 export const UpdateSsoRoleBody = Type.Object(
   { name: Type.Optional(Name), privileges: Type.Optional(Privileges) },

@@ -27,7 +27,6 @@ const settable = {
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 
-export const SsoParams = Type.Object({ org_id: Uuid, sso_id: Uuid })
 export const CreateSsoBody = Type.Object({ name: Name, ...settable }, { additionalProperties: true })
 export const UpdateSsoBody = Type.Object({ name: Type.Optional(Name), ...settable }, { additionalProperties: true })
 export const SsoReply = Type.Object(

@@ -1,21 +1,15 @@
 import { uuidv7 } from 'uuidv7'
-import { type Caller, actorOf } from '../../access/authorize.ts'
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
-import { requirePerson } from '../self/person.ts'
+import type { Person } from '../self/person.ts'
 import { proveRecently } from '../self/prove-recently.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
-
-/** The caller as a person. @throws AppError forbidden for a token of an organization, which is nobody's. */
-export function ownerOf({ principal }: Caller): { readonly adminId: string } {
-  if (principal.adminId === null) throw new AppError('forbidden', 'A token of an organization has no tokens.')
-  return { adminId: principal.adminId }
-}
 
 /**
  * A token with whatever privileges its owner has at each moment.
@@ -24,12 +18,12 @@ export function ownerOf({ principal }: Caller): { readonly adminId: string } {
 export async function createOwnToken(
   ctx: Context,
   guard: LoginGuard,
-  { caller, name, password }: { readonly caller: Caller; readonly name: string; readonly password: string | undefined },
+  { caller, name, password }: { readonly caller: Person; readonly name: string; readonly password: string | undefined },
 ): Promise<CreatedToken> {
-  const owner = ownerOf(caller)
+  const owner = { adminId: caller.principal.adminId }
   if (caller.principal.ssoId !== null)
     throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
-  await proveRecently(ctx, guard, { caller: requirePerson(caller), password })
+  await proveRecently(ctx, guard, { caller, password })
   const at = ctx.clock.now()
   const { key, ...hashed } = newTokenKey()
   const token = await inTx(ctx, async (tx) => {
@@ -51,10 +45,10 @@ export async function createOwnToken(
 
 export async function renameOwnToken(
   ctx: Context,
-  caller: Caller,
+  caller: Person,
   { id, name }: { readonly id: string; readonly name: string | undefined },
 ): Promise<Token> {
-  const owner = ownerOf(caller)
+  const owner = { adminId: caller.principal.adminId }
   return inTx(ctx, async (tx) => {
     const before = await lockToken(tx, owner, id)
     const after = { ...before, name: name ?? before.name }
@@ -71,8 +65,8 @@ export async function renameOwnToken(
   })
 }
 
-export async function deleteOwnToken(ctx: Context, caller: Caller, id: string): Promise<void> {
-  const owner = ownerOf(caller)
+export async function deleteOwnToken(ctx: Context, caller: Person, id: string): Promise<void> {
+  const owner = { adminId: caller.principal.adminId }
   await inTx(ctx, async (tx) => {
     const before = await lockToken(tx, owner, id)
     await deleteToken(tx, id)

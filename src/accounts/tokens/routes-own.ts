@@ -1,81 +1,77 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
-import { Empty } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import type { At } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
 import type { LoginGuard } from '../parts.ts'
-import { createOwnToken, deleteOwnToken, ownerOf, renameOwnToken } from './own-tokens.ts'
+import { type Person, person } from '../self/person.ts'
+import { createOwnToken, deleteOwnToken, renameOwnToken } from './own-tokens.ts'
 import { getToken, listTokens } from './store.ts'
-import {
-  CreateOwnTokenBody,
-  OwnTokenBody,
-  OwnTokenParams,
-  OwnTokenReply,
-  parseOwnToken,
-  presentOwnToken,
-} from './wire.ts'
+import { CreateOwnTokenBody, OwnTokenBody, OwnTokenReply, parseOwnToken, presentOwnToken } from './wire.ts'
 
-const tags = ['Self API Token']
+const tag = 'Self API Token'
+const params = { apitoken_id: Uuid }
+
+function own(path: string): At<Person> {
+  return person(`/self/apitokens${path}`, { refusal: 'A token of an organization has no tokens.' })
+}
 
 /** API tokens of the caller. Source: spec, "Authentication", 2 and 4; contract, Self API Token. */
-export function ownTokenRoutes(ctx: Context, guard: LoginGuard): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/self/apitokens',
-      {
-        schema: {
-          operationId: 'listApiTokens',
-          tags,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(OwnTokenReply) },
-        },
+export function ownTokenOperations(guard: LoginGuard): Operation[] {
+  return [
+    listOperation({
+      id: 'listApiTokens',
+      tag,
+      at: own(''),
+      item: OwnTokenReply,
+      run: async (ctx, { scope: owner, page }) =>
+        presentPage(await listTokens(ctx.db, owner.principal, page), (token) => presentOwnToken(token)),
+    }),
+    operation({
+      id: 'createApiToken',
+      method: 'POST',
+      tag,
+      at: own(''),
+      body: CreateOwnTokenBody,
+      reply: OwnTokenReply,
+      run: async (ctx, { scope: owner, body, reply }) => {
+        const { token, key } = await createOwnToken(ctx, guard, { caller: owner, ...parseOwnToken(body) })
+        void reply.header('cache-control', 'no-store')
+        return presentOwnToken(token, key)
       },
-      async ({ caller, query }, reply) => {
-        const page = parsePage(query)
-        const found = await listTokens(ctx.db, ownerOf(caller), page)
-        setPageHeaders(reply, page, found)
-        return reply.send(found.rows.map((token) => presentOwnToken(token)))
+    }),
+    operation({
+      id: 'getApiToken',
+      method: 'GET',
+      tag,
+      at: own('/:apitoken_id'),
+      params,
+      reply: OwnTokenReply,
+      run: async (ctx, { scope: owner, params }) =>
+        presentOwnToken(await getToken(ctx.db, owner.principal, params.apitoken_id)),
+    }),
+    operation({
+      id: 'updateApiToken',
+      method: 'PUT',
+      tag,
+      at: own('/:apitoken_id'),
+      params,
+      body: OwnTokenBody,
+      reply: OwnTokenReply,
+      run: async (ctx, { scope: owner, params, body }) =>
+        presentOwnToken(await renameOwnToken(ctx, owner, { id: params.apitoken_id, name: body.name })),
+    }),
+    operation({
+      id: 'deleteApiToken',
+      method: 'DELETE',
+      tag,
+      at: own('/:apitoken_id'),
+      params,
+      reply: Empty,
+      run: async (ctx, { scope: owner, params }) => {
+        await deleteOwnToken(ctx, owner, params.apitoken_id)
+        return {}
       },
-    )
-
-    http.post(
-      '/self/apitokens',
-      { schema: { operationId: 'createApiToken', tags, body: CreateOwnTokenBody, response: { 200: OwnTokenReply } } },
-      async ({ caller, body }, reply) => {
-        const { token, key } = await createOwnToken(ctx, guard, { caller, ...parseOwnToken(body) })
-        return reply.header('cache-control', 'no-store').send(presentOwnToken(token, key))
-      },
-    )
-
-    http.get(
-      '/self/apitokens/:apitoken_id',
-      { schema: { operationId: 'getApiToken', tags, params: OwnTokenParams, response: { 200: OwnTokenReply } } },
-      async ({ caller, params }, reply) =>
-        reply.send(presentOwnToken(await getToken(ctx.db, ownerOf(caller), params.apitoken_id))),
-    )
-
-    http.put(
-      '/self/apitokens/:apitoken_id',
-      {
-        schema: {
-          operationId: 'updateApiToken',
-          tags,
-          params: OwnTokenParams,
-          body: OwnTokenBody,
-          response: { 200: OwnTokenReply },
-        },
-      },
-      async ({ caller, params, body }, reply) =>
-        reply.send(presentOwnToken(await renameOwnToken(ctx, caller, { id: params.apitoken_id, name: body.name }))),
-    )
-
-    http.delete(
-      '/self/apitokens/:apitoken_id',
-      { schema: { operationId: 'deleteApiToken', tags, params: OwnTokenParams, response: { 200: Empty } } },
-      async ({ caller, params }, reply) => {
-        await deleteOwnToken(ctx, caller, params.apitoken_id)
-        return reply.send({})
-      },
-    )
-  }
+    }),
+  ].flat()
 }

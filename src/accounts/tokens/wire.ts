@@ -21,9 +21,6 @@ const srcIps = {
 
 const proof = { password: Type.Optional(PasswordProof) }
 
-export const OwnTokenParams = Type.Object({ apitoken_id: Uuid })
-export const OrgTokenParams = Type.Object({ org_id: Uuid, apitoken_id: Uuid })
-
 export const OwnTokenBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
 export const CreateOwnTokenBody = Type.Object({ name: Type.Optional(Name), ...proof }, { additionalProperties: true })
 export const CreateOrgTokenBody = Type.Object(
