@@ -9,7 +9,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { requirePerson } from '../self/person.ts'
 import { proveRecently } from '../self/prove-recently.ts'
-import { setSessionCookies } from '../sessions/cookies.ts'
+import { cookieOptions, setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { bindingOfCaller, bindingOfCookie } from './binding.ts'
 import { FLOW_MS } from './flow.ts'
@@ -142,7 +142,7 @@ function loginUrlRoutes(ctx: Context, oauth: Oauth, begun: LoginThrottle): Fasti
           script: isScript(request),
         } as const
         const { authorizationUrl, clientId } = await startFlow(ctx, oauth, visit)
-        void reply.setCookie(FLOW_COOKIE, value, { ...flowCookie(ctx), maxAge: FLOW_MS / 1000 })
+        void reply.setCookie(FLOW_COOKIE, value, { ...cookieOptions(ctx), httpOnly: true, maxAge: FLOW_MS / 1000 })
         return reply.send({ client_id: clientId, authorization_url: authorizationUrl })
       },
     )
@@ -179,16 +179,12 @@ function loginRoutes(ctx: Context, oauth: Oauth, { throttle, begun }: LoginBound
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from })
         throttle.giveBackTo(ip)
         begun.giveBackTo(ip)
-        setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
-        void reply.clearCookie(FLOW_COOKIE, flowCookie(ctx))
+        setSessionCookies(ctx, reply, loggedIn.opened)
+        void reply.clearCookie(FLOW_COOKIE, { ...cookieOptions(ctx), httpOnly: true })
         return reply.send(presentLogin(loggedIn))
       },
     )
   }
-}
-
-function flowCookie({ baseUrl }: Context) {
-  return { path: '/', httpOnly: true, sameSite: 'lax', secure: baseUrl.startsWith('https:') } as const
 }
 
 /** Every browser of today sends one of these, and no page can take them off. */

@@ -40,7 +40,7 @@ export function recoveryRoutes(ctx: Context, parts: AccountParts, { throttle }: 
         const { params, body } = request
         const reset = { token: params.token, password: body.password, actor: requesterOf(request) }
         const loggedIn = await resetPassword(ctx, { ...parts, throttle }, reset)
-        setSessionCookies(reply, loggedIn.opened, ctx.baseUrl.startsWith('https:'))
+        setSessionCookies(ctx, reply, loggedIn.opened)
         return presentLogin(loggedIn)
       },
     )

@@ -59,7 +59,7 @@ export function registrationRoutes(
       async (request, reply) => {
         const { token } = request.params
         const verified = await verifyRegistration(ctx, parts.settings, { token, from: requesterOf(request) })
-        setSessionCookies(reply, verified.opened, ctx.baseUrl.startsWith('https:'))
+        setSessionCookies(ctx, reply, verified.opened)
         return reply.send(presentVerified(verified))
       },
     )

@@ -50,7 +50,7 @@ export function secondFactorRoutes(ctx: Context, guard: LoginGuard): FastifyPlug
         const { recoveryCodes, expiresAt } = await enableSecondFactor(ctx, guard, request)
         const sessionId = cookies['sessionid']
         if (caller.principal.via === 'session' && sessionId !== undefined)
-          setSessionCookies(reply, sessionOf(ctx, sessionId, expiresAt), ctx.baseUrl.startsWith('https:'))
+          setSessionCookies(ctx, reply, sessionOf(ctx, sessionId, expiresAt))
         return { recovery_codes: [...recoveryCodes] }
       },
     )

@@ -1,3 +1,4 @@
+import type { Context } from '../../platform/context.ts'
 import type { OpenedSession } from './open-session.ts'
 
 interface CookieOptions {
@@ -14,9 +15,13 @@ interface CookieReply {
   clearCookie(name: string, options: CookieOptions): unknown
 }
 
-/** @param secure Whether clients reach the server by https. */
-export function setSessionCookies(reply: CookieReply, opened: OpenedSession, secure: boolean): void {
-  const shared = { path: '/', sameSite: 'lax', secure, expires: opened.expiresAt } as const
+/** Attributes of every cookie that a login needs: browsers send it to no other site, and by HTTPS alone where we have it. */
+export function cookieOptions({ baseUrl }: Context) {
+  return { path: '/', sameSite: 'lax', secure: baseUrl.startsWith('https:') } as const
+}
+
+export function setSessionCookies(ctx: Context, reply: CookieReply, opened: OpenedSession): void {
+  const shared = { ...cookieOptions(ctx), expires: opened.expiresAt }
   reply.setCookie('sessionid', opened.sessionId, { ...shared, httpOnly: true })
   // Readable by the page, which returns it in the X-CSRFToken header.
   reply.setCookie('csrftoken', opened.csrfToken, shared)

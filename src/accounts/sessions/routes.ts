@@ -19,7 +19,6 @@ export function sessionRoutes(
   { passwords, settings }: AccountParts,
   guard: LoginGuard,
 ): FastifyPluginAsyncTypebox {
-  const isSecure = (): boolean => ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.post(
       '/login',
@@ -34,7 +33,7 @@ export function sessionRoutes(
           { passwords, ...guard },
           { email, password, code, actor: requesterOf(request) },
         )
-        setSessionCookies(reply, loggedIn.opened, isSecure())
+        setSessionCookies(ctx, reply, loggedIn.opened)
         return presentLogin(loggedIn)
       },
     )
@@ -48,7 +47,7 @@ export function sessionRoutes(
       async ({ caller, body, cookies }, reply) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
         // The same values, which the browser may keep for longer now.
-        setSessionCookies(reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt), isSecure())
+        setSessionCookies(ctx, reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt))
         return {}
       },
     )

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Html, html } from '../html.ts'
 import { page } from '../pages.ts'
 import type { AccountSettings } from '../parts.ts'
-import { setSessionCookies } from '../sessions/cookies.ts'
+import { cookieOptions, setSessionCookies } from '../sessions/cookies.ts'
 import { receiveLogout } from './receive-logout.ts'
 import { receiveResponse } from './receive-response.ts'
 import { SsoRefusal } from './refusal.ts'
@@ -39,7 +39,6 @@ export function samlRoutes(ctx: Context, parts: SamlParts): FastifyPluginAsyncTy
 function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPluginAsyncTypebox {
   // Each login that is begun is kept for a while, and nobody is known yet.
   const begun = createLoginThrottle(ctx.clock)
-  const secure = (): boolean => ctx.baseUrl.startsWith('https:')
   return async (http) => {
     http.get(
       '/login',
@@ -51,10 +50,9 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
         const cookie = known !== undefined && isFlowCookie(known) ? known : newFlowCookie()
         const address = await startLogin(ctx, settings, { domain, cookie, forward: query.forward ?? null })
         reply.setCookie(FLOW_COOKIE, cookie, {
+          ...cookieOptions(ctx),
           path: '/saml',
           httpOnly: true,
-          sameSite: 'lax',
-          secure: secure(),
           maxAge: REQUEST_MS / 1000,
         })
         return reply.header('cache-control', 'no-store').redirect(address, 302)
@@ -78,7 +76,7 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
         })
         throttle.giveBackTo(request.ip)
         begun.giveBackTo(request.ip)
-        setSessionCookies(reply, signedIn.opened, secure())
+        setSessionCookies(ctx, reply, signedIn.opened)
         if (signedIn.forward !== null) return reply.redirect(signedIn.forward, 303)
         return show(reply, 200, signedInPage(signedIn.secondFactorMissing))
       },
