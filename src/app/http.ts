@@ -3,7 +3,7 @@ import { createAuthenticate } from '../access/authenticate.ts'
 import { createCheckPassword } from '../access/check-password.ts'
 import { createLoginThrottle } from '../access/login-throttle.ts'
 import type { LoginGuard } from '../accounts/parts.ts'
-import { registrationRoutes } from '../accounts/registration/routes.ts'
+import { registrationOperations } from '../accounts/registration/routes.ts'
 import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
 import { orgAdminOperations } from '../accounts/admins/routes.ts'
 import { inviteOperations } from '../accounts/admins/routes-invites.ts'
@@ -14,15 +14,15 @@ import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
 import { ssoRoleOperations } from '../accounts/sso/routes-roles.ts'
 import { samlRoutes } from '../accounts/sso/routes-saml.ts'
-import { secondFactorRoutes } from '../accounts/second-factor/routes.ts'
-import { recoveryRoutes } from '../accounts/recovery/routes.ts'
+import { secondFactorOperations } from '../accounts/second-factor/routes.ts'
+import { recoveryOperations } from '../accounts/recovery/routes.ts'
 import { recoveryPageRoutes } from '../accounts/recovery/routes-page.ts'
-import { selfEmailRoutes } from '../accounts/self/routes-email.ts'
-import { selfHistoryRoutes } from '../accounts/self/routes-history.ts'
+import { selfEmailOperations } from '../accounts/self/routes-email.ts'
+import { selfHistoryOperations } from '../accounts/self/routes-history.ts'
 import { emailPageRoutes } from '../accounts/self/routes-page.ts'
-import { selfRoutes } from '../accounts/self/routes.ts'
+import { selfOperations } from '../accounts/self/routes.ts'
 import { recordLoginFailure } from '../accounts/sessions/record-login-failure.ts'
-import { sessionRoutes } from '../accounts/sessions/routes.ts'
+import { loginOperations } from '../accounts/sessions/routes.ts'
 import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
@@ -94,6 +94,13 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
 /** Every operation of the interface that is a value. */
 function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts, guard: LoginGuard): Operation[] {
   return [
+    ...loginOperations(accounts, guard),
+    ...selfOperations(ctx, accounts, guard),
+    ...selfEmailOperations(accounts, guard),
+    ...selfHistoryOperations(accounts),
+    ...secondFactorOperations(guard),
+    ...recoveryOperations(accounts, guard),
+    ...registrationOperations(accounts, guard),
     ...ownTokenOperations(guard),
     ...orgTokenOperations(guard),
     ...orgAdminOperations,
@@ -115,17 +122,9 @@ function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts,
 
 /** Every noun's routes under /api/v1. */
 function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPluginAsync[] {
-  const { accounts, storage } = parts
-  const { firmwareFiles, imageFiles } = storage
+  const { firmwareFiles, imageFiles } = parts.storage
   return [
     serveOperations(ctx, apiOperations(ctx, parts, guard)),
-    sessionRoutes(ctx, accounts, guard),
-    selfRoutes(ctx, accounts, guard),
-    selfEmailRoutes(ctx, accounts, guard),
-    selfHistoryRoutes(ctx, accounts),
-    secondFactorRoutes(ctx, guard),
-    recoveryRoutes(ctx, accounts, guard),
-    registrationRoutes(ctx, accounts, guard),
     auditLogRoutes(ctx),
     worldConstRoutes,
     orgSettingRoutes(ctx),

@@ -94,6 +94,7 @@ describe('an SSO', () => {
     })
     const file = await server.call('GET', `${path}/${sso.id}/metadata.xml`)
     expect(file.body).toBe(body.metadata)
+    expect(file.headers.get('content-type')).toBe('application/samlmetadata+xml; charset=utf-8')
     expect(file.headers.get('content-type')).toMatch(/xml/)
     expect(file.body).toContain(`Location="${base}/acs"`)
     expect((await fetch(`${base}/login`, { redirect: 'manual' })).status).toBe(400)

@@ -1,48 +1,47 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { nobody } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
-import { Empty } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import { Empty, ErrorReply } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
+import { MailedToken } from '../wire-proof.ts'
 import { recover } from './recover.ts'
 import { resetPassword } from './reset-password.ts'
-import { RecoverBody, ResetBody, ResetParams, parseRecovery } from './wire.ts'
+import { RecoverBody, ResetBody, parseRecovery } from './wire.ts'
 
-const open = { config: { public: true } }
-const shared = { tags: ['Accounts'], security: [] }
+const tag = 'Accounts'
 
 /** A forgotten password. Source: contract, POST /recover. */
-export function recoveryRoutes(ctx: Context, parts: AccountParts, { throttle }: LoginGuard): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.post(
-      '/recover',
-      { ...open, schema: { ...shared, operationId: 'recoverPassword', body: RecoverBody, response: { 200: Empty } } },
-      async ({ body, ip }) => {
-        await recover(ctx, { ...parts, throttle }, parseRecovery(body, ip))
+export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard): Operation[] {
+  return [
+    operation({
+      id: 'recoverPassword',
+      method: 'POST',
+      tag,
+      at: nobody('/recover'),
+      body: RecoverBody,
+      reply: Empty,
+      errors: { 503: ErrorReply },
+      run: async (ctx, { body, request }) => {
+        await recover(ctx, { ...parts, throttle }, parseRecovery(body, request.ip))
         return {}
       },
-    )
-
-    http.post(
-      '/recover/verify/:token',
-      {
-        ...open,
-        schema: {
-          ...shared,
-          operationId: 'verifyRecoverPassword',
-          params: ResetParams,
-          body: ResetBody,
-          response: { 200: LoginReply },
-        },
-      },
-      async (request, reply) => {
-        const { params, body } = request
+    }),
+    operation({
+      id: 'verifyRecoverPassword',
+      method: 'POST',
+      tag,
+      at: nobody('/recover/verify/:token'),
+      params: { token: MailedToken },
+      body: ResetBody,
+      reply: LoginReply,
+      run: async (ctx, { params, body, request, reply }) => {
         const reset = { token: params.token, password: body.password, actor: requesterOf(request) }
         const loggedIn = await resetPassword(ctx, { ...parts, throttle }, reset)
         setSessionCookies(ctx, reply, loggedIn.opened)
         return presentLogin(loggedIn)
       },
-    )
-  }
+    }),
+  ].flat()
 }

@@ -4,8 +4,6 @@ import type { RecoveryRequest } from './recover.ts'
 
 export const RecoverBody = Type.Object({ email: Type.String({ maxLength: 320 }), ...captchaFields })
 
-export const ResetParams = Type.Object({ token: Type.String({ maxLength: 200 }) })
-
 export const ResetBody = Type.Object({
   password: Type.Optional(
     Type.String({

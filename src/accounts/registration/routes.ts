@@ -1,67 +1,62 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { nobody } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
-import { Empty } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import { Empty, ErrorReply } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
+import { MailedToken } from '../wire-proof.ts'
 import { register } from './register.ts'
 import { verifyRegistration } from './verify-registration.ts'
 import {
   InfoQuery,
   InfoReply,
   RegisterBody,
-  VerifyParams,
   VerifyReply,
   parseRegistration,
   presentInfo,
   presentVerified,
 } from './wire.ts'
 
-const open = { config: { public: true } }
-const shared = { tags: ['Accounts'], security: [] }
+const tag = 'Accounts'
 
 /** Registration. Source: spec, "Registration", 8; contract, 8b and 8c. */
-export function registrationRoutes(
-  ctx: Context,
-  parts: AccountParts,
-  { throttle }: LoginGuard,
-): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/register/recaptcha',
-      {
-        ...open,
-        schema: {
-          ...shared,
-          operationId: 'getAdminRegistrationInfo',
-          querystring: InfoQuery,
-          response: { 200: InfoReply },
-        },
-      },
-      async ({ query }, reply) => reply.send(presentInfo(parts.settings.captcha, query)),
-    )
-
-    http.post(
-      '/register',
-      { ...open, schema: { ...shared, operationId: 'registerNewAdmin', body: RegisterBody, response: { 200: Empty } } },
-      async ({ body, ip }) => {
-        await register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: ip })
+export function registrationOperations(parts: AccountParts, { throttle }: LoginGuard): Operation[] {
+  return [
+    operation({
+      id: 'getAdminRegistrationInfo',
+      method: 'GET',
+      tag,
+      at: nobody('/register/recaptcha'),
+      query: InfoQuery,
+      reply: InfoReply,
+      run: (_ctx, { query }) => presentInfo(parts.settings.captcha, query),
+    }),
+    operation({
+      id: 'registerNewAdmin',
+      method: 'POST',
+      tag,
+      at: nobody('/register'),
+      body: RegisterBody,
+      reply: Empty,
+      errors: { 403: ErrorReply, 503: ErrorReply },
+      run: async (ctx, { body, request }) => {
+        await register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: request.ip })
         return {}
       },
-    )
-
-    http.post(
-      '/register/verify/:token',
-      {
-        ...open,
-        schema: { ...shared, operationId: 'verifyRegistration', params: VerifyParams, response: { 200: VerifyReply } },
-      },
-      async (request, reply) => {
-        const { token } = request.params
-        const verified = await verifyRegistration(ctx, parts.settings, { token, from: requesterOf(request) })
+    }),
+    operation({
+      id: 'verifyRegistration',
+      method: 'POST',
+      tag,
+      at: nobody('/register/verify/:token'),
+      params: { token: MailedToken },
+      reply: VerifyReply,
+      run: async (ctx, { params, request, reply }) => {
+        const registration = { token: params.token, from: requesterOf(request) }
+        const verified = await verifyRegistration(ctx, parts.settings, registration)
         setSessionCookies(ctx, reply, verified.opened)
-        return reply.send(presentVerified(verified))
+        return presentVerified(verified)
       },
-    )
-  }
+    }),
+  ].flat()
 }

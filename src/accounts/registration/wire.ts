@@ -122,8 +122,6 @@ export function parseCaptcha(body: Static<typeof CaptchaBody>): CaptchaAnswer {
   }
 }
 
-export const VerifyParams = Type.Object({ token: Type.String({ maxLength: 200 }) })
-
 export const VerifyReply = Type.Object({
   return_to: Type.Optional(Type.String()),
   detail: Type.Optional(Type.String()),

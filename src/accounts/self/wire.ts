@@ -109,5 +109,3 @@ export function withAdmin(principal: Principal, admin: Admin): Principal {
 export const DeleteBody = Type.Object({ password: Password })
 
 export const EmailBody = Type.Object({ email: Type.String({ maxLength: 320 }), password: Password })
-
-export const EmailParams = Type.Object({ token: Type.String({ maxLength: 200 }) })

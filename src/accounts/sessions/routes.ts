@@ -1,7 +1,7 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { nobody, self } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
-import { Empty } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import { Empty, ErrorReply } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { findSsoUrl } from '../sso/find-sso-url.ts'
 import { clearSessionCookies, setSessionCookies } from './cookies.ts'
@@ -11,71 +11,65 @@ import { sessionOf } from './open-session.ts'
 import { passSecondFactor } from './pass-second-factor.ts'
 import { LoginBody, LoginReply, LogoutReply, LookupBody, LookupReply, TwoFactorBody, presentLogin } from './wire.ts'
 
-const tags = ['Accounts']
+const tag = 'Accounts'
 
 /** Login, second factor and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
-export function sessionRoutes(
-  ctx: Context,
-  { passwords, settings }: AccountParts,
-  guard: LoginGuard,
-): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.post(
-      '/login',
-      {
-        config: { public: true },
-        schema: { operationId: 'login', tags, security: [], body: LoginBody, response: { 200: LoginReply } },
-      },
-      async (request, reply) => {
-        const { email, password, two_factor: code } = request.body
-        const loggedIn = await login(
-          ctx,
-          { passwords, ...guard },
-          { email, password, code, actor: requesterOf(request) },
-        )
+export function loginOperations({ passwords, settings }: AccountParts, guard: LoginGuard): Operation[] {
+  return [
+    operation({
+      id: 'login',
+      method: 'POST',
+      tag,
+      at: nobody('/login'),
+      body: LoginBody,
+      reply: LoginReply,
+      run: async (ctx, { body, request, reply }) => {
+        const { email, password, two_factor: code } = body
+        const attempt = { email, password, code, actor: requesterOf(request) }
+        const loggedIn = await login(ctx, { passwords, ...guard }, attempt)
         setSessionCookies(ctx, reply, loggedIn.opened)
         return presentLogin(loggedIn)
       },
-    )
-
-    http.post(
-      '/login/two_factor',
-      {
-        config: { beforeSecondFactor: true },
-        schema: { operationId: 'twoFactor', tags, body: TwoFactorBody, response: { 200: Empty } },
-      },
-      async ({ caller, body, cookies }, reply) => {
+    }),
+    operation({
+      id: 'twoFactor',
+      method: 'POST',
+      tag,
+      at: self('/login/two_factor', { beforeSecondFactor: true }),
+      body: TwoFactorBody,
+      reply: Empty,
+      errors: { 404: ErrorReply },
+      run: async (ctx, { caller, body, request: { cookies }, reply }) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
         // The same values, which the browser may keep for longer now.
         setSessionCookies(ctx, reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt))
         return {}
       },
-    )
-
-    http.post(
-      '/login/lookup',
-      {
-        config: { public: true },
-        schema: { operationId: 'lookup', tags, security: [], body: LookupBody, response: { 200: LookupReply } },
-      },
-      async ({ body }) => {
+    }),
+    operation({
+      id: 'lookup',
+      method: 'POST',
+      tag,
+      at: nobody('/login/lookup'),
+      body: LookupBody,
+      reply: LookupReply,
+      run: async (ctx, { body }) => {
         const ssoUrl = await findSsoUrl(ctx, settings, body.email)
         return ssoUrl === null ? {} : { sso_url: ssoUrl }
       },
-    )
-
-    http.post(
-      '/logout',
-      {
-        config: { beforeSecondFactor: true },
-        schema: { operationId: 'logout', tags, response: { 200: LogoutReply } },
-      },
-      async ({ caller, cookies }, reply) => {
+    }),
+    operation({
+      id: 'logout',
+      method: 'POST',
+      tag,
+      at: self('/logout', { beforeSecondFactor: true }),
+      reply: LogoutReply,
+      run: async (ctx, { caller, request: { cookies }, reply }) => {
         const sessionId = cookies['sessionid']
         const forwardUrl = sessionId === undefined ? null : await logout(ctx, caller, sessionId)
         clearSessionCookies(reply)
         return forwardUrl === null ? {} : { forward_url: forwardUrl }
       },
-    )
-  }
+    }),
+  ].flat()
 }
