@@ -8,8 +8,8 @@ import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
 import { orgAdminOperations } from '../accounts/admins/routes.ts'
 import { inviteOperations } from '../accounts/admins/routes-invites.ts'
 import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
-import { openOauth } from '../accounts/oauth/oauth.ts'
-import { oauthRoutes } from '../accounts/oauth/routes.ts'
+import { type Oauth, openOauth } from '../accounts/oauth/oauth.ts'
+import { oauthLinkOperations, oauthLoginOperations } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
 import { ssoRoleOperations } from '../accounts/sso/routes-roles.ts'
@@ -78,7 +78,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
     rules,
   })
   const oauth = openOauth(ctx, parts.accounts.settings)
-  await serveApi(http, authenticate, [...apiRoutes(ctx, parts, guard), oauthRoutes(ctx, oauth, guard)])
+  await serveApi(http, authenticate, apiRoutes(ctx, parts, { guard, oauth }))
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)
@@ -91,8 +91,15 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   return http
 }
 
+/** What is built once for all ways to sign in. */
+interface SignIn {
+  readonly guard: LoginGuard
+  readonly oauth: Oauth
+}
+
 /** Every operation of the interface that is a value. */
-function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts, guard: LoginGuard): Operation[] {
+function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn): Operation[] {
+  const { accounts, storage, outbound } = parts
   return [
     ...loginOperations(accounts, guard),
     ...selfOperations(ctx, accounts, guard),
@@ -101,6 +108,8 @@ function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts,
     ...secondFactorOperations(guard),
     ...recoveryOperations(accounts, guard),
     ...registrationOperations(accounts, guard),
+    ...oauthLinkOperations(oauth, guard),
+    ...oauthLoginOperations(ctx, oauth, guard),
     ...ownTokenOperations(guard),
     ...orgTokenOperations(guard),
     ...orgAdminOperations,
@@ -121,10 +130,10 @@ function apiOperations(ctx: Context, { accounts, storage, outbound }: HttpParts,
 }
 
 /** Every noun's routes under /api/v1. */
-function apiRoutes(ctx: Context, parts: HttpParts, guard: LoginGuard): FastifyPluginAsync[] {
+function apiRoutes(ctx: Context, parts: HttpParts, signIn: SignIn): FastifyPluginAsync[] {
   const { firmwareFiles, imageFiles } = parts.storage
   return [
-    serveOperations(ctx, apiOperations(ctx, parts, guard)),
+    serveOperations(ctx, apiOperations(ctx, parts, signIn)),
     auditLogRoutes(ctx),
     worldConstRoutes,
     orgSettingRoutes(ctx),
