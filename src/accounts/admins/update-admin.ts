@@ -1,13 +1,13 @@
 import type { Caller } from '../../access/authorize.ts'
 import type { OrgScope } from '../../access/scope.ts'
+import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../platform/schema/accounts.ts'
 import { assertGrantable } from './assert-grantable.ts'
-import { keepAnAdmin } from './keep-admin.ts'
 import { recordPrivileges } from './record-privileges.ts'
-import { type OrgAdmin, getOrgAdmin } from './store-admins.ts'
+import { type OrgAdmin, countFullAdmins, getOrgAdmin } from './store-admins.ts'
 import { deletePrivileges, insertPrivileges } from './store-privileges.ts'
 
 export interface AdminChange {
@@ -46,4 +46,19 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
     }),
   )
+}
+
+/**
+ * Makes a change that may take privileges from somebody, one at a time in each organization.
+ *
+ * @throws AppError invalid if nobody would administer the whole organization any more. People of an identity provider
+ *   don't count: its failure must not lock everybody out.
+ */
+async function keepAnAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
+  await lockOrg(tx, scope)
+  const before = await countFullAdmins(tx, scope.orgId)
+  const result = await change()
+  if (before > 0 && (await countFullAdmins(tx, scope.orgId)) === 0)
+    throw new AppError('invalid', 'The organization would be left without an admin.')
+  return result
 }
