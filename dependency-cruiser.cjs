@@ -53,7 +53,7 @@ module.exports = {
     ),
     rule(
       'pure-has-no-io',
-      { path: '(/strategies/|/drivers/|/(plan|decide)-[^/]+\\.ts$)', pathNot: '\\.test\\.ts$' },
+      { path: '(/strategies/|/driver\\.ts$|/(plan|decide)-[^/]+\\.ts$)', pathNot: '\\.test\\.ts$' },
       {
         path: '(^src/platform/(db|context|log)|/store|node_modules/(pg|kysely|fastify)/|^(fs|net|http|https|child_process|timers)$)',
         dependencyTypesNot: ['type-only'],

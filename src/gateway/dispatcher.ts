@@ -4,7 +4,7 @@ import type { CommandToSend, FinishedCommand } from '../devices/commands/store.t
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply, UpgradeStep } from './drivers/driver.ts'
+import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply, UpgradeStep } from './driver.ts'
 import { createJournal } from './journal.ts'
 import { createLateReplies } from './late-replies.ts'
 import type { SessionRegistry } from './session-registry.ts'

@@ -7,7 +7,6 @@ import { closeCodes } from './close-codes.ts'
 import { createConnects } from './connects.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { type Dispatcher, createDispatcher } from './dispatcher.ts'
-import { drivers } from './drivers/index.ts'
 import { createJournal } from './journal.ts'
 import type { Limits } from './limits.ts'
 import { createReports } from './reports.ts'
@@ -15,6 +14,7 @@ import { type SessionRegistry, createSessionRegistry } from './session-registry.
 import { warnOfMissingUptimes, watchSessions } from './sweep.ts'
 import { createTurns } from './turns.ts'
 import { TELEMETRY_CALL_ID } from './ucentral/call-ids.ts'
+import { ucentral } from './ucentral/driver.ts'
 import { type ReceiveHost, dropMessage, receiveCall } from './ucentral/receive.ts'
 import type { Peer } from './ucentral/server.ts'
 import { Session, type SessionHost } from './ucentral/session.ts'
@@ -57,7 +57,7 @@ export function createHub(ctx: Context, { nodeId, limits, now, localCertificates
   const records = createRecords(ctx, nodeId, batchSize)
   const dispatcher = createDispatcher(ctx, {
     nodeId,
-    driver: drivers.ucentral,
+    driver: ucentral,
     sessions,
     now,
     batchSize,

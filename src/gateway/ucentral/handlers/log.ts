@@ -1,4 +1,4 @@
-import { deviceText } from '../../drivers/device-text.ts'
+import { deviceText } from '../../device-text.ts'
 import type { Log } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { HandlerHost } from './handler.ts'

@@ -1,6 +1,6 @@
 import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
-import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from '../ucentral/messages.ts'
-import { deviceText } from './device-text.ts'
+import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
+import { deviceText } from '../device-text.ts'
 import type {
   CallToSend,
   DeviceEvent,
@@ -11,7 +11,7 @@ import type {
   Rejection,
   Reply,
   UpgradeEvent,
-} from './driver.ts'
+} from '../driver.ts'
 
 /** Asks the device to act at once. Devices ignore any other time for a reboot. */
 const NOW = 0

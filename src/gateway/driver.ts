@@ -1,4 +1,4 @@
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceType } from '../platform/schema/devices.ts'
 
 /** The facts about a device that a driver needs. */
 export interface DriverDevice {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from './driver.ts'
-import { ucentral } from './ucentral.ts'
+import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from '../driver.ts'
+import { ucentral } from './driver.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
 const ols: DriverDevice = { ...ap, type: 'switch' }
