@@ -26,6 +26,21 @@ module.exports = {
     ),
     rule('removal-imports-only-lower', { path: within(over) }, { path: within(roofs) }),
     rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator']) }),
+    rule(
+      'gateway-knows-no-protocol',
+      { path: '^src/gateway/[^/]+\\.ts$', pathNot: '^src/gateway/protocols\\.ts$' },
+      { path: '^src/gateway/[^/]+/' },
+    ),
+    rule(
+      'protocol-knows-no-other',
+      { path: '^src/gateway/([^/]+)/' },
+      { path: '^src/gateway/([^/]+/|protocols\\.ts$)', pathNot: '^src/gateway/$1/' },
+    ),
+    rule(
+      'protocol-only-in-gateway',
+      { path: '^src/', pathNot: '^src/(gateway|simulator)/' },
+      { path: '^src/gateway/[^/]+/' },
+    ),
     rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|platform)/' }),
     rule(
       'simulator-shares-only-codecs',

@@ -5,6 +5,7 @@ import { accountTasks } from '../accounts/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareTasks } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
+import { createProtocols } from '../gateway/protocols.ts'
 import { startGateway } from '../gateway/start-gateway.ts'
 import { THUMBNAILS, mapTasks } from '../maps/tasks.ts'
 import type { Context } from '../platform/context.ts'
@@ -56,17 +57,16 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
+  const { host, ucentralPort: port } = config
   const gateway = await startGateway(ctx, {
-    host: config.host,
-    port: config.ucentralPort,
-    tls: parts.gatewayTls,
+    protocols: createProtocols({ ucentral: { host, port, tls: parts.gatewayTls } }),
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,
   }).catch((error: unknown) => {
-    throw listenError(error, 'SIGNALBOX_UCENTRAL_PORT', config.ucentralPort)
+    throw listenError(error, 'SIGNALBOX_UCENTRAL_PORT', port)
   })
   closing.add('gateway', () => gateway.stop())
-  return { ucentralPort: gateway.port }
+  return { ucentralPort: gateway.portOf('ucentral') }
 }
 
 /** @returns The way to stop it. */

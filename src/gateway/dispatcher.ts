@@ -4,19 +4,18 @@ import type { CommandToSend, FinishedCommand } from '../devices/commands/store.t
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import type { DeviceEvent, Driver, DriverCommand, Outcome, Reply, UpgradeStep } from './driver.ts'
+import type { Decode, DeviceLink, LinkEvent } from './device-link.ts'
+import type { DriverCommand, Outcome, UpgradeStep } from './driver.ts'
 import { createJournal } from './journal.ts'
 import { createLateReplies } from './late-replies.ts'
-import type { SessionRegistry } from './session-registry.ts'
-import type { Session } from './ucentral/session.ts'
+import type { LinkRegistry } from './link-registry.ts'
 
 /** A download address must outlive the longest wait for its command. */
 const URL_LIFE_MS = 1_900_000
 
 export interface DispatcherOptions {
   readonly nodeId: string
-  readonly driver: Driver
-  readonly sessions: SessionRegistry
+  readonly links: LinkRegistry
   /** Monotonic milliseconds. */
   readonly now: () => number
   /** How many commands one transaction claims. */
@@ -31,26 +30,26 @@ export interface Dispatcher {
   kick(): void
   /** Ends commands whose time is over and retries failed writes of outcomes. */
   tick(): Promise<void>
-  /** Resolves with false when no command waits for a reply to the call `id`. Never rejects. */
-  onReply(session: Session, id: number, reply: Reply): Promise<boolean>
-  /** Never rejects. */
-  onEvent(session: Session, event: DeviceEvent): Promise<void>
-  /** Drops the session's command; the transaction that ends the session ends the command as well. */
-  onClosed(session: Session): void
+  /** See LinkHost. */
+  onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
+  /** See LinkHost. */
+  onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
+  /** Drops the link's command; the transaction that ends the session ends the command as well. */
+  onClosed(link: DeviceLink): void
   /** Stops sending; resolves when all pending writes are done. */
   stop(): Promise<void>
 }
 
 interface InFlight {
   readonly command: CommandToSend
-  readonly session: Session
+  readonly link: DeviceLink
   readonly deadlineMs: number
   /** The step that the device reported last. */
   lastStep: UpgradeStep | null
 }
 
 export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, driver, sessions, now, batchSize, localCertificates } = options
+  const { nodeId, links, now, batchSize, localCertificates } = options
   /** By device id; a device has at most one command in flight. */
   const inFlight = new Map<string, InFlight>()
   const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
@@ -67,13 +66,13 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   }
 
   function send(command: CommandToSend): void {
-    const session = sessions.find(command.deviceId)
-    if (session?.epoch !== command.epoch) return unsent.add(command)
-    const encoded = driver.encode(command, orderOf(ctx, command, localCertificates))
-    if (encoded.kind === 'rejected') return end(command, encoded)
-    if (!session.send(command.callId, encoded.call)) return unsent.add(command)
-    const deadlineMs = now() + encoded.timeoutMs
-    inFlight.set(command.deviceId, { command, session, deadlineMs, lastStep: null })
+    const link = links.find(command.deviceId)
+    if (link?.epoch !== command.epoch) return unsent.add(command)
+    const order = orderOf(ctx, command, localCertificates)
+    const sent = link.send({ callId: command.callId, device: command, order })
+    if (sent.kind === 'rejected') return end(command, sent)
+    if (sent.kind === 'unsent') return unsent.add(command)
+    inFlight.set(command.deviceId, { command, link, deadlineMs: now() + sent.timeoutMs, lastStep: null })
   }
 
   async function drain(): Promise<void> {
@@ -96,31 +95,32 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   }
 
   /** A device replies on its current connection, perhaps not that of the call, so only the id identifies the call. */
-  async function onReply(session: Session, callId: number, reply: Reply): Promise<boolean> {
-    const { deviceId } = session
-    // A different box with the same certificate may use a session that has been replaced.
-    if (sessions.find(deviceId) !== session) return false
+  async function onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean> {
+    const { deviceId } = link
+    // A different box with the same certificate may use a link that has been replaced.
+    if (links.find(deviceId) !== link) return false
     const entry = inFlight.get(deviceId)
     const isWaitedFor = entry?.command.callId === callId
     const command = isWaitedFor ? entry.command : await lateReplies.findCommand({ deviceId, callId })
     if (command === null) return false
-    settle(command, driver.decodeReply(command, command.kind, reply))
+    const lastStep = isWaitedFor ? entry.lastStep : null
+    settle(command, decode({ device: command, kind: command.kind, lastStep }))
     return true
   }
 
-  /** Where no upgrade is in flight on the session, one may be whose connection was lost. */
-  async function onEvent(session: Session, event: DeviceEvent): Promise<void> {
-    const { deviceId } = session
+  /** Where the event says nothing about the command in flight, it may end an upgrade whose connection was lost. */
+  async function onEvent(link: DeviceLink, { decode, upgradeEndS }: LinkEvent): Promise<void> {
+    const { deviceId } = link
     const entry = inFlight.get(deviceId)
-    if (entry?.session === session && entry.command.kind === 'upgrade') {
+    if (entry?.link === link) {
       const { command, lastStep } = entry
-      const outcome = driver.decodeEvent(command, command.kind, { ...event, lastStep })
+      const outcome = decode({ device: command, kind: command.kind, lastStep })
       if (outcome?.kind === 'accepted') entry.lastStep = outcome.step ?? lastStep
-      return settle(command, outcome)
+      if (outcome !== null) return settle(command, outcome)
     }
-    if (sessions.find(deviceId) !== session || !driver.endsUpgrade(event)) return
-    const command = await lateReplies.findUpgrade({ deviceId, atS: event.atS })
-    if (command !== null) settle(command, driver.decodeEvent(command, command.kind, { ...event, lastStep: 'install' }))
+    if (links.find(deviceId) !== link || upgradeEndS === null) return
+    const command = await lateReplies.findUpgrade({ deviceId, atS: upgradeEndS })
+    if (command !== null) settle(command, decode({ device: command, kind: command.kind, lastStep: 'install' }))
   }
 
   return {
@@ -138,8 +138,8 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     },
     onReply,
     onEvent,
-    onClosed(session) {
-      if (inFlight.get(session.deviceId)?.session === session) inFlight.delete(session.deviceId)
+    onClosed(link) {
+      if (inFlight.get(link.deviceId)?.link === link) inFlight.delete(link.deviceId)
     },
     async stop() {
       stopped = true

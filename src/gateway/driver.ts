@@ -18,11 +18,6 @@ export type DriverCommand =
   /** `locate` blinks for a limited time; `unlocate` restores the configured LEDs. */
   | { readonly kind: 'locate' | 'unlocate' }
 
-export interface Call {
-  readonly method: string
-  readonly params: Readonly<Record<string, unknown>>
-}
-
 /** The steps of an upgrade, in this order. */
 export type UpgradeStep = 'download' | 'install'
 
@@ -42,40 +37,31 @@ export interface Rejection {
   readonly final: boolean
 }
 
-export interface CallToSend {
+/** A command in the words of a protocol. */
+export interface EncodedCommand<Call> {
   readonly kind: 'call'
   readonly call: Call
   /** From sending the call to the reply or event that ends the command. */
   readonly timeoutMs: number
 }
 
-export interface Reply {
-  readonly result: unknown
-  readonly error: unknown
-}
-
-/** An event that a device sent; it may concern a command. */
-export interface DeviceEvent {
-  /** Epoch seconds by the device's own clock. */
-  readonly atS: number
-  readonly type: string
-  readonly payload: unknown
-}
-
-/** An event, with the upgrade step that the device reported last. */
-export interface UpgradeEvent extends Omit<DeviceEvent, 'atS'> {
+/** A command that was sent, as the driver needs it to understand what the device says about it. */
+export interface SentCommand {
+  readonly device: DriverDevice
+  readonly kind: DriverCommand['kind']
+  /** The step that the device reported last. */
   readonly lastStep: UpgradeStep | null
 }
 
-/** Translates between our commands and one device family's protocol. Pure: no socket, no clock, no database. */
-export interface Driver {
-  readonly family: string
+/**
+ * Translates between commands and the messages of one protocol: calls to the device, its replies, and its events. Pure:
+ * no socket, no clock, no database.
+ */
+export interface Driver<Call, Reply, Event> {
   /** Returns the call to send, or the reason why the device can't execute the command. */
-  encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection
+  encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Call> | Rejection
   /** Returns null for a reply that can't be understood: it proves nothing, so the command stays in flight. */
-  decodeReply(device: DriverDevice, kind: DriverCommand['kind'], reply: Reply): Outcome | null
+  decodeReply(sent: SentCommand, reply: Reply): Outcome | null
   /** Returns null for an event that does not concern the command. */
-  decodeEvent(device: DriverDevice, kind: DriverCommand['kind'], event: UpgradeEvent): Outcome | null
-  /** Returns true if the event says how an upgrade of the device ended. */
-  endsUpgrade(event: Omit<DeviceEvent, 'atS'>): boolean
+  decodeEvent(sent: SentCommand, event: Event): Outcome | null
 }

@@ -7,12 +7,12 @@ import {
 } from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
 import { createBatcher } from './batch.ts'
-import { isCommandCallId } from './ucentral/call-ids.ts'
+import { isCommandCallId } from './call-ids.ts'
 
 export interface LateReplies {
   /**
    * Finds the command whose call has this id, if its outcome is still open. The call may have been sent on an older
-   * session or by an earlier run of the gateway. Never rejects.
+   * link or by an earlier run of the gateway. Never rejects.
    */
   findCommand(key: CallKey): Promise<CommandToSend | null>
   /** The lost upgrade whose end the device tells at that time by its clock. Never rejects. */

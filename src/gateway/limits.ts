@@ -1,37 +1,10 @@
-import type { AdmissionLimits } from './admission.ts'
-
 export interface Limits {
-  readonly admission: AdmissionLimits
-  /** How often new connections are checked, while there are any. */
-  readonly lookMs: number
-  /** How often sessions are checked and queued commands are looked for. */
+  /** How often links are checked and queued commands are looked for. */
   readonly tickMs: number
   /** How often the gateway sweeps the database: leases, lost devices, expired commands. */
   readonly sweepMs: number
-  /** From the beginning of TLS to the request for a WebSocket. */
-  readonly upgradeMs: number
-  /** From the arrival of that request to our answer: access points wait 5 s for it. */
-  readonly answerMs: number
-  /** From our answer to the `connect` message. */
-  readonly helloMs: number
-  readonly pingMs: number
-  /** A session without any sign of life for this long is closed. */
-  readonly deadMs: number
   /** How many connections, reports or commands one transaction writes. */
   readonly batchSize: number
 }
 
-export const defaultLimits: Limits = {
-  // Clients allow 30 s for the whole TLS handshake.
-  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
-  tickMs: 1000,
-  sweepMs: 5000,
-  lookMs: 10,
-  upgradeMs: 20_000,
-  answerMs: 4000,
-  helloMs: 30_000,
-  // Access points hang up when they hear nothing from us for 70 s.
-  pingMs: 50_000,
-  deadMs: 150_000,
-  batchSize: 200,
-}
+export const defaultLimits: Limits = { tickMs: 1000, sweepMs: 5000, batchSize: 200 }

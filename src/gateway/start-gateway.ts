@@ -1,18 +1,14 @@
-import { X509Certificate } from 'node:crypto'
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { GatewayTls } from './device-ca.ts'
 import { createHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
+import type { LinkHost, Listener, Protocol } from './protocol.ts'
 import { sweepDatabase } from './sweep.ts'
-import { startUcentralServer } from './ucentral/server.ts'
 
 export interface GatewayOptions {
-  readonly host: string
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly tls: GatewayTls
+  /** What devices may speak; see createProtocols. */
+  readonly protocols: readonly Protocol[]
   /** Stays the same over restarts, so that a new process finds the sessions that its predecessor left. */
   readonly nodeId: string
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
@@ -23,59 +19,65 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
-  readonly port: number
+  /** @throws Error when no protocol of the gateway has this family. */
+  portOf(family: string): number
   readonly counters: GatewayCounters
-  /** Closes all sessions, so that devices reconnect soon, and completes pending writes. */
+  /** Closes all links, so that devices reconnect soon, and completes pending writes. */
   stop(): Promise<void>
 }
 
-/** Opens the listener for devices and sends commands to them until `stop`. */
+/** Opens the listeners for devices and sends commands to them until `stop`. */
 export async function startGateway(ctx: Context, options: GatewayOptions): Promise<Gateway> {
-  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const { tickMs, sweepMs, batchSize }: Limits = { ...defaultLimits, ...options.limits }
   const { nodeId, monotonicMs: now = () => performance.now(), localCertificates = false } = options
   await recordNodeStarted(ctx, nodeId)
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // The grace of lost devices begins now.
   await sweepLostDevices()
-  const gatewayName = new X509Certificate(options.tls.cert).toLegacyObject().subject.CN
-  const hub = createHub(ctx, { nodeId, limits, now, localCertificates, gatewayName: String(gatewayName) })
-  const { counters, dispatcher } = hub
-  const server = await startUcentralServer({
-    host: options.host,
-    port: options.port,
-    tls: options.tls,
-    admission: limits.admission,
-    now,
-    times: limits,
-    mayOpen: (mac) => hub.mayOpen(mac),
-    onSession: (socket, peer) => hub.openSession(socket, peer),
-    onRefused(why, address) {
-      counters.add(`refused_${why}`)
-      ctx.log.debug({ why, address }, 'refused a connection')
-    },
-  })
+  const hub = createHub(ctx, { nodeId, batchSize, now, localCertificates })
+  const { counters, dispatcher, links } = hub
+  const listeners = await listenAll(options.protocols, hub.host)
   const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
-  const stopTicking = repeat(limits.tickMs, async () => {
-    server.dropLate()
-    hub.look()
+  const stopTicking = repeat(tickMs, async () => {
+    for (const listener of listeners.values()) listener.look()
     dispatcher.kick()
     await Promise.all([dispatcher.tick(), hub.flush()])
   })
-  const stopSweeping = repeat(limits.sweepMs, () =>
-    sweepDatabase(ctx, { nodeId, sessions: hub.sessions, counters, sweepLostDevices }),
-  )
+  const stopSweeping = repeat(sweepMs, () => sweepDatabase(ctx, { nodeId, links, counters, sweepLostDevices }))
   return {
-    port: server.port,
+    portOf(family) {
+      const listener = listeners.get(family)
+      if (listener === undefined) throw new Error(`The gateway does not speak the protocol ${family}`)
+      return listener.port
+    },
     counters,
     async stop() {
       stopListening()
       await Promise.all([stopTicking(), stopSweeping()])
-      hub.closeSessions()
-      await server.close()
+      hub.ignoreEnds()
+      await closeAll(listeners)
       await Promise.all([dispatcher.stop(), hub.idle()])
       await recordNodeStopped(ctx, nodeId)
     },
   }
+}
+
+type Listeners = ReadonlyMap<string, Listener>
+
+/** @returns The listeners by family. When one can't start, none stays open. */
+async function listenAll(protocols: readonly Protocol[], host: LinkHost): Promise<Listeners> {
+  const listeners = new Map<string, Listener>()
+  try {
+    for (const protocol of protocols) listeners.set(protocol.family, await protocol.listen(host))
+  } catch (error) {
+    await closeAll(listeners)
+    throw error
+  }
+  return listeners
+}
+
+async function closeAll(listeners: Listeners): Promise<void> {
+  await Promise.all([...listeners.values()].map((listener) => listener.close()))
 }
 
 /** Calls `work` at intervals, never twice at a time. Returns a function that stops this and awaits the last call. */

@@ -3,43 +3,12 @@ import { tellOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
-import { closeCodes } from './close-codes.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { Limits } from './limits.ts'
-import type { SessionRegistry } from './session-registry.ts'
-import { TELEMETRY_INTERVAL_S } from './ucentral/handlers/connect.ts'
-import type { Session } from './ucentral/session.ts'
-
-/** Pings sessions and ends those that are dead, have not sent `connect` in time or send too much. */
-export function watchSessions(sessions: Iterable<Session>, nowMs: number, { helloMs, pingMs, deadMs }: Limits): void {
-  for (const session of sessions) {
-    session.look()
-    if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
-      session.close(closeCodes.policy, 'no connect message')
-    else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
-    else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
-  }
-}
-
-/** Reports that a device may miss before it is named in the log. */
-const UPTIME_INTERVALS = 5
-
-/**
- * An access point without an active configuration can't read its state, so it reports no uptime and little proves
- * its boots: the operator has to know.
- */
-export function warnOfMissingUptimes({ log }: Context, sessions: Iterable<Session>, nowMs: number): void {
-  for (const session of sessions) {
-    const isDue = nowMs - session.openedAtMs >= UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000
-    if (session.uptime !== 'awaited' || !isDue) continue
-    session.uptime = 'missed'
-    log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')
-  }
-}
+import type { LinkRegistry } from './link-registry.ts'
 
 export interface SweepOptions {
   readonly nodeId: string
-  readonly sessions: SessionRegistry
+  readonly links: LinkRegistry
   readonly counters: GatewayCounters
   /** See createLostDevicesSweep. */
   readonly sweepLostDevices: () => Promise<void>
@@ -65,19 +34,19 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
 }
 
 /** When another node has taken this one for dead, the sessions are lost and their devices must reconnect. */
-async function keepLease(ctx: Context, { nodeId, sessions, counters }: SweepOptions): Promise<void> {
+async function keepLease(ctx: Context, { nodeId, links, counters }: SweepOptions): Promise<void> {
   if (await recordNodeAlive(ctx, nodeId)) return
   counters.add('lost_lease')
   ctx.log.error({ nodeId }, 'the gateway was taken for dead; devices must connect again')
   await recordNodeStarted(ctx, nodeId)
-  for (const session of sessions.all()) session.close(closeCodes.tryAgain, 'try again later')
+  for (const link of links.all()) link.close('try_again')
 }
 
-/** Closes sessions of devices that have since connected to another node; their old sockets may not notice for minutes. */
-async function closeSuperseded(ctx: Context, { sessions }: SweepOptions): Promise<void> {
-  const keys = [...sessions.all()].map(({ deviceId, epoch }) => ({ deviceId, epoch }))
+/** Closes links of devices that have since connected to another node; their old sockets may not notice for minutes. */
+async function closeSuperseded(ctx: Context, { links }: SweepOptions): Promise<void> {
+  const keys = [...links.all()].map(({ deviceId, epoch }) => ({ deviceId, epoch }))
   for (const { deviceId, epoch } of await findSuperseded(ctx.db, keys)) {
-    const session = sessions.find(deviceId)
-    if (session?.epoch === epoch) session.close(closeCodes.replaced, 'a newer connection of the device is open')
+    const link = links.find(deviceId)
+    if (link?.epoch === epoch) link.close('replaced')
   }
 }

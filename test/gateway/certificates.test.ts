@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type DeviceCa, type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
 import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/gateway-tls.ts'
+import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { accessPointTrusts, issueCertificate, shakeHands, switchSerial } from '../support/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -26,13 +27,16 @@ interface Installation {
 async function install(hosts: GatewayTlsOptions['hosts'], dataDir?: string): Promise<Installation> {
   const folder = dataDir ?? (await temporaryDir())
   const tls = await openGatewayTls({ dataDir: folder, hosts, now: new Date() })
-  const gateway = await startGateway(harness.ctx, { host: '127.0.0.1', port: 0, tls, nodeId: randomUUID() })
+  const gateway = await startGateway(harness.ctx, {
+    protocols: createProtocols({ ucentral: { host: '127.0.0.1', port: 0, tls } }),
+    nodeId: randomUUID(),
+  })
   onTestFinished(() => gateway.stop())
   return { dataDir: folder, ca: await loadDeviceCa(folder), gateway }
 }
 
 function filesOf({ ca, gateway }: Installation, { certificatePem, keyPem }: KeyPairPem) {
-  return { port: gateway.port, ca: ca.certificatePem, cert: certificatePem, key: keyPem }
+  return { port: gateway.portOf('ucentral'), ca: ca.certificatePem, cert: certificatePem, key: keyPem }
 }
 
 test('the client of switches reads its whole MAC from the certificate', async () => {
@@ -66,7 +70,10 @@ test('a certificate whose subject is the MAC alone, as it was issued once, is st
   const { ca, gateway } = await install([NAME, '127.0.0.1'])
   const mac = newMac()
   await harness.claim(mac)
-  const device = await openDevice(gateway.port, ca, { mac, identity: await issueCertificate(ca, `CN=${mac}`) })
+  const device = await openDevice(gateway.portOf('ucentral'), ca, {
+    mac,
+    identity: await issueCertificate(ca, `CN=${mac}`),
+  })
   device.hello()
   await waitUntil('connected', async () => (await harness.status(mac)).connected)
 })

@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Gateway } from '../../src/gateway/start-gateway.ts'
 import { compressParams, encodeNotification } from '../../src/gateway/ucentral/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+import {
+  type GatewayHarness,
+  type RunningGateway,
+  type TestDevice,
+  createGatewayHarness,
+  newMac,
+  openDevice,
+} from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
 beforeAll(async () => {
@@ -13,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 /** A device that is claimed and connected, and sends nothing that the test does not count. */
-async function connect(gateway: Gateway, mac = newMac()): Promise<TestDevice> {
+async function connect(gateway: RunningGateway, mac = newMac()): Promise<TestDevice> {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry: false })
   device.hello()
@@ -25,7 +31,11 @@ async function untilLoad({ mac }: TestDevice, load: unknown): Promise<void> {
   await waitUntil('the load', async () => isDeepStrictEqual((await harness.status(mac)).load, load))
 }
 
-function counted(gateway: Gateway, name: 'malformed_frame' | 'refused_flooding', count: number): Promise<unknown> {
+function counted(
+  gateway: RunningGateway,
+  name: 'malformed_frame' | 'refused_flooding',
+  count: number,
+): Promise<unknown> {
   return waitUntil(`${count} of ${name}`, () => gateway.counters.read()[name] === count)
 }
 

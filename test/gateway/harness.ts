@@ -17,8 +17,11 @@ import {
   makeCa,
 } from '../../src/gateway/device-ca.ts'
 import type { Limits } from '../../src/gateway/limits.ts'
+import type { Protocol } from '../../src/gateway/protocol.ts'
+import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/ucentral/jsonrpc.ts'
+import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import type { CommandState, DeviceType, FwUpdate } from '../../src/platform/schema/devices.ts'
@@ -26,7 +29,19 @@ import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Short waits in real time; what takes long is moved with the clock. */
-const quick = { lookMs: 1, tickMs: 10, sweepMs: 20 } satisfies Partial<Limits>
+const quick = { lookMs: 1, tickMs: 10, sweepMs: 20 } satisfies AllLimits
+
+type AllLimits = Partial<Limits & UcentralLimits>
+
+/** `port` is that of uCentral. */
+export type RunningGateway = Gateway & { readonly port: number }
+
+export interface StartOptions {
+  readonly nodeId?: string
+  readonly limits?: AllLimits
+  /** In addition to uCentral. */
+  readonly protocols?: readonly Protocol[]
+}
 
 export interface GatewayHarness {
   readonly ctx: Context
@@ -35,7 +50,7 @@ export interface GatewayHarness {
   readonly nodeId: string
   /** Moves the clock that the gateway goes by. */
   advance(ms: number): void
-  start(options?: { nodeId?: string; limits?: Partial<Limits> }): Promise<Gateway>
+  start(options?: StartOptions): Promise<RunningGateway>
   /** A registered and claimed device that has never connected. */
   claim(mac: string, type?: DeviceType): Promise<string>
   status(mac: string): Promise<{
@@ -83,19 +98,19 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       nowMs += ms
     },
     async start(options = {}) {
-      const { limits, ...rest } = options
+      const limits = { ...quick, ...options.limits }
       const gateway = await startGateway(ctx, {
-        host: '127.0.0.1',
-        port: 0,
-        tls,
-        nodeId,
+        protocols: [
+          ...createProtocols({ ucentral: { host: '127.0.0.1', port: 0, tls, limits } }),
+          ...(options.protocols ?? []),
+        ],
+        nodeId: options.nodeId ?? nodeId,
         monotonicMs: () => nowMs,
-        ...rest,
-        limits: { ...quick, ...limits },
+        limits,
       })
       running.add(gateway)
       onTestFinished(() => stop(gateway))
-      return gateway
+      return { ...gateway, port: gateway.portOf('ucentral') }
     },
     claim: (mac, type = 'ap') => claimDevice(ctx, orgId, { mac, type }),
     status: (mac) =>

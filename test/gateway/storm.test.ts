@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Grace, updateGrace } from '../../src/devices/sessions/decide-grace.ts'
 import { Admission } from '../../src/gateway/admission.ts'
-import { defaultLimits } from '../../src/gateway/limits.ts'
+import { defaultLimits as gatewayLimits } from '../../src/gateway/limits.ts'
+import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
 import { reconnectDelayMs } from '../../src/simulator/pace.ts'
 
 const STEP_MS = 10
@@ -54,7 +55,7 @@ function tellStory(typeOf: (index: number) => Client['type'], networks: number, 
     const { entered, refused } = admission.decide(nowMs)
     for (const client of refused) schedule(client, nowMs)
     for (const client of entered) handshakes.push({ client, endsMs: nowMs + HANDSHAKE_MS })
-    if (nowMs < outageMs || (nowMs - outageMs) % defaultLimits.sweepMs !== 0) continue
+    if (nowMs < outageMs || (nowMs - outageMs) % gatewayLimits.sweepMs !== 0) continue
     grace = updateGrace(grace, { lost: DEVICES - back.length, outageMs: nowMs }, nowMs)
     if (grace?.isOver === true) calledDownS ??= nowMs / 1000
   }

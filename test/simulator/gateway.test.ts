@@ -6,6 +6,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
+import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { inTx } from '../../src/platform/db.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
@@ -48,14 +49,17 @@ beforeAll(async () => {
   siteId = await addSite(server)
   const ca = await makeCa()
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
-  const options = { host: '127.0.0.1', tls, nodeId: randomUUID(), limits: { tickMs: 10, sweepMs: 50 } }
-  openGateway = (port) => startGateway(server.ctx, { ...options, port })
+  const options = { nodeId: randomUUID(), limits: { tickMs: 10, sweepMs: 50 } }
+  openGateway = (port) => {
+    const protocols = createProtocols({ ucentral: { host: '127.0.0.1', port, tls } })
+    return startGateway(server.ctx, { ...options, protocols })
+  }
   gateway = await openGateway(0)
   closers.push(() => gateway.stop())
   const devices = [ap, aSwitch, chassis]
   for (const { mac, model, type } of devices) await claimNewDevices(server, 1, { mac, model, type, siteId })
   fleet = await startFleet({
-    gateway: { host: '127.0.0.1', port: gateway.port },
+    gateway: { host: '127.0.0.1', port: gateway.portOf('ucentral') },
     ca,
     devices,
     log: server.ctx.log,
@@ -177,7 +181,7 @@ describe('with the real gateway', () => {
     await waitUntil('its uptime', async () => (await uptimeOf(ap.mac)) !== null)
     const before = await restartsOf(ap.mac)
     const device = fleet.devices.get(ap.mac)
-    const { port } = gateway
+    const port = gateway.portOf('ucentral')
     await gateway.stop()
     await fleet.untilAll(({ mac, state }) => mac !== ap.mac || state.connectReason === 'recovery', TIMEOUT_MS)
     gateway = await openGateway(port)

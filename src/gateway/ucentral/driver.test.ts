@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from '../driver.ts'
-import { ucentral } from './driver.ts'
+import { ucentralDriver } from './driver.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
 const ols: DriverDevice = { ...ap, type: 'switch' }
@@ -8,20 +8,23 @@ const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/fir
 const restart: DriverCommand = { kind: 'restart' }
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
-  ucentral.decodeReply(device, command.kind, { result: { serial: device.mac, uuid: 1, status }, error: undefined })
+  ucentralDriver.decodeReply(
+    { device, kind: command.kind, lastStep: null },
+    { result: { serial: device.mac, uuid: 1, status }, error: undefined },
+  )
 const event = (
   device: DriverDevice,
   command: DriverCommand,
   operation: string,
   lastStep: UpgradeStep | null = null,
 ): Outcome | null => {
-  const status = { type: 'firmware_upgrade_status', payload: { operation }, lastStep }
-  return ucentral.decodeEvent(device, command.kind, status)
+  const status = { type: 'firmware_upgrade_status', payload: { operation } }
+  return ucentralDriver.decodeEvent({ device, kind: command.kind, lastStep }, status)
 }
 
 describe('calls', () => {
   test('reboot at once', () => {
-    expect(ucentral.encode(ap, restart)).toEqual({
+    expect(ucentralDriver.encode(ap, restart)).toEqual({
       kind: 'call',
       call: { method: 'reboot', params: { serial: ap.mac, when: 0 } },
       timeoutMs: 30_000,
@@ -32,13 +35,13 @@ describe('calls', () => {
     const uri = 'https://example.test/firmware/a'
     const params = { serial: ap.mac, when: 0, uri, keep_redirector: true, keep_config: true }
     const call = { method: 'upgrade', params }
-    expect(ucentral.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
-    expect(ucentral.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
+    expect(ucentralDriver.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
+    expect(ucentralDriver.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
   })
 
   test('an access point verifies the download by its own CA where that signed it; false would want certificates', () => {
     const params = (device: DriverDevice, localCertificates: boolean) => {
-      const encoded = ucentral.encode(device, { ...upgrade, localCertificates })
+      const encoded = ucentralDriver.encode(device, { ...upgrade, localCertificates })
       return encoded.kind === 'call' ? encoded.call.params : null
     }
     expect(params(ap, true)).toMatchObject({ 'use-local-certificates': true })
@@ -47,7 +50,7 @@ describe('calls', () => {
   })
 
   test('a switch is not asked to download from a server whose certificate it does not trust', () => {
-    expect(ucentral.encode(ols, { ...upgrade, localCertificates: true })).toEqual({
+    expect(ucentralDriver.encode(ols, { ...upgrade, localCertificates: true })).toEqual({
       kind: 'rejected',
       code: 'untrusted_certificate',
       text: 'The switch trusts only public CAs, but the device CA signed the certificate of the firmware server',
@@ -58,14 +61,14 @@ describe('calls', () => {
   test('an address without TLS needs no certificate: every device can download from it', () => {
     const plain: DriverCommand = { kind: 'upgrade', uri: 'http://example.test/firmware/a', localCertificates: true }
     for (const device of [ols, ap]) {
-      const encoded = ucentral.encode(device, plain)
+      const encoded = ucentralDriver.encode(device, plain)
       expect(encoded).toMatchObject({ kind: 'call', call: { params: { uri: plain.uri } } })
       expect(encoded).not.toHaveProperty(['call', 'params', 'use-local-certificates'])
     }
   })
 
   test('LEDs blink, and are then as they were: off would leave them dark', () => {
-    const leds = (kind: 'locate' | 'unlocate', device = ap) => ucentral.encode(device, { kind })
+    const leds = (kind: 'locate' | 'unlocate', device = ap) => ucentralDriver.encode(device, { kind })
     expect(leds('locate')).toEqual({
       kind: 'call',
       call: { method: 'leds', params: { serial: ap.mac, when: 0, duration: 600, pattern: 'blink' } },
@@ -113,7 +116,10 @@ describe('replies as real devices send them', () => {
 
   test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
     const answer = (code: number): Outcome | null =>
-      ucentral.decodeReply(ap, 'restart', { result: undefined, error: { code, message: 'no' } })
+      ucentralDriver.decodeReply(
+        { device: ap, kind: 'restart', lastStep: null },
+        { result: undefined, error: { code, message: 'no' } },
+      )
     expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no', final: true })
     expect(answer(-32603)).toBeNull()
   })
@@ -127,8 +133,8 @@ describe('events', () => {
     expect(event(ols, upgrade, 'idle')).toBeNull()
     expect(event(ols, restart, 'success')).toBeNull()
     expect(event(ap, upgrade, 'success')).toBeNull()
-    const other = { type: 'other', payload: { operation: 'success' }, lastStep: null }
-    expect(ucentral.decodeEvent(ols, 'upgrade', other)).toBeNull()
+    const other = { type: 'other', payload: { operation: 'success' } }
+    expect(ucentralDriver.decodeEvent({ device: ols, kind: 'upgrade', lastStep: null }, other)).toBeNull()
   })
 
   test('say at which step the upgrade of a switch failed', () => {

@@ -1,17 +1,7 @@
 import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
 import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
-import type {
-  CallToSend,
-  DeviceEvent,
-  Driver,
-  DriverCommand,
-  DriverDevice,
-  Outcome,
-  Rejection,
-  Reply,
-  UpgradeEvent,
-} from '../driver.ts'
+import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
 
 /** Asks the device to act at once. Devices ignore any other time for a reboot. */
 const NOW = 0
@@ -43,7 +33,25 @@ const refusesContent = /invalid (signature|parameters)|validation failed|no spac
 const isRemark = /^Unable to determine active configuration/
 
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
-export const ucentral: Driver = { family: 'ucentral', encode, decodeReply, decodeEvent, endsUpgrade }
+export const ucentralDriver: Driver<Call, Reply, DeviceEvent> = { encode, decodeReply, decodeEvent }
+
+export const FAMILY = 'ucentral'
+
+export interface Call {
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+export interface Reply {
+  readonly result: unknown
+  readonly error: unknown
+}
+
+/** An event that a device sent. */
+export interface DeviceEvent {
+  readonly type: string
+  readonly payload: unknown
+}
 
 /** The switch client has no setting for another CA; its download would fail without a reason. */
 const untrustedCertificate: Rejection = {
@@ -53,7 +61,7 @@ const untrustedCertificate: Rejection = {
   final: true,
 }
 
-function encode(device: DriverDevice, command: DriverCommand): CallToSend | Rejection {
+function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Call> | Rejection {
   const serial = device.mac
   switch (command.kind) {
     case 'restart': {
@@ -110,9 +118,7 @@ function upgradeParams({ mac, type }: DriverDevice, command: UpgradeCommand): Ga
   }
 }
 
-type Kind = DriverCommand['kind']
-
-function decodeReply(device: DriverDevice, kind: Kind, { result, error }: Reply): Outcome | null {
+function decodeReply({ device, kind }: SentCommand, { result, error }: Reply): Outcome | null {
   if (isRpcError(error)) {
     return neverExecuted.has(error.code) ? { ...rejected(error.code, error.message), final: true } : null
   }
@@ -138,7 +144,7 @@ const downloadFailed: Rejection = {
 }
 
 /** Events carry no command id, but a device has at most one command in flight. */
-function decodeEvent(device: DriverDevice, kind: Kind, { type, payload, lastStep }: UpgradeEvent): Outcome | null {
+function decodeEvent({ device, kind, lastStep }: SentCommand, { type, payload }: DeviceEvent): Outcome | null {
   if (kind !== 'upgrade' || device.type !== 'switch') return null
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return null
   switch (payload.operation) {
@@ -154,7 +160,8 @@ function decodeEvent(device: DriverDevice, kind: Kind, { type, payload, lastStep
   }
 }
 
-function endsUpgrade({ type, payload }: Omit<DeviceEvent, 'atS'>): boolean {
+/** True if the event says how an upgrade of the device ended. */
+export function endsUpgrade({ type, payload }: DeviceEvent): boolean {
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return false
   return payload.operation === 'success' || payload.operation === 'fail'
 }

@@ -1,19 +1,14 @@
-import { closeCodes } from '../close-codes.ts'
-import type { GatewayCounters } from '../counters.ts'
-import type { HandlerHost } from './handlers/handler.ts'
+import type { LinkHost } from '../protocol.ts'
+import { closeCodes } from './close-codes.ts'
 import { handleMessage } from './handlers/index.ts'
 import { isDeviceMethod } from './messages.ts'
 import type { DeviceCall, Session } from './session.ts'
-
-export interface ReceiveHost extends HandlerHost {
-  readonly counters: GatewayCounters
-}
 
 type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'
 
 /** Counts a dropped message and warns once per session, because a firmware with a quirk would flood the log. */
 export function dropMessage(
-  { ctx, counters }: ReceiveHost,
+  { ctx, counters }: LinkHost,
   session: Session,
   { what, detail }: { what: Oddity; detail: string },
 ): void {
@@ -26,7 +21,7 @@ export function dropMessage(
 }
 
 /** Applies the rules for every device message before its handler runs. Never rejects. */
-export async function receiveCall(host: ReceiveHost, session: Session, { method, params }: DeviceCall): Promise<void> {
+export async function receiveCall(host: LinkHost, session: Session, { method, params }: DeviceCall): Promise<void> {
   if (!isDeviceMethod(method)) return dropMessage(host, session, { what: 'unknown_method', detail: method })
   const { serial } = params
   // The certificate identifies the device; one that claims to be another device is not served at all.
@@ -42,20 +37,20 @@ export async function receiveCall(host: ReceiveHost, session: Session, { method,
   try {
     if (await handleMessage(host, session, { method, params })) return
     dropMessage(host, session, { what: 'invalid_message', detail: method })
-    if (method === 'connect') session.close(closeCodes.policy, 'connect can not be understood')
+    if (method === 'connect') session.closeWith(closeCodes.policy, 'connect can not be understood')
   } catch (error) {
     host.counters.add('message_failed')
     host.ctx.log.error({ err: error, mac: session.mac, method }, 'a message could not be handled')
-    if (method === 'connect') session.close(closeCodes.tryAgain, 'try again later')
+    if (method === 'connect') session.close('try_again')
   }
 }
 
 function expel(
-  { ctx, counters }: ReceiveHost,
+  { ctx, counters }: LinkHost,
   session: Session,
   { what, reason }: { what: 'wrong_serial' | 'not_connected'; reason: string },
 ): void {
   counters.add(what)
   ctx.log.warn({ mac: session.mac, address: session.address, what }, 'closed a session')
-  session.close(closeCodes.policy, reason)
+  session.closeWith(closeCodes.policy, reason)
 }

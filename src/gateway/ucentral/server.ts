@@ -8,8 +8,8 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { parseMac } from '../../devices/device.ts'
 import type { AdmissionLimits } from '../admission.ts'
 import type { GatewayTls } from '../device-ca.ts'
-import type { Limits } from '../limits.ts'
 import { type Arrivals, createArrivals } from './arrivals.ts'
+import type { UcentralLimits } from './limits.ts'
 
 /** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024
@@ -41,8 +41,8 @@ export interface UcentralServerOptions {
   readonly tls: GatewayTls
   readonly admission: AdmissionLimits
   readonly now: () => number
-  /** Time limits for connections that are not sessions yet; see Limits. */
-  readonly times: Pick<Limits, 'upgradeMs' | 'answerMs' | 'lookMs'>
+  /** Time limits for connections that are not sessions yet; see UcentralLimits. */
+  readonly times: Pick<UcentralLimits, 'upgradeMs' | 'answerMs' | 'lookMs'>
   /** False for a device that may not open a session now. */
   readonly mayOpen: (mac: string) => boolean
   readonly onSession: (socket: WebSocket, peer: Peer) => void

@@ -1,9 +1,10 @@
 import type { RawData, WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
 import type { Allowance, Cost } from '../allowance.ts'
-import { closeCodes } from '../close-codes.ts'
-import type { Call, Reply } from '../driver.ts'
+import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
 import type { Turns } from '../turns.ts'
+import { closeCodes, closeFrames } from './close-codes.ts'
+import { type Call, FAMILY, type Reply, ucentralDriver } from './driver.ts'
 import { type Frame, type PackedCall, decodeEnvelope, encodeCall, inflateCall } from './jsonrpc.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
 import type { Peer } from './server.ts'
@@ -19,9 +20,6 @@ const MAX_WAIT_MS = 5000
 const MALFORMED: Cost = { frames: 50 }
 /** A longer time says nothing about the frame: the computer was asleep or busy. */
 const MAX_DECODE_MS = 20
-
-/** The epoch of a session before `connect`; it is lower than any in the database. */
-const NO_EPOCH = '0'
 
 export type DeviceCall = Extract<Frame, { kind: 'call' }>
 
@@ -52,7 +50,8 @@ interface RawFrame {
  * One connection of a device, which its certificate identifies. The session decodes and handles messages one by one
  * and in order. When the device's allowance is spent, the session does not read the socket until some has refilled.
  */
-export class Session {
+export class Session implements DeviceLink {
+  readonly family = FAMILY
   readonly mac: string
   readonly deviceId: string
   readonly address: string | null
@@ -110,6 +109,11 @@ export class Session {
     return this.epoch !== NO_EPOCH
   }
 
+  /** True while the messages of the device count. */
+  get isServed(): boolean {
+    return this.isConnected && !this.#isEnded
+  }
+
   /** True when the device has closed the session without sending a message. */
   get isLeftSilently(): boolean {
     return this.isClosed && !this.#hasSpoken && !this.#isEnded
@@ -120,8 +124,14 @@ export class Session {
     return this.#socket.isPaused
   }
 
+  send({ callId, device, order }: LinkCommand): SendResult {
+    const encoded = ucentralDriver.encode(device, order)
+    if (encoded.kind === 'rejected') return encoded
+    return this.call(callId, encoded.call) ? { kind: 'sent', timeoutMs: encoded.timeoutMs } : { kind: 'unsent' }
+  }
+
   /** @returns False when the call was certainly not sent. */
-  send(id: number, { method, params }: Call): boolean {
+  call(id: number, { method, params }: Call): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.terminate()
@@ -136,10 +146,15 @@ export class Session {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
   }
 
-  close(code: number, reason: string): void {
+  close(reason: CloseReason): void {
+    const { code, text } = closeFrames[reason]
+    this.closeWith(code, text)
+  }
+
+  closeWith(code: number, text: string): void {
     this.#end()
     this.#socket.resume()
-    this.#socket.close(code, reason)
+    this.#socket.close(code, text)
   }
 
   /** Closes without a close frame, for a peer that does not answer. */

@@ -1,23 +1,12 @@
 import type { DeviceFacts } from '../../../devices/device.ts'
-import { TELEMETRY_CALL_ID } from '../call-ids.ts'
-import type { Capabilities, Connect, GatewayCall } from '../messages.ts'
+import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
-import type { HandlerHost } from './handler.ts'
+import { TELEMETRY_CALL_ID, telemetryOf } from '../telemetry.ts'
+import type { LinkHost } from '../../protocol.ts'
 
-/** Makes the session known to the database, to the dispatcher and to the registry. */
-export async function onConnect(host: HandlerHost, session: Session, params: Connect): Promise<void> {
-  const { epoch } = await host.connect({ mac: session.mac, facts: factsOf(params, session.address) })
-  session.epoch = epoch
-  host.attach(session)
-  session.send(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
-  host.dispatcher.kick()
-}
-
-/** A device without a configuration reports its state and uptime only on request. */
-export const TELEMETRY_INTERVAL_S = 60
-
-function telemetryOf(serial: string): GatewayCall<'telemetry'> {
-  return { serial, interval: TELEMETRY_INTERVAL_S, types: ['state'] }
+export async function onConnect(host: LinkHost, session: Session, params: Connect): Promise<void> {
+  await host.connect(session, factsOf(params, session.address))
+  session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
 }
 
 function factsOf({ firmware, capabilities, reason }: Connect, address: string | null): DeviceFacts {

@@ -1,11 +1,14 @@
 import type { SessionReport } from '../../../devices/stats/record-report.ts'
+import { endsUpgrade, ucentralDriver } from '../driver.ts'
 import { type DeviceEvent, isUpgradeStatus } from '../messages.ts'
 import type { Session } from '../session.ts'
-import type { HandlerHost } from './handler.ts'
+import type { LinkHost } from '../../protocol.ts'
 
-export async function onEvent(host: HandlerHost, session: Session, { data }: DeviceEvent): Promise<void> {
+export async function onEvent(host: LinkHost, session: Session, { data }: DeviceEvent): Promise<void> {
   const [atS, { type, payload }] = data.event
-  await host.dispatcher.onEvent(session, { atS, type, payload })
+  const event = { type, payload }
+  const upgradeEndS = endsUpgrade(event) ? atS : null
+  await host.onEvent(session, { decode: (sent) => ucentralDriver.decodeEvent(sent, event), upgradeEndS })
   const cause = bootCauses.get(type)
   if (cause !== undefined) return host.report({ ...nothing(session), boot: { atS, cause } })
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return

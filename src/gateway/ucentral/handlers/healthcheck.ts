@@ -1,8 +1,8 @@
 import type { Healthcheck } from '../messages.ts'
 import type { Session } from '../session.ts'
-import type { HandlerHost } from './handler.ts'
+import type { LinkHost } from '../../protocol.ts'
 
-export function onHealthcheck(host: HandlerHost, session: Session, { sanity }: Healthcheck): Promise<void> | undefined {
+export function onHealthcheck(host: LinkHost, session: Session, { sanity }: Healthcheck): Promise<void> | undefined {
   return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,

@@ -2,7 +2,8 @@ import { type DeviceMethod, isDeviceMessage } from '../messages.ts'
 import type { Session } from '../session.ts'
 import { onConnect } from './connect.ts'
 import { onEvent } from './event.ts'
-import type { Handler, HandlerHost } from './handler.ts'
+import type { LinkHost } from '../../protocol.ts'
+import type { Handler } from './handler.ts'
 import { onHealthcheck } from './healthcheck.ts'
 import { onLog } from './log.ts'
 import { onRecovery } from './recovery.ts'
@@ -32,7 +33,7 @@ export interface Incoming<M extends DeviceMethod> {
 
 /** Resolves with false, and does nothing, when the params do not have the method's shape. */
 export async function handleMessage<M extends DeviceMethod>(
-  host: HandlerHost,
+  host: LinkHost,
   session: Session,
   { method, params }: Incoming<M>,
 ): Promise<boolean> {

@@ -1,8 +1,8 @@
 import type { Session } from '../session.ts'
-import type { HandlerHost } from './handler.ts'
+import type { LinkHost } from '../../protocol.ts'
 
 /** Handles messages whose content is not stored: they only show that the device is alive. */
-export function onSignOfLife(host: HandlerHost, session: Session): Promise<void> | undefined {
+export function onSignOfLife(host: LinkHost, session: Session): Promise<void> | undefined {
   return host.report({
     deviceId: session.deviceId,
     epoch: session.epoch,

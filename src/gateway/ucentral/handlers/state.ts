@@ -1,18 +1,18 @@
 import type { State, Telemetry } from '../messages.ts'
 import type { Session } from '../session.ts'
-import type { HandlerHost } from './handler.ts'
+import type { LinkHost } from '../../protocol.ts'
 
-export function onState(host: HandlerHost, session: Session, { state }: State): Promise<void> | undefined {
+export function onState(host: LinkHost, session: Session, { state }: State): Promise<void> | undefined {
   return reportState(host, session, state)
 }
 
 /** Handles a requested report. If it holds several states, only the last one counts. */
-export function onTelemetry(host: HandlerHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
+export function onTelemetry(host: LinkHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
   const [, last] = data?.state?.at(-1) ?? []
   return reportState(host, session, last?.state ?? {})
 }
 
-function reportState(host: HandlerHost, session: Session, state: State['state']): Promise<void> | undefined {
+function reportState(host: LinkHost, session: Session, state: State['state']): Promise<void> | undefined {
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
   const ip = addressOf(state)

@@ -1,0 +1,42 @@
+import type { DeviceFacts } from '../devices/device.ts'
+import type { SessionReport } from '../devices/stats/record-report.ts'
+import type { Context } from '../platform/context.ts'
+import type { GatewayCounters } from './counters.ts'
+import type { Decode, DeviceLink, LinkEvent } from './device-link.ts'
+
+/** A protocol by which devices connect. */
+export interface Protocol {
+  /** Its name, as in DeviceLink. */
+  readonly family: string
+  /** Starts to accept devices. The links that they open use the host. */
+  listen(host: LinkHost): Promise<Listener>
+}
+
+export interface Listener {
+  readonly port: number
+  /** Ends the links whose devices are dead, or have not connected in time. Called at regular intervals. */
+  look(): void
+  /** Accepts no more devices and closes all links, so that they reconnect soon; resolves when all sockets are closed. */
+  close(): Promise<void>
+}
+
+/** What the gateway does for links. */
+export interface LinkHost {
+  readonly ctx: Context
+  readonly counters: GatewayCounters
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Records the connection, with others that arrive at the same time, and makes the link that of its device. */
+  connect(link: DeviceLink, facts: DeviceFacts): Promise<void>
+  /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
+  report(report: SessionReport): Promise<void> | undefined
+  /**
+   * Ends the command whose call has the id, as `decode` says. Resolves with false when no command waits for a reply to
+   * that call. Never rejects.
+   */
+  onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
+  /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */
+  onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
+  /** Must be called once for each link, after everything that the device has sent is handled. */
+  onClosed(link: DeviceLink): void
+}

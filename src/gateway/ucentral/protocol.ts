@@ -1,0 +1,49 @@
+import { X509Certificate } from 'node:crypto'
+import type { GatewayTls } from '../device-ca.ts'
+import type { LinkHost, Listener, Protocol } from '../protocol.ts'
+import { FAMILY } from './driver.ts'
+import { type UcentralLimits, defaultLimits } from './limits.ts'
+import { startUcentralServer } from './server.ts'
+import { createSessions } from './sessions.ts'
+
+export interface UcentralOptions {
+  readonly host: string
+  /** 0 selects a free port. */
+  readonly port: number
+  readonly tls: GatewayTls
+  readonly limits?: Partial<UcentralLimits>
+}
+
+/** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
+export function ucentral(options: UcentralOptions): Protocol {
+  return { family: FAMILY, listen: (host) => listen(host, options) }
+}
+
+async function listen(host: LinkHost, { limits: changed, ...address }: UcentralOptions): Promise<Listener> {
+  const limits: UcentralLimits = { ...defaultLimits, ...changed }
+  const gatewayName = new X509Certificate(address.tls.cert).toLegacyObject().subject.CN
+  const sessions = createSessions(host, { limits, gatewayName: String(gatewayName) })
+  const server = await startUcentralServer({
+    ...address,
+    admission: limits.admission,
+    now: host.now,
+    times: limits,
+    mayOpen: (mac) => sessions.mayOpen(mac),
+    onSession: (socket, peer) => sessions.open(socket, peer),
+    onRefused(why, from) {
+      host.counters.add(`refused_${why}`)
+      host.ctx.log.debug({ why, address: from }, 'refused a connection')
+    },
+  })
+  return {
+    port: server.port,
+    look() {
+      server.dropLate()
+      sessions.look()
+    },
+    close() {
+      sessions.close()
+      return server.close()
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import type { Context } from '../../platform/context.ts'
+import { closeCodes } from './close-codes.ts'
+import type { UcentralLimits } from './limits.ts'
+import type { Session } from './session.ts'
+import { TELEMETRY_INTERVAL_S } from './telemetry.ts'
+
+/** Pings sessions and ends those that are dead, have not sent `connect` in time or send too much. */
+export function watchSessions(
+  sessions: Iterable<Session>,
+  nowMs: number,
+  { helloMs, pingMs, deadMs }: UcentralLimits,
+): void {
+  for (const session of sessions) {
+    session.look()
+    if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
+      session.closeWith(closeCodes.policy, 'no connect message')
+    else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
+    else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
+  }
+}
+
+/** Reports that a device may miss before it is named in the log. */
+const UPTIME_INTERVALS = 5
+
+/**
+ * An access point without an active configuration can't read its state, so it reports no uptime and little proves
+ * its boots: the operator has to know.
+ */
+export function warnOfMissingUptimes({ log }: Context, sessions: Iterable<Session>, nowMs: number): void {
+  for (const session of sessions) {
+    if (!session.isServed) continue
+    const isDue = nowMs - session.openedAtMs >= UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000
+    if (session.uptime !== 'awaited' || !isDue) continue
+    session.uptime = 'missed'
+    log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')
+  }
+}
