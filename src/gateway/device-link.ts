@@ -11,7 +11,7 @@ export type CloseReason = 'replaced' | 'restart' | 'try_again'
 
 /** One connection of a device that has proved its identity, whatever protocol it speaks. */
 export interface DeviceLink {
-  /** The name of the protocol. */
+  /** The name of the protocol; `device_session.family` records it. */
   readonly family: string
   /** Twelve lower-case hex digits. */
   readonly mac: string

@@ -52,7 +52,7 @@ export function createHub(ctx: Context, { nodeId, batchSize, now, localCertifica
     counters,
     now,
     async connect(link, facts) {
-      const { epoch } = await connects.add({ mac: link.mac, facts })
+      const { epoch } = await connects.add({ mac: link.mac, family: link.family, facts })
       link.epoch = epoch
       // The link may have closed while its connection was being recorded.
       if (link.isClosed) recordEnd(link)

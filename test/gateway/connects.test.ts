@@ -25,14 +25,15 @@ const facts = {
 async function devicesWithDistinctEpochs(count: number): Promise<string[]> {
   const macs = Array.from({ length: count }, newMac).toSorted()
   for (let before = 0; before < count; before += 1)
-    for (const mac of macs.slice(before + 1)) await recordConnects(harness.ctx, randomUUID(), [{ mac, facts }])
+    for (const mac of macs.slice(before + 1))
+      await recordConnects(harness.ctx, randomUUID(), [{ mac, family: 'ucentral', facts }])
   return macs
 }
 
 test('devices that connect together, in descending order of MAC, each get their own epoch', async () => {
   const macs = await devicesWithDistinctEpochs(6)
   const connects = createConnects(harness.ctx, randomUUID(), 200)
-  const opened = await Promise.all(macs.toReversed().map((mac) => connects.add({ mac, facts })))
+  const opened = await Promise.all(macs.toReversed().map((mac) => connects.add({ mac, family: 'ucentral', facts })))
   expect(opened).toEqual(
     macs.map((mac, before) => ({ deviceId: deviceIdOf(mac), epoch: String(before + 1) })).toReversed(),
   )

@@ -28,7 +28,7 @@ async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: str
   const mac = newMac()
   await harness.claim(mac)
   await recordNodeStarted(harness.ctx, nodeId)
-  const [session] = await recordConnects(harness.ctx, nodeId, [{ mac, facts }])
+  const [session] = await recordConnects(harness.ctx, nodeId, [{ mac, family: 'ucentral', facts }])
   const commandId = await harness.queue(mac, { ...restart, jobId: randomUUID() })
   await harness.ctx.db
     .updateTable('deviceCommand')
@@ -76,7 +76,7 @@ test('devices have the longer to come back the longer they had no gateway, and w
   nowMs = 135_000
   await sweep()
   expect(await connected()).toEqual([true, true])
-  await recordConnects(harness.ctx, harness.nodeId, [{ mac: macs[0], facts }])
+  await recordConnects(harness.ctx, harness.nodeId, [{ mac: macs[0], family: 'ucentral', facts }])
   nowMs = 140_000
   await sweep()
   // One has just come back, so the other may.
@@ -112,7 +112,7 @@ test('a session that has moved to another node is closed here', async () => {
   const device = await openDevice(port, harness.ca)
   device.hello()
   await waitUntil('a session', () => sessionOf(device.mac))
-  await recordConnects(harness.ctx, randomUUID(), [{ mac: device.mac, facts }])
+  await recordConnects(harness.ctx, randomUUID(), [{ mac: device.mac, family: 'ucentral', facts }])
   expect(await device.closed).toBe(4409)
   expect((await sessionOf(device.mac))?.connected).toBe(true)
 })

@@ -279,6 +279,17 @@ test('a device has one socket at most that has not said hello', async () => {
   expect([other, second].map(({ socket }) => socket.readyState)).toEqual([1, 1])
 })
 
+test('the session of a device names the protocol that it speaks', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(gateway.port, harness.ca, { mac })
+  device.hello()
+  await untilConnected(mac)
+  const session = harness.ctx.db.selectFrom('deviceSession').select('family').where('deviceId', '=', deviceIdOf(mac))
+  expect(await session.executeTakeFirstOrThrow()).toEqual({ family: 'ucentral' })
+})
+
 test('what is no part of the protocol is not kept', async () => {
   const gateway = await harness.start()
   const mac = newMac()

@@ -67,7 +67,7 @@ export async function connectDevice(
     ext_ip: '192.0.2.7',
     ...facts,
   }
-  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, facts: said }])
+  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: said }])
   if (session === undefined) throw new Error('no session')
   return session
 }

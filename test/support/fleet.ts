@@ -161,7 +161,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     for (let start = 0; start < some.length; start += BATCH) {
       const openings = some.slice(start, start + BATCH).map(({ mac, model, type }) => {
         const facts: DeviceFacts = { firmware, model, type, capabilities: {}, members: null, reason, ext_ip: null }
-        return { mac, facts }
+        return { mac, family: 'ucentral', facts }
       })
       for (const { deviceId, epoch } of await recordConnects(ctx, nodeId, openings)) epochs.set(deviceId, epoch)
       await reportUptimes(some.slice(start, start + BATCH), firmware, reason)

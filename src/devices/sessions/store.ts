@@ -4,9 +4,11 @@ import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { DeviceType, FwUpdate } from '../../platform/schema/devices.ts'
 import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
 
-/** A device that said hello. */
+/** A device that connects. */
 export interface SessionOpening {
   readonly mac: string
+  /** The protocol that it speaks. */
+  readonly family: string
   readonly facts: DeviceFacts
 }
 
@@ -49,12 +51,12 @@ export async function openSessions(
   nodeId: string,
   { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
-  const rows = openings.map(({ mac, facts }) => ({ device_id: deviceIdOf(mac), facts }))
+  const rows = openings.map(({ mac, family, facts }) => ({ device_id: deviceIdOf(mac), family, facts }))
   const opened = await sql<OpenedSession>`
-    insert into device_session (device_id, node_id, epoch, connected, connected_at, connected_ms, facts)
-    select device_id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, ${atMs}::float8, facts
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, facts jsonb)
-    on conflict (device_id) do update set node_id = excluded.node_id, epoch = device_session.epoch + 1,
+    insert into device_session (device_id, node_id, family, epoch, connected, connected_at, connected_ms, facts)
+    select device_id, ${nodeId}::uuid, family, 1, true, ${at}::timestamptz, ${atMs}::float8, facts
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, family text, facts jsonb)
+    on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family, epoch = device_session.epoch + 1,
       connected = true, connected_at = excluded.connected_at, connected_ms = excluded.connected_ms, lost_at = null,
       disconnected_ms = case when device_session.connected then excluded.connected_ms
         else device_session.disconnected_ms end, facts = excluded.facts

@@ -96,6 +96,8 @@ export interface DeviceFacts {
 export interface DeviceSessionTable {
   deviceId: string
   nodeId: string
+  /** The protocol that the device speaks on it, such as `ucentral`. */
+  family: string
   epoch: string
   connected: boolean
   connectedAt: Date
