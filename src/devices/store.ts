@@ -3,7 +3,8 @@ import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { EventDevice } from '../events/append.ts'
 import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import type { DeviceTable, DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceTable, DeviceType } from '../platform/schema/devices.ts'
+import { noCapabilities } from './commands/capabilities.ts'
 
 /** A claimed device, with the name of its site, and the names of its pictures by their number. */
 export type Device = Omit<Selectable<DeviceTable>, 'docBytes'> & {
@@ -58,7 +59,7 @@ export function lockDevicesBy(
 }
 
 /** A device as a restart has to know it. */
-export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: Record<string, unknown> }
+export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
 
 /** Kept from being unclaimed until `tx` ends; other writers go on. */
 export async function holdRestartCandidate(
@@ -75,7 +76,7 @@ export async function holdRestartCandidate(
     .where('device.id', '=', deviceId)
     .forKeyShare('device')
     .executeTakeFirst()
-  return row && { ...row, connected: row.connected ?? false, capabilities: row.capabilities ?? {} }
+  return row && { ...row, connected: row.connected ?? false, capabilities: row.capabilities ?? noCapabilities }
 }
 
 export interface NewDevice {

@@ -159,7 +159,7 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
     .selectFrom('deviceCommand')
     .select(sql`1`.as('one'))
     .where('orgId', '=', scope.orgId)
-    .where('kind', '=', 'upgrade')
+    .where('kind', 'in', ['upgrade', 'stage'])
     .where(isOpen)
     .where(sql`params->>'image_id'`, '=', imageId)
   const row = await tx

@@ -1,3 +1,4 @@
+import { findRefusal } from '../devices/commands/capabilities.ts'
 import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/commands/record-commands.ts'
 import type { CommandOutcome } from '../devices/commands/command.ts'
 import type { CommandToSend, FinishedCommand } from '../devices/commands/store.ts'
@@ -68,6 +69,8 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
   function send(command: CommandToSend): void {
     const link = links.find(command.deviceId)
     if (link?.epoch !== command.epoch) return unsent.add(command)
+    const refusal = findRefusal(command.capabilities, command)
+    if (refusal !== null) return end(command, { kind: 'rejected', code: 'unsupported', text: refusal, final: true })
     const order = orderOf(ctx, command, localCertificates)
     const sent = link.send({ callId: command.callId, device: command, order })
     if (sent.kind === 'rejected') return end(command, sent)
@@ -152,8 +155,8 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
 
 function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolean): DriverCommand {
   if (command.kind === 'restart') return { kind: 'restart', ...command.params }
-  if (command.kind !== 'upgrade') return { kind: command.kind }
+  if (command.kind !== 'upgrade' && command.kind !== 'stage') return { kind: command.kind }
   const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
   const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
-  return { kind: 'upgrade', uri, localCertificates }
+  return { kind: command.kind, uri, localCertificates }
 }

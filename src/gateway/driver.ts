@@ -1,22 +1,30 @@
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceType } from '../platform/schema/devices.ts'
 
 /** The facts about a device that a driver needs. */
 export interface DriverDevice {
   /** Twelve lower-case hex digits. */
   readonly mac: string
   readonly type: DeviceType
-  readonly capabilities: Readonly<Record<string, unknown>>
 }
 
 export type DriverCommand =
   | { readonly kind: 'restart'; readonly member?: number; readonly node?: 'node0' | 'node1' }
-  /**
-   * Download, install and reboot in one step. `localCertificates`: the CA of the device's own certificate also signed
-   * the certificate of the HTTPS server; that matters only where `uri` is an https address.
-   */
-  | { readonly kind: 'upgrade'; readonly uri: string; readonly localCertificates: boolean }
+  /** Download, install and reboot in one step. */
+  | ({ readonly kind: 'upgrade' } & Download)
+  /** Download, and keep the image for `activate`, which installs it and reboots. */
+  | ({ readonly kind: 'stage' } & Download)
+  | { readonly kind: 'activate' }
   /** `locate` blinks for a limited time; `unlocate` restores the configured LEDs. */
   | { readonly kind: 'locate' | 'unlocate' }
+
+export interface Download {
+  readonly uri: string
+  /**
+   * True when the CA of the device's own certificate also signed the certificate of the HTTPS server. That matters only
+   * where `uri` is an https address.
+   */
+  readonly localCertificates: boolean
+}
 
 /** The steps of an upgrade, in this order. */
 export type UpgradeStep = 'download' | 'install'
@@ -53,15 +61,25 @@ export interface SentCommand {
   readonly lastStep: UpgradeStep | null
 }
 
-/**
- * Translates between commands and the messages of one protocol: calls to the device, its replies, and its events. Pure:
- * no socket, no clock, no database.
- */
-export interface Driver<Call, Reply, Event> {
-  /** Returns the call to send, or the reason why the device can't execute the command. */
-  encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Call> | Rejection
+/** The messages of a protocol, decoded as far as it can be done without knowing the command that they concern. */
+export interface Messages {
+  /** What a device says of itself when it connects. */
+  readonly hello: unknown
+  readonly call: unknown
+  readonly reply: unknown
+  readonly event: unknown
+}
+
+/** Translates between commands and the messages of one protocol. Pure: no socket, no clock, no database. */
+export interface Driver<M extends Messages> {
+  capabilitiesOf(hello: M['hello']): DeviceCapabilities
+  /**
+   * Returns the call to send, or the reason why the device can't execute the command. The caller has checked that it is
+   * one of the device's capabilities.
+   */
+  encode(device: DriverDevice, command: DriverCommand): EncodedCommand<M['call']> | Rejection
   /** Returns null for a reply that can't be understood: it proves nothing, so the command stays in flight. */
-  decodeReply(sent: SentCommand, reply: Reply): Outcome | null
+  decodeReply(sent: SentCommand, reply: M['reply']): Outcome | null
   /** Returns null for an event that does not concern the command. */
-  decodeEvent(sent: SentCommand, event: Event): Outcome | null
+  decodeEvent(sent: SentCommand, event: M['event']): Outcome | null
 }

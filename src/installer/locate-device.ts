@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { supportsLocate } from '../devices/commands/capabilities.ts'
+import { findRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
@@ -25,7 +25,7 @@ export async function locateDevice(
     const device = await lockInstallerDevice(tx, installer, mac)
     if (device === undefined) throw notFound(mac)
     if (device.connected !== true) throw new AppError('invalid', `cannot ${kind} an offline device`)
-    const refusal = supportsLocate(device.type)
+    const refusal = findRefusal(device.capabilities ?? noCapabilities, { kind, params: {} })
     if (refusal !== null) throw new AppError('invalid', refusal)
     const at = ctx.clock.now()
     const expiresAt = addMs(at, SEND_WITHIN_MS)

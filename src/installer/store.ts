@@ -6,12 +6,13 @@ import type { Page, Paged } from '../http/lists.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
-import type { DeviceStatusTable } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceStatusTable } from '../platform/schema/devices.ts'
 
 /** A device with what it last said of itself; null for what it never said. */
 export type InstallerDevice = Device &
   Pick<Selectable<DeviceStatusTable>, 'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load'> & {
     readonly connected: boolean | null
+    readonly capabilities: DeviceCapabilities | null
   }
 
 /** Null lets everything pass. */
@@ -22,7 +23,7 @@ export interface InstallerDeviceFilter {
 }
 
 const columns = sql`${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
-  status.ext_ip, status.members, status.load`
+  status.ext_ip, status.members, status.load, status.capabilities`
 
 const devices = sql`
   select device.id, ${columns}

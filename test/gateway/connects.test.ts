@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import { createConnects } from '../../src/gateway/connects.ts'
+import { stockCapabilities } from '../support/devices.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -15,7 +16,7 @@ const facts = {
   firmware: '1.0.0',
   model: 'test_model',
   type: 'ap' as const,
-  capabilities: {},
+  capabilities: stockCapabilities(),
   members: null,
   reason: null,
   ext_ip: null,

@@ -76,7 +76,7 @@ describe('an outage', () => {
     const { event } = await server.ctx.db.selectFrom('deviceEvent').select('event').executeTakeFirstOrThrow()
     expect(event).toMatchObject({ text: `since ${downAt}`, site_id: siteId })
     await pass(60)
-    await connectDevice(server.ctx, mac, { reason: 'socket' })
+    await connectDevice(server.ctx, mac, { reason: null })
     expect((await told()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
   })
 
@@ -84,7 +84,7 @@ describe('an outage', () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     await pass(4)
-    session = await connectDevice(server.ctx, mac, { reason: 'socket' })
+    session = await connectDevice(server.ctx, mac, { reason: null })
     await pass(240)
     expect(await told()).toEqual({ events: [], updowns: [] })
     expect(await pending()).toBe(0)
@@ -108,7 +108,7 @@ describe('an outage', () => {
     await disconnect()
     expect((await told()).events).toEqual([])
     await pass(3)
-    session = await connectDevice(server.ctx, mac, { reason: 'socket' })
+    session = await connectDevice(server.ctx, mac, { reason: null })
     expect((await told()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
     await setThreshold({ device_updown_threshold: 0 })
     await disconnect()
@@ -169,7 +169,7 @@ describe('an outage', () => {
     for (let round = 0; round < 5; round += 1) {
       await disconnect()
       clock.advance(5 * MINUTE_MS)
-      const back = connectDevice(server.ctx, mac, { reason: 'socket' })
+      const back = connectDevice(server.ctx, mac, { reason: null })
       await Promise.all([back, tellOutages(server.ctx)])
       session = await back
       const { events } = await told()

@@ -305,7 +305,11 @@ test('what is no part of the protocol is not kept', async () => {
     .where('deviceId', '=', deviceIdOf(mac))
   const members = [member]
   expect(await status.executeTakeFirstOrThrow()).toEqual({
-    capabilities: { compatible: 'test_model', 'x-signalbox': { protocol: 1, methods: ['reboot'], members } },
+    capabilities: {
+      commands: ['restart', 'upgrade', 'locate', 'unlocate'],
+      restart_members: [0],
+      restart_nodes: ['node0', 'node1'],
+    },
     members,
   })
 })

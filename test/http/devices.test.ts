@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { json } from '../../src/platform/db.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import type { DeviceCapabilities } from '../../src/platform/schema/devices.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 
 let now = new Date('2026-11-20T12:00:00Z')
@@ -280,12 +281,10 @@ describe('restart', () => {
 
   it('reaches one member of a device that can do that', async () => {
     const device = await newDevice('EX4100-48P')
-    const capabilities = {
-      'x-signalbox': {
-        protocol: 1,
-        methods: ['reboot', 'x-signalbox.reboot'],
-        members: [{ member: 0 }, { member: 1 }],
-      },
+    const capabilities: DeviceCapabilities = {
+      ...stockCapabilities('switch'),
+      restart_members: [0, 1],
+      restart_nodes: ['node0', 'node1'],
     }
     await connectDevice(server.ctx, device.mac, { type: 'switch', capabilities })
     expect((await restart(device, { member: 1 })).status).toBe(200)

@@ -284,7 +284,7 @@ describe('finding a device', () => {
     await connectDevice(server.ctx, device.mac, { type: 'switch' })
     expect(await call('POST', `/${device.mac}/locate`)).toMatchObject({
       status: 400,
-      body: { detail: 'only access points can blink their LEDs' },
+      body: { detail: 'The device has no LEDs that can blink' },
     })
   })
 })

@@ -4,7 +4,9 @@ import { importManifest } from '../../src/devices/registry/import-manifest.ts'
 import type { ManifestRow } from '../../src/devices/registry/plan-import.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
+import { ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
 import type { Context } from '../../src/platform/context.ts'
+import type { DeviceCapabilities, DeviceType } from '../../src/platform/schema/devices.ts'
 import type { TestServer } from './server.ts'
 
 export interface MadeDevice extends ManifestRow {
@@ -51,6 +53,11 @@ export async function claimNewDevices(
   return devices
 }
 
+/** Those of a uCentral device that offers nothing of its own. */
+export function stockCapabilities(type: DeviceType = 'ap'): DeviceCapabilities {
+  return ucentralDriver.capabilitiesOf({ compatible: 'test_model', platform: type })
+}
+
 /** What the gateway records when the device connects. */
 export async function connectDevice(
   ctx: Context,
@@ -61,7 +68,7 @@ export async function connectDevice(
     firmware: '1.0.0',
     model: 'AP45',
     type: 'ap',
-    capabilities: {},
+    capabilities: stockCapabilities(facts.type),
     members: null,
     reason: 'boot',
     ext_ip: '192.0.2.7',

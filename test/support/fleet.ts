@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import { systemScope, type OrgScope } from '../../src/access/scope.ts'
+import { noCapabilities } from '../../src/devices/commands/capabilities.ts'
 import type { CommandOutcome } from '../../src/devices/commands/command.ts'
 import { type DeviceFacts, deviceIdOf } from '../../src/devices/device.ts'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
@@ -13,6 +14,7 @@ import { startDownload, touchDownload } from '../../src/firmware/store-downloads
 import type { Context } from '../../src/platform/context.ts'
 import { inTx, json } from '../../src/platform/db.ts'
 import type { DeviceType } from '../../src/platform/schema/devices.ts'
+import { stockCapabilities } from './devices.ts'
 
 export const OLD = '1.0.0'
 export const NEW = '2.0.0'
@@ -88,7 +90,7 @@ async function insertDevices(
     .insertInto('device')
     .values(rows.map((row) => Object.assign({}, row, claim)))
     .execute()
-  const statuses = devices.map(({ id }) => ({ orgId, deviceId: id, capabilities: json({}) }))
+  const statuses = devices.map(({ id }) => ({ orgId, deviceId: id, capabilities: json(noCapabilities) }))
   await db.insertInto('deviceStatus').values(statuses).execute()
 }
 
@@ -160,7 +162,15 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   async function connect(some: readonly SeededDevice[], firmware = OLD, reason = 'boot'): Promise<void> {
     for (let start = 0; start < some.length; start += BATCH) {
       const openings = some.slice(start, start + BATCH).map(({ mac, model, type }) => {
-        const facts: DeviceFacts = { firmware, model, type, capabilities: {}, members: null, reason, ext_ip: null }
+        const facts: DeviceFacts = {
+          firmware,
+          model,
+          type,
+          capabilities: stockCapabilities(type),
+          members: null,
+          reason,
+          ext_ip: null,
+        }
         return { mac, family: 'ucentral', facts }
       })
       for (const { deviceId, epoch } of await recordConnects(ctx, nodeId, openings)) epochs.set(deviceId, epoch)

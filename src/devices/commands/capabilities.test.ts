@@ -1,42 +1,47 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { supportsLocate, supportsRestart } from './capabilities.ts'
+import type { DeviceCapabilities } from '../../platform/schema/devices.ts'
+import { findRefusal, noCapabilities } from './capabilities.ts'
+import type { CommandOrder } from './command.ts'
 
-const able = { 'x-signalbox': { protocol: 1, methods: ['reboot'] } }
-const stack = { 'x-signalbox': { protocol: 1, methods: ['reboot'], members: [{ member: 0 }, { member: 1 }] } }
+const stock: DeviceCapabilities = { ...noCapabilities, commands: ['restart', 'upgrade'] }
+const able: DeviceCapabilities = { ...stock, restart_members: 'any', restart_nodes: ['node0', 'node1'] }
+const restart = (capabilities: DeviceCapabilities, params: { member?: number; node?: 'node0' | 'node1' }) =>
+  findRefusal(capabilities, { kind: 'restart', params })
 
-describe('supportsRestart', () => {
-  test('every device restarts as a whole, whatever it advertises', () => {
-    fc.assert(
-      fc.property(
-        fc.dictionary(fc.string(), fc.anything()),
-        (capabilities) => supportsRestart(capabilities, {}) === null,
-      ),
-    )
-    expect(supportsRestart({}, {})).toBeNull()
+describe('a restart', () => {
+  test('of the whole device needs no more than the command', () => {
+    expect(restart(stock, {})).toBeNull()
+    expect(restart(noCapabilities, {})).toBe("The device can't be restarted")
   })
 
-  test('a part needs the capability', () => {
-    expect(supportsRestart({}, { member: 1 })).toBe('the device can not restart member 1 alone')
-    expect(supportsRestart({}, { node: 'node0' })).toBe('the device can not restart node node0 alone')
-    expect(supportsRestart({ 'x-signalbox': { methods: ['stage'] } }, { member: 1 })).not.toBeNull()
-    expect(supportsRestart({ 'x-signalbox': { methods: 'reboot' } }, { member: 1 })).not.toBeNull()
-    expect(supportsRestart(able, { member: 1 })).toBeNull()
-    expect(supportsRestart(able, { node: 'node1' })).toBeNull()
+  test('of a part needs the capability', () => {
+    expect(restart(stock, { member: 1 })).toBe("The device can't restart member 1 alone")
+    expect(restart(stock, { node: 'node0' })).toBe("The device can't restart node node0 alone")
+    expect(restart(able, { member: 1 })).toBeNull()
+    expect(restart(able, { node: 'node1' })).toBeNull()
+    expect(restart({ ...able, commands: [] }, { member: 1 })).not.toBeNull()
   })
 
-  test('a member must be one that the device lists', () => {
-    expect(supportsRestart(stack, { member: 1 })).toBeNull()
-    expect(supportsRestart(stack, { member: 2 })).toBe('the device has no member 2')
+  test('of a member needs one that the device lists, where it lists them', () => {
+    const stack: DeviceCapabilities = { ...able, restart_members: [0, 1] }
+    expect(restart(stack, { member: 1 })).toBeNull()
+    expect(restart(stack, { member: 2 })).toBe('The device has no member 2')
   })
 
-  test('not both at once', () => {
-    expect(supportsRestart(able, { member: 1, node: 'node0' })).not.toBeNull()
+  test('is of a member or of a node', () => {
+    expect(restart(able, { member: 1, node: 'node0' })).toBe('Either a member or a node can be restarted, not both')
   })
 })
 
-test('supportsLocate: only access points have LEDs that can be asked to blink', () => {
-  expect(supportsLocate('ap')).toBeNull()
-  expect(supportsLocate('switch')).toBe('only access points can blink their LEDs')
-  expect(supportsLocate('gateway')).not.toBeNull()
+const image = { image_id: 'a', version: '2.0.0' }
+const orders: readonly CommandOrder[] = [
+  { kind: 'upgrade', params: image },
+  { kind: 'stage', params: image },
+  { kind: 'activate', params: {} },
+  { kind: 'locate', params: {} },
+  { kind: 'unlocate', params: {} },
+]
+test.each(orders)('$kind needs the command', (order) => {
+  expect(findRefusal({ ...noCapabilities, commands: [order.kind] }, order)).toBeNull()
+  expect(findRefusal(noCapabilities, order)).toMatch(/^The device (can't|has no)/)
 })

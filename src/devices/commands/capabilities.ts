@@ -1,50 +1,33 @@
-import type { DeviceType } from '../device.ts'
-import type { RestartParams } from './command.ts'
+import type { CommandKind, DeviceCapabilities } from '../../platform/schema/devices.ts'
+import type { CommandOrder, RestartParams } from './command.ts'
 
-/**
- * Whether a device can do a restart, decided before anything is queued: stock devices answer an
- * unknown method with success or not at all.
- *
- * @param capabilities As in `device_status.capabilities`; empty for a device that never connected.
- * @returns Why it can't, for the person who asked, or null when it can.
- */
-export function supportsRestart(capabilities: Readonly<Record<string, unknown>>, params: RestartParams): string | null {
-  const { member, node } = params
-  if (member === undefined && node === undefined) return null
-  if (member !== undefined && node !== undefined) return 'either a member or a node can be restarted, not both'
-  const part = member === undefined ? `node ${node}` : `member ${member}`
-  if (!extensionMethods(capabilities).includes('reboot')) return `the device can not restart ${part} alone`
-  if (member === undefined) return null
-  const members = extensionMembers(capabilities)
-  return members === null || members.includes(member) ? null : `the device has no member ${member}`
+/** The capabilities of a device that has never connected. */
+export const noCapabilities: DeviceCapabilities = { commands: [], restart_members: [], restart_nodes: [] }
+
+const refusals: Readonly<Record<CommandKind, string>> = {
+  restart: "The device can't be restarted",
+  upgrade: "The device can't download and install firmware in one step",
+  stage: "The device can't download firmware ahead of its installation",
+  activate: "The device can't install firmware that it has downloaded before",
+  locate: 'The device has no LEDs that can blink',
+  unlocate: 'The device has no LEDs that can blink',
 }
 
 /**
- * Whether a device can be asked to blink. Of the stock clients that of access points has LEDs; that of
- * switches calls the unknown method a success and does nothing.
+ * Decides whether a device can execute a command. It must be decided before anything is sent, because some devices
+ * answer an unknown call with success and others never answer it.
  *
- * @returns As supportsRestart().
+ * @returns The reason why it can't, for the person who asked; null when it can.
  */
-export function supportsLocate(type: DeviceType): string | null {
-  return type === 'ap' ? null : 'only access points can blink their LEDs'
+export function findRefusal(capabilities: DeviceCapabilities, order: CommandOrder): string | null {
+  if (!capabilities.commands.includes(order.kind)) return refusals[order.kind]
+  return order.kind === 'restart' ? findPartRefusal(capabilities, order.params) : null
 }
 
-function extension(capabilities: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const value = capabilities['x-signalbox']
-  return isObject(value) ? value : {}
-}
-
-function extensionMethods(capabilities: Readonly<Record<string, unknown>>): readonly unknown[] {
-  const { methods } = extension(capabilities)
-  return Array.isArray(methods) ? methods : []
-}
-
-/** Null when the device does not list its members. */
-function extensionMembers(capabilities: Readonly<Record<string, unknown>>): readonly unknown[] | null {
-  const { members } = extension(capabilities)
-  return Array.isArray(members) ? members.map((item: unknown) => (isObject(item) ? item['member'] : undefined)) : null
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
+function findPartRefusal(capabilities: DeviceCapabilities, { member, node }: RestartParams): string | null {
+  const { restart_members: members, restart_nodes: nodes } = capabilities
+  if (member !== undefined && node !== undefined) return 'Either a member or a node can be restarted, not both'
+  if (node !== undefined) return nodes.includes(node) ? null : `The device can't restart node ${node} alone`
+  if (member === undefined || members === 'any' || members.includes(member)) return null
+  return members.length === 0 ? `The device can't restart member ${member} alone` : `The device has no member ${member}`
 }

@@ -14,7 +14,9 @@ export interface UpgradeParams {
 
 export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
-  | { readonly kind: 'upgrade'; readonly params: UpgradeParams }
+  /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
+  | { readonly kind: 'upgrade' | 'stage'; readonly params: UpgradeParams }
+  | { readonly kind: 'activate'; readonly params: Readonly<Record<string, never>> }
   /** Blink, so that somebody finds it; and be as before. */
   | { readonly kind: 'locate' | 'unlocate'; readonly params: Readonly<Record<string, never>> }
 

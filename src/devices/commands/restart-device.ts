@@ -5,7 +5,7 @@ import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { supportsRestart } from './capabilities.ts'
+import { findRefusal } from './capabilities.ts'
 import type { RestartParams } from './command.ts'
 import { deviceOfEvent, holdRestartCandidate } from '../store.ts'
 import { shareUpgradeInFlight } from './store-upgrades.ts'
@@ -30,7 +30,7 @@ export async function restartDevice(
     const upgradeId = await shareUpgradeInFlight(tx, scope, deviceId)
     if (upgradeId !== undefined) throw upgradeInFlight(upgradeId)
     if (!device.connected) throw new AppError('invalid', 'cannot restart an offline device')
-    const refusal = supportsRestart(device.capabilities, part)
+    const refusal = findRefusal(device.capabilities, { kind: 'restart', params: part })
     if (refusal !== null) throw new AppError('invalid', refusal)
     const at = ctx.clock.now()
     const expiresAt = addMs(at, SEND_WITHIN_MS)

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceType } from '../../platform/schema/devices.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
 import { disturbsUpgrade } from './store-upgrades.ts'
@@ -70,7 +70,7 @@ export type CommandToSend = CommandOrder & {
   readonly callId: number
   readonly mac: string
   readonly type: DeviceType
-  readonly capabilities: Readonly<Record<string, unknown>>
+  readonly capabilities: DeviceCapabilities
 }
 
 /**

@@ -5,7 +5,6 @@ import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
-import { restartReason } from './restart-reason.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { loseCommands } from '../commands/store.ts'
 import { takeOutages } from './store-outages.ts'
@@ -104,7 +103,7 @@ function changeOf(known: ClaimedStatus, connection: Connection, outageUntold: bo
   const { epoch, connectedAt, connectedMs, facts } = connection
   const { booted, cameUp, restarted } = decideConnect({ ...known, outageUntold }, facts)
   const device = eventDevice(known)
-  const reason = restartReason(facts.reason)
+  const { reason } = facts
   return {
     orgId: known.orgId,
     status: {

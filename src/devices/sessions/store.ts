@@ -185,7 +185,7 @@ export async function listOpenSessions(
     .execute()
 }
 
-/** Why each device connected last, in its own words. */
+/** Why each device booted last, in its own words, as far as it said so when it connected. */
 export async function listConnectReasons(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
   const rows = await tx
     .selectFrom('deviceSession')

@@ -7,7 +7,6 @@ import type { ReportTime } from './decide-boot.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
 import { saveReports } from './store-reports.ts'
-import { restartReason } from '../sessions/restart-reason.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
 /** A report, under the session that carried it. */
@@ -49,7 +48,7 @@ async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Pro
   for (const [orgId, some] of groupByOrg(restarted)) {
     const happenings = some.map(({ deviceId, status, newBoot }): DeviceHappening => {
       const device = eventDevice(status)
-      const reason = newBoot?.cause ?? restartReason(reasons.get(deviceId) ?? null)
+      const reason = newBoot?.cause ?? reasons.get(deviceId) ?? null
       return reason === null ? { device, what: 'RESTARTED' } : { device, what: 'RESTARTED', reason }
     })
     await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)

@@ -1,11 +1,14 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from '../driver.ts'
 import { ucentralDriver } from './driver.ts'
+import type { Capabilities } from './messages.ts'
 
-const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap', capabilities: {} }
+const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap' }
 const ols: DriverDevice = { ...ap, type: 'switch' }
-const upgrade: DriverCommand = { kind: 'upgrade', uri: 'https://example.test/firmware/a', localCertificates: false }
+const upgrade = { kind: 'upgrade', uri: 'https://example.test/firmware/a', localCertificates: false } as const
 const restart: DriverCommand = { kind: 'restart' }
+type ExtensionMembers = NonNullable<Capabilities['x-signalbox']>['members'] & {}
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
   ucentralDriver.decodeReply(
@@ -21,6 +24,32 @@ const event = (
   const status = { type: 'firmware_upgrade_status', payload: { operation } }
   return ucentralDriver.decodeEvent({ device, kind: command.kind, lastStep }, status)
 }
+
+function hello(platform: string, methods?: string[], members?: ExtensionMembers): Capabilities {
+  const extension = { protocol: 1 as const, methods: methods ?? [], ...(members !== undefined && { members }) }
+  return { compatible: 'test_model', platform, ...(methods !== undefined && { 'x-signalbox': extension }) }
+}
+
+describe('capabilities', () => {
+  const members = [{ member: 1, mac: '02aabbccddef', serial: 's', model: 'm', firmware: '1' }]
+  const stock = { restart_members: [], restart_nodes: [] }
+  const nodes = ['node0', 'node1']
+  test.each<[string, Capabilities, unknown]>([
+    ['an access point', hello('AP'), { ...stock, commands: ['restart', 'upgrade', 'locate', 'unlocate'] }],
+    // The switch client does not know `leds`, and answers success.
+    ['a switch', hello('Switch'), { ...stock, commands: ['restart', 'upgrade'] }],
+    ['a switch that restarts parts', hello('switch', ['reboot']), { restart_members: 'any', restart_nodes: nodes }],
+    ['one that lists them', hello('switch', ['reboot'], members), { restart_members: [1], restart_nodes: nodes }],
+    ['one that offers something else', hello('switch', ['stage'], members), stock],
+  ])('of %s', (_, said, expected) => {
+    expect(ucentralDriver.capabilitiesOf(said)).toMatchObject(expected as object)
+  })
+
+  test('have an upgrade in one step alone', () => {
+    for (const command of [{ ...upgrade, kind: 'stage' as const }, { kind: 'activate' as const }])
+      expect(ucentralDriver.encode(ap, command)).toMatchObject({ kind: 'rejected', code: 'unsupported', final: true })
+  })
+})
 
 describe('calls', () => {
   test('reboot at once', () => {
@@ -58,6 +87,22 @@ describe('calls', () => {
     })
   })
 
+  test('an address that would run in a shell of the device is refused', () => {
+    const bad = fc.constantFrom(...'\'"`$\\&; \n\u0000\u007f'.split(''))
+    fc.assert(
+      fc.property(bad, (evil) => {
+        const encoded = ucentralDriver.encode(ap, { ...upgrade, uri: `https://example.test/a${evil}x` })
+        expect(encoded).toMatchObject({ kind: 'rejected', code: 'unsafe_uri', final: true })
+      }),
+    )
+  })
+
+  test('the restart of a part goes by the call that the device offers for it', () => {
+    expect(ucentralDriver.encode(ols, { ...restart, member: 1 })).toMatchObject({
+      call: { method: 'x-signalbox.reboot', params: { serial: ols.mac, member: 1 } },
+    })
+  })
+
   test('an address without TLS needs no certificate: every device can download from it', () => {
     const plain: DriverCommand = { kind: 'upgrade', uri: 'http://example.test/firmware/a', localCertificates: true }
     for (const device of [ols, ap]) {
@@ -68,15 +113,13 @@ describe('calls', () => {
   })
 
   test('LEDs blink, and are then as they were: off would leave them dark', () => {
-    const leds = (kind: 'locate' | 'unlocate', device = ap) => ucentralDriver.encode(device, { kind })
+    const leds = (kind: 'locate' | 'unlocate') => ucentralDriver.encode(ap, { kind })
     expect(leds('locate')).toEqual({
       kind: 'call',
       call: { method: 'leds', params: { serial: ap.mac, when: 0, duration: 600, pattern: 'blink' } },
       timeoutMs: 30_000,
     })
     expect(leds('unlocate')).toMatchObject({ call: { params: { serial: ap.mac, when: 0, pattern: 'on' } } })
-    // The switch client does not know the method and replies with success.
-    expect(leds('locate', ols)).toMatchObject({ kind: 'rejected', code: 'unsupported' })
   })
 })
 

@@ -1,5 +1,5 @@
-import { supportsLocate, supportsRestart } from '../../devices/commands/capabilities.ts'
-import { type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
+import type { DeviceCapabilities } from '../../platform/schema/devices.ts'
+import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
 import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
 
@@ -33,9 +33,16 @@ const refusesContent = /invalid (signature|parameters)|validation failed|no spac
 const isRemark = /^Unable to determine active configuration/
 
 /** TIP uCentral: access points and OLS switches. Source: wlan-cloud-ucentralgw PROTOCOL.md, and both clients' sources. */
-export const ucentralDriver: Driver<Call, Reply, DeviceEvent> = { encode, decodeReply, decodeEvent }
+export const ucentralDriver: Driver<UcentralMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent }
 
 export const FAMILY = 'ucentral'
+
+interface UcentralMessages {
+  readonly hello: Capabilities
+  readonly call: Call
+  readonly reply: Reply
+  readonly event: DeviceEvent
+}
 
 export interface Call {
   readonly method: string
@@ -61,13 +68,34 @@ const untrustedCertificate: Rejection = {
   final: true,
 }
 
+const twoSteps: Rejection = {
+  kind: 'rejected',
+  code: 'unsupported',
+  text: 'uCentral devices download and install firmware in one step',
+  final: true,
+}
+
+/** Only the client of access points has LEDs: that of switches calls the unknown method a success and does nothing. */
+function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
+  const { methods = [], members } = hello['x-signalbox'] ?? {}
+  const restartsParts = methods.includes('reboot')
+  return {
+    commands: ['restart', 'upgrade', ...(typeOf(hello) === 'ap' ? (['locate', 'unlocate'] as const) : [])],
+    restart_members: restartsParts ? (members?.map(({ member }) => member) ?? 'any') : [],
+    restart_nodes: restartsParts ? ['node0', 'node1'] : [],
+  }
+}
+
+/** Some access points do not name their platform. */
+export function typeOf({ platform }: Capabilities): 'ap' | 'switch' {
+  return platform?.toLowerCase() === 'switch' ? 'switch' : 'ap'
+}
+
 function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Call> | Rejection {
   const serial = device.mac
   switch (command.kind) {
     case 'restart': {
       const { kind: _, ...part } = command
-      const why = supportsRestart(device.capabilities, part)
-      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why, final: true }
       const call =
         Object.keys(part).length === 0
           ? { method: 'reboot', params: { serial, when: NOW } }
@@ -81,10 +109,11 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
     }
+    case 'stage':
+    case 'activate':
+      return twoSteps
     case 'locate':
     case 'unlocate': {
-      const why = supportsLocate(device.type)
-      if (why !== null) return { kind: 'rejected', code: 'unsupported', text: why, final: true }
       // `on` ends the blinking and restores normal operation; `off` would leave the LEDs dark permanently.
       const params =
         command.kind === 'locate'

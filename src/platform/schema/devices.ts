@@ -51,6 +51,15 @@ export interface FwUpdate {
   readonly will_retry: boolean
 }
 
+/** What a device can be asked to do, in the same words for every protocol. A document. */
+export interface DeviceCapabilities {
+  readonly commands: readonly CommandKind[]
+  /** The members of a Virtual Chassis that can be restarted alone; `any` where the device doesn't list its members. */
+  readonly restart_members: readonly number[] | 'any'
+  /** The nodes of a cluster that can be restarted alone. */
+  readonly restart_nodes: readonly ('node0' | 'node1')[]
+}
+
 export interface DeviceStatusTable {
   orgId: string
   deviceId: string
@@ -66,7 +75,7 @@ export interface DeviceStatusTable {
   /** See migration 26. */
   bootKnownMs: number | null
   extIp: string | null
-  capabilities: Json<Record<string, unknown>>
+  capabilities: Json<DeviceCapabilities>
   members: Json<VcMember[]> | null
   load: Json<Record<string, unknown>> | null
   fwupdate: Json<FwUpdate> | null
@@ -85,10 +94,9 @@ export interface DeviceFacts {
   readonly type: DeviceType
   /** The number on its label, where it knows it. */
   readonly serial?: string
-  /** Only what Signalbox reads: `{compatible, model?, platform?, "x-signalbox"?}`. */
-  readonly capabilities: Readonly<Record<string, unknown>>
+  readonly capabilities: DeviceCapabilities
   readonly members: readonly VcMember[] | null
-  /** Why it connects, in the device's words: `coldboot`, `socket`, ...; it proves only that its client has started. */
+  /** Why it booted, in the device's words, if it says so when it connects. That proves no boot: see decision 18. */
   readonly reason: string | null
   readonly ext_ip: string | null
 }
@@ -109,7 +117,7 @@ export interface DeviceSessionTable {
   facts: Json<DeviceFacts>
 }
 
-export type CommandKind = 'restart' | 'upgrade' | 'locate' | 'unlocate'
+export type CommandKind = 'restart' | 'upgrade' | 'stage' | 'activate' | 'locate' | 'unlocate'
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
 
 export interface DeviceCommandTable {

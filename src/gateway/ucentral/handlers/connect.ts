@@ -1,4 +1,5 @@
 import type { DeviceFacts } from '../../../devices/device.ts'
+import { typeOf, ucentralDriver } from '../driver.ts'
 import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
 import { TELEMETRY_CALL_ID, telemetryOf } from '../telemetry.ts'
@@ -9,37 +10,31 @@ export async function onConnect(host: LinkHost, session: Session, params: Connec
   session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
 }
 
+/** Reasons to connect that say nothing about the last boot: a broken connection, and the watchdog of the client. */
+const connections: ReadonlySet<string> = new Set(['socket', 'recovery'])
+
 function factsOf({ firmware, capabilities, reason }: Connect, address: string | null): DeviceFacts {
-  const { compatible, model, platform, serial_number: serial } = capabilities
-  const extension = extensionOf(capabilities)
+  const serial = capabilities.serial_number
   return {
     firmware,
-    model: compatible,
-    // Some access points do not name their platform.
-    type: platform?.toLowerCase() === 'switch' ? 'switch' : 'ap',
+    model: capabilities.compatible,
+    type: typeOf(capabilities),
     ...(serial !== undefined && { serial }),
-    capabilities: {
-      compatible,
-      ...(model !== undefined && { model }),
-      ...(platform !== undefined && { platform }),
-      ...(extension !== undefined && { 'x-signalbox': extension }),
-    },
-    members: extension?.members ?? null,
-    reason: reason ?? null,
+    capabilities: ucentralDriver.capabilitiesOf(capabilities),
+    members: membersOf(capabilities),
+    reason: reason === undefined || connections.has(reason) ? null : reason,
     ext_ip: address,
   }
 }
 
 /** Copies only the known fields: any others are unbounded and would be stored. */
-function extensionOf({ 'x-signalbox': extension }: Capabilities): Capabilities['x-signalbox'] {
-  if (extension === undefined) return undefined
-  const { protocol, methods } = extension
-  const members = extension.members?.map(({ member, mac, serial, model, firmware }) => ({
+function membersOf({ 'x-signalbox': extension }: Capabilities): DeviceFacts['members'] {
+  const members = extension?.members?.map(({ member, mac, serial, model, firmware }) => ({
     member,
     mac,
     serial,
     model,
     firmware,
   }))
-  return { protocol, methods, ...(members !== undefined && { members }) }
+  return members ?? null
 }
