@@ -1,6 +1,10 @@
+import { FAMILY, ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
+import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Capabilities } from '../../src/gateway/ucentral/messages.ts'
-import { ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
+import { openDevice } from '../gateway/harness.ts'
+import { stockCapabilities } from '../support/devices.ts'
 import { describeDriver } from './driver-suite.ts'
+import { type TestCall, describeProtocol } from './protocol-suite.ts'
 
 const mac = '02aabbccddee'
 const ap = { mac, type: 'ap' as const }
@@ -17,7 +21,7 @@ const statusOf = (error: number, text: string) => ({
   error: undefined,
 })
 
-describeDriver('uCentral', ucentralDriver, {
+describeDriver(FAMILY, ucentralDriver, {
   devices: [
     { device: ap, hello: hello('ap') },
     { device: ols, hello: hello('switch') },
@@ -32,4 +36,29 @@ describeDriver('uCentral', ucentralDriver, {
   sizeOf: (call) => Buffer.byteLength(JSON.stringify(call)),
   // One unfragmented frame of a size that every known device takes.
   maxCallBytes: 31 * 1024,
+})
+
+describeProtocol({
+  family: FAMILY,
+  capabilities: stockCapabilities(),
+  helloMs: defaultLimits.helloMs,
+  async open({ port, mac: own, harness }) {
+    const device = await openDevice(port, harness.ca, { mac: own })
+    const callOf = (id: number, text: string): TestCall => ({
+      id,
+      text,
+      accept: () => device.reply(id, { error: 0, text: 'Success' }),
+      refuse: (reason) => device.reply(id, { error: 1, text: reason }),
+    })
+    return {
+      closed: device.closed,
+      hello: () => device.hello(),
+      async nextCall() {
+        const call = await device.nextCall()
+        return callOf(call.id, JSON.stringify(call))
+      },
+      adopt: ({ id, text }) => callOf(id, text),
+      drop: () => device.socket.terminate(),
+    }
+  },
 })

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findRefusal } from '../../src/devices/commands/capabilities.ts'
+import type { CommandOrder } from '../../src/devices/commands/command.ts'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import type { Protocol } from '../../src/gateway/protocol.ts'
+import type { DeviceCapabilities } from '../../src/platform/schema/devices.ts'
+import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac } from '../gateway/harness.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/** A device of the protocol, on the other end of a real connection. */
+export interface TestPeer {
+  /** Resolves when the gateway, or the test, has closed the connection. */
+  readonly closed: Promise<unknown>
+  /** Says what a device says when it connects. */
+  hello(): void
+  nextCall(): Promise<TestCall>
+  /** A call of an older connection, to be answered on this one. */
+  adopt(call: TestCall): TestCall
+  /** Breaks the connection. */
+  drop(): void
+}
+
+export interface TestCall {
+  readonly id: number
+  /** All that the call says. */
+  readonly text: string
+  accept(): void
+  refuse(reason: string): void
+}
+
+/** What a protocol feeds to the suite. */
+export interface ProtocolSamples {
+  readonly family: string
+  /** The protocol, unless the gateway speaks it anyway. */
+  readonly protocol?: Protocol
+  /** What its device can be asked to do. */
+  readonly capabilities: DeviceCapabilities
+  /** How long a device may take to say hello. */
+  readonly helloMs: number
+  /** Opens the connection of a device that says nothing yet. */
+  open(target: { readonly port: number; readonly mac: string; readonly harness: GatewayHarness }): Promise<TestPeer>
+}
+
+const image = { image_id: randomUUID(), version: '2.0.0' }
+const orders: readonly CommandOrder[] = [
+  { kind: 'restart', params: {} },
+  { kind: 'upgrade', params: image },
+  { kind: 'stage', params: image },
+  { kind: 'activate', params: {} },
+  { kind: 'locate', params: {} },
+  { kind: 'unlocate', params: {} },
+]
+const [restart] = orders as [CommandOrder]
+
+/** Tests what every protocol must do with its links, in a real gateway with a real database. */
+export function describeProtocol(samples: ProtocolSamples): void {
+  const { family, capabilities } = samples
+  const can = ({ kind }: CommandOrder): boolean => capabilities.commands.includes(kind)
+  let harness: GatewayHarness & { close(): Promise<void> }
+  beforeAll(async () => {
+    harness = await createGatewayHarness()
+  })
+  afterAll(() => harness.close())
+
+  const start = (): Promise<RunningGateway> =>
+    harness.start(samples.protocol === undefined ? {} : { protocols: [samples.protocol] })
+
+  async function connect(gateway: RunningGateway, mac: string): Promise<TestPeer> {
+    const before = await epochOf(mac)
+    const peer = await samples.open({ port: gateway.portOf(family), mac, harness })
+    peer.hello()
+    await waitUntil('the session', async () => (await epochOf(mac)) !== before)
+    return peer
+  }
+
+  async function connectNew(gateway: RunningGateway): Promise<{ mac: string; peer: TestPeer }> {
+    const mac = newMac()
+    await harness.claim(mac)
+    return { mac, peer: await connect(gateway, mac) }
+  }
+
+  async function epochOf(mac: string): Promise<string | undefined> {
+    const session = harness.ctx.db.selectFrom('deviceSession').select('epoch').where('deviceId', '=', deviceIdOf(mac))
+    return (await session.executeTakeFirst())?.epoch
+  }
+
+  describe(`a link of ${family}`, () => {
+    test('records the connection, with its protocol and what the device can do', async () => {
+      const { mac } = await connectNew(await start())
+      const session = await harness.ctx.db
+        .selectFrom('deviceSession')
+        .innerJoin('deviceStatus', 'deviceStatus.deviceId', 'deviceSession.deviceId')
+        .select(['deviceSession.family', 'deviceStatus.connected', 'deviceStatus.capabilities'])
+        .where('deviceSession.deviceId', '=', deviceIdOf(mac))
+        .executeTakeFirstOrThrow()
+      expect(session).toEqual({ family, connected: true, capabilities })
+    })
+
+    test.each(orders.filter(can))('carries $kind, and what the device replies', async (order) => {
+      const { mac, peer } = await connectNew(await start())
+      const accepted = await harness.queue(mac, order)
+      const call = await peer.nextCall()
+      if ('image_id' in order.params) expect(call.text).toContain(`/firmware/${harness.orgId}/${accepted}/`)
+      expect((await harness.command(accepted)).state).toBe('sent')
+      call.accept()
+      await harness.untilCommand(accepted, 'done')
+      const refused = await harness.queue(mac, order)
+      const next = await peer.nextCall()
+      next.refuse('not now')
+      expect(await harness.untilCommand(refused, 'rejected')).toMatchObject({ text: 'not now' })
+    })
+
+    test.each(orders.filter((order) => !can(order)))('carries no $kind, which its devices lack', async (order) => {
+      const { mac, peer } = await connectNew(await start())
+      const refused = await harness.queue(mac, order)
+      expect(await harness.untilCommand(refused, 'rejected')).toEqual({
+        code: 'unsupported',
+        text: findRefusal(capabilities, order),
+        final: true,
+      })
+      const next = await harness.queue(mac, restart)
+      ;(await peer.nextCall()).accept()
+      await harness.untilCommand(next, 'done')
+    })
+
+    test('is closed when its device has a newer one, which carries the commands from then on', async () => {
+      const gateway = await start()
+      const { mac, peer } = await connectNew(gateway)
+      const newer = await connect(gateway, mac)
+      await peer.closed
+      const id = await harness.queue(mac, restart)
+      ;(await newer.nextCall()).accept()
+      await harness.untilCommand(id, 'done')
+      expect((await harness.status(mac)).connected).toBe(true)
+    })
+
+    test('that breaks leaves the command in flight unknown, and its device disconnected', async () => {
+      const { mac, peer } = await connectNew(await start())
+      const id = await harness.queue(mac, restart)
+      await peer.nextCall()
+      peer.drop()
+      expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'connection_lost' })
+      await waitUntil('disconnected', async () => !(await harness.status(mac)).connected)
+    })
+
+    test('settles a command that was sent on a link before it', async () => {
+      const gateway = await start()
+      const { mac, peer } = await connectNew(gateway)
+      const id = await harness.queue(mac, restart)
+      const call = await peer.nextCall()
+      peer.drop()
+      await harness.untilCommand(id, 'unknown')
+      const newer = await connect(gateway, mac)
+      newer.adopt(call).accept()
+      await harness.untilCommand(id, 'done')
+    })
+
+    test('is closed when its device does not say hello in time', async () => {
+      const gateway = await start()
+      const peer = await samples.open({ port: gateway.portOf(family), mac: newMac(), harness })
+      harness.advance(samples.helloMs)
+      await peer.closed
+    })
+
+    test('is closed when the gateway stops, which tells nobody that the device is down', async () => {
+      const gateway = await start()
+      const { mac, peer } = await connectNew(gateway)
+      await gateway.stop()
+      await peer.closed
+      expect((await harness.status(mac)).connected).toBe(true)
+    })
+  })
+}
