@@ -1,9 +1,18 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import { Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
-import type { Location } from './at.ts'
+import type { Location, ScopeAt } from './at.ts'
 import { type Page, type Paged, pageQuery, parsePage, setPageHeaders } from './lists.ts'
-import { type Call, type Heading, type MaybePromise, type None, type Operation, operation } from './operation.ts'
+import {
+  type Call,
+  type Heading,
+  type MaybePromise,
+  type None,
+  type Operation,
+  type Query,
+  type QueryOf,
+  operation,
+} from './operation.ts'
 import { type Counts, CountReply, type TimeRange, presentCounts, presentSearch, searchReplyOf } from './search.ts'
 
 /** Declares the list of a noun: an array of `item`, page by page, with the headers that lead to the next one. */
@@ -11,7 +20,7 @@ export function listOperation<
   L extends Location,
   I extends TSchema,
   P extends TProperties = None,
-  Q extends TObject = TObject<typeof pageQuery>,
+  Q extends Query = TObject<typeof pageQuery>,
 >({
   item,
   query,
@@ -38,7 +47,7 @@ export function listOperation<
   })
 }
 
-type SearchCall<L extends Location, P extends TProperties, Q extends TObject, S> = Call<L, P, Q, TObject<None>> & {
+type SearchCall<L extends Location, P extends TProperties, Q extends Query, S> = Call<L, P, Q, TObject<None>> & {
   readonly search: S
 }
 
@@ -47,7 +56,7 @@ export function searchOperation<
   L extends Location,
   I extends TSchema,
   S extends TimeRange & Page,
-  Q extends TObject,
+  Q extends Query,
   P extends TProperties = None,
 >({
   item,
@@ -58,7 +67,7 @@ export function searchOperation<
   readonly query: Q
   readonly item: I
   /** What is asked for. @throws AppError invalid naming the field. */
-  readonly parse: (query: Static<Q>, now: Date) => S
+  readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => MaybePromise<Paged<Static<I>>>
 }): Operation[] {
   return operation<L, TSchema, P, Q>({
@@ -66,7 +75,7 @@ export function searchOperation<
     method: 'GET',
     reply: searchReplyOf(item),
     run: async (ctx, call) => {
-      const search = parse(call.query, ctx.clock.now())
+      const search = parse(call.query, ctx.clock.now(), call.scope)
       return presentSearch(await run(ctx, { ...call, search }), (row) => row, { search, url: call.url })
     },
   })
@@ -76,7 +85,7 @@ export function searchOperation<
 export function countOperation<
   L extends Location,
   S extends TimeRange & { readonly distinct: string; readonly limit: number },
-  Q extends TObject,
+  Q extends Query,
   P extends TProperties = None,
 >({
   parse,
@@ -85,7 +94,7 @@ export function countOperation<
 }: Heading<L, P, Q> & {
   readonly query: Q
   /** What is asked for. @throws AppError invalid naming the field. */
-  readonly parse: (query: Static<Q>, now: Date) => S
+  readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => Promise<Counts>
 }): Operation[] {
   return operation<L, typeof CountReply, P, Q>({
@@ -93,7 +102,7 @@ export function countOperation<
     method: 'GET',
     reply: CountReply,
     run: async (ctx, call) => {
-      const search = parse(call.query, ctx.clock.now())
+      const search = parse(call.query, ctx.clock.now(), call.scope)
       return presentCounts(await run(ctx, { ...call, search }), search)
     },
   })

@@ -37,6 +37,19 @@ describe('the declaration of an operation', () => {
     ])
   })
 
+  it('may take another query in a site than in its organization', () => {
+    const query = { org: Type.Object({ site_id: Uuid }), site: Type.Object({ map_id: Uuid }) }
+    const made = operation({
+      ...rest,
+      id: { org: 'listOrgThings', site: 'listSiteThings' },
+      tag: { org: 'Orgs Things', site: 'Sites Things' },
+      method: 'GET',
+      at: orgAndSite('/things', { needs: 'read' }),
+      query,
+    })
+    expect(made.map(({ schema }) => schema.querystring)).toEqual([query.org, query.site])
+  })
+
   it('declares the errors that it answers', () => {
     const errors = (made: ReturnType<typeof operation>) =>
       Object.keys(Object(made[0]?.schema.response)).filter((status) => status !== '200')

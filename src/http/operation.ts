@@ -28,12 +28,20 @@ export interface Operation {
 // oxlint-disable-next-line typescript/no-empty-object-type -- The properties of an object without any.
 export type None = {}
 
+/** One schema, or one for the operation of organizations and one for that of sites. */
+export type Query = TObject | { readonly org: TObject; readonly site: TObject }
+export type QueryOf<Q extends Query> = Q extends TObject
+  ? Static<Q>
+  : Q extends { readonly org: infer O extends TObject; readonly site: infer S extends TObject }
+    ? Static<O> | Static<S>
+    : never
+
 /** What `run` knows of the request; all of it has been checked. */
-export interface Call<L extends Location, P extends TProperties, Q extends TObject, B extends TSchema> {
+export interface Call<L extends Location, P extends TProperties, Q extends Query, B extends TSchema> {
   readonly scope: ScopeAt<L>
   readonly caller: CallerAt<L>
   readonly params: Static<TObject<P>>
-  readonly query: Static<Q>
+  readonly query: QueryOf<Q>
   readonly body: Static<B>
   /** Path and query, as they came. */
   readonly url: string
@@ -48,7 +56,7 @@ type OneOrTwo<L extends Location, T> = L extends At<unknown, unknown> ? T : { re
 export type MaybePromise<T> = T | Promise<T>
 
 /** What every declaration says, whatever it answers. */
-export interface Heading<L extends Location, P extends TProperties, Q extends TObject> {
+export interface Heading<L extends Location, P extends TProperties, Q extends Query> {
   readonly id: OneOrTwo<L, string>
   /** Under which the document lists it; one of those of the contract. */
   readonly tag: OneOrTwo<L, string>
@@ -60,6 +68,9 @@ export interface Heading<L extends Location, P extends TProperties, Q extends TO
   readonly errors?: Readonly<Record<number, TSchema>>
 }
 
+/** What `run` may return: nothing, where the reply has no fields. */
+export type Result<R extends TSchema> = Static<R> | JsonText<Static<R>> | (keyof Static<R> extends never ? void : never)
+
 /**
  * Declares an operation: its path, who may call it, what it takes and answers, and what it does. Nothing else registers
  * one, so no caller comes in but by `at`.
@@ -70,7 +81,7 @@ export function operation<
   L extends Location,
   R extends TSchema,
   P extends TProperties = None,
-  Q extends TObject = TObject<None>,
+  Q extends Query = TObject<None>,
   B extends TSchema = TObject<None>,
 >(
   declared: Heading<L, P, Q> & {
@@ -81,16 +92,20 @@ export function operation<
     readonly reply: R
     /** Of that answer, where it is a text of another type than JSON. */
     readonly mediaType?: string
-    readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Static<R> | JsonText<Static<R>>>
+    readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
-  const { at: location, id, tag } = declared
-  const make = (place: At<unknown, unknown>, which: { id: unknown; tag: unknown }) =>
-    operationAt(place, { ...declared, id: String(which.id), tag: String(which.tag) })
-  if ('enter' in location) return [make(location, { id, tag })]
-  return (['org', 'site'] as const).map((twin) =>
-    make(location[twin], { id: Reflect.get(Object(id), twin), tag: Reflect.get(Object(tag), twin) }),
-  )
+  const { at: location, id, tag, query, ...rest } = declared
+  if ('enter' in location) return [operationAt(location, { ...rest, ...headed(id, tag, query) })]
+  return (['org', 'site'] as const).map((twin) => {
+    const ofTwin = (value: unknown): unknown => Reflect.get(Object(value), twin)
+    return operationAt(location[twin], { ...rest, ...headed(ofTwin(id), ofTwin(tag), ofTwin(query) ?? query) })
+  })
+}
+
+/** Of one of the twins, whose types the declaration has checked. */
+function headed(id: unknown, tag: unknown, query: unknown): Pick<Declared, 'id' | 'tag' | 'query'> {
+  return { id: String(id), tag: String(tag), ...(query !== undefined && { query: query as TObject }) }
 }
 
 interface Declared {
@@ -137,7 +152,8 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
       const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
       const result = await run(ctx, { ...entered, params, query, body, url, request, reply: answer })
       if (mediaType !== undefined) void answer.type(`${mediaType}; charset=utf-8`)
-      return result instanceof JsonText ? answer.type('application/json; charset=utf-8').send(result.text) : result
+      if (result instanceof JsonText) return answer.type('application/json; charset=utf-8').send(result.text)
+      return result === undefined ? {} : result
     },
   }
 }
