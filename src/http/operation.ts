@@ -13,6 +13,7 @@ import { type At, type Audience, type CallerAt, type Location, type ScopeAt, par
 import { takeForms } from './forms.ts'
 import { JsonText } from './json-text.ts'
 import { takeJson } from './json.ts'
+import { takeStreams } from './streams.ts'
 import { ErrorReply } from './schemas.ts'
 
 /** One operation of the interface, as it is registered, documented and tested. */
@@ -86,7 +87,10 @@ export function operation<
 >(
   declared: Heading<L, P, Q> & {
     readonly method: HTTPMethods
-    /** A form, which `run` reads with readForm(), where its `content` says `multipart/form-data`. */
+    /**
+     * A form, which `run` reads with readForm(), where its `content` says `multipart/form-data`; a stream, whatever
+     * content type the client declares, where it says `application/octet-stream`.
+     */
     readonly body?: B
     /** Of the answer with status 200. */
     readonly reply: R
@@ -208,12 +212,14 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
   return async (http) => {
     for (const operation of operations) {
       const content: object = Object(Reflect.get(Object(operation.schema.body), 'content'))
-      if (!('multipart/form-data' in content)) addRoute(http, ctx, operation)
+      const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
+      if (!form && !stream) addRoute(http, ctx, operation)
       else
-        await http.register(async (forms) => {
-          await takeForms(forms)
-          if ('application/json' in content) takeJson(forms)
-          addRoute(forms, ctx, operation)
+        await http.register(async (context) => {
+          if (stream) takeStreams(context)
+          if (form) await takeForms(context)
+          if (form && 'application/json' in content) takeJson(context)
+          addRoute(context, ctx, operation)
         })
     }
   }

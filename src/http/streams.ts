@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+
+/** A client that sends nothing for this long is gone, whatever the state of its socket. */
+const IDLE_MS = 60_000
+
+/**
+ * Lets the routes of this context take a file as the body itself, whatever content type the client declares: the body
+ * of such a request is a stream. Register it in a context of its own.
+ */
+export function takeStreams(http: FastifyInstance): void {
+  const receiving = new Set<Readable>()
+  // A stop does not wait for uploads: their clients see that they were cut.
+  http.addHook('preClose', async () => receiving.forEach((body) => body.destroy()))
+  // The rest of a refused body is not worth reading.
+  http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser('*', ({ raw }, body, done) => {
+    receiving.add(body)
+    body.once('close', () => receiving.delete(body))
+    raw.setTimeout(IDLE_MS)
+    done(null, body)
+  })
+}
