@@ -26,15 +26,14 @@ import { loginOperations } from '../accounts/sessions/routes.ts'
 import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareRoutes } from '../firmware/routes.ts'
-import { deviceRoutes } from '../devices/routes.ts'
-import { deviceConstRoutes } from '../devices/routes-const.ts'
-import { deviceEventRoutes } from '../devices/events/routes.ts'
-import { deviceImageRoutes } from '../devices/images/routes.ts'
-import { inventorySearchRoutes } from '../devices/inventory/routes-search.ts'
-import { inventoryRoutes } from '../devices/inventory/routes.ts'
-import { deviceSearchRoutes } from '../devices/search/routes.ts'
-import { deviceStatsRoutes } from '../devices/stats/routes.ts'
-import { deviceTransferRoutes } from '../devices/transfer/routes.ts'
+import { deviceOperations } from '../devices/routes.ts'
+import { deviceConstOperations } from '../devices/routes-const.ts'
+import { deviceEventOperations } from '../devices/events/routes.ts'
+import { deviceImageOperations } from '../devices/images/routes.ts'
+import { inventoryOperations } from '../devices/inventory/routes.ts'
+import { deviceSearchOperations } from '../devices/search/routes.ts'
+import { deviceStatsOperations } from '../devices/stats/routes.ts'
+import { deviceTransferOperations } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
 import { serveOpenApi } from '../http/openapi.ts'
@@ -120,6 +119,14 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...orgOperations,
     ...siteOperations(ctx),
     ...removalOperations,
+    ...inventoryOperations,
+    ...deviceOperations,
+    ...deviceSearchOperations,
+    ...deviceEventOperations,
+    ...deviceStatsOperations,
+    ...deviceTransferOperations,
+    ...deviceImageOperations(storage.imageFiles),
+    ...deviceConstOperations,
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
@@ -131,7 +138,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
 
 /** Every noun's routes under /api/v1. */
 function apiRoutes(ctx: Context, parts: HttpParts, signIn: SignIn): FastifyPluginAsync[] {
-  const { firmwareFiles, imageFiles } = parts.storage
+  const { firmwareFiles } = parts.storage
   return [
     serveOperations(ctx, apiOperations(ctx, parts, signIn)),
     auditLogRoutes(ctx),
@@ -140,15 +147,6 @@ function apiRoutes(ctx: Context, parts: HttpParts, signIn: SignIn): FastifyPlugi
     siteSearchRoutes(ctx),
     siteGroupRoutes(ctx),
     siteSettingRoutes(ctx),
-    inventoryRoutes(ctx),
-    inventorySearchRoutes(ctx),
-    deviceSearchRoutes(ctx),
-    deviceEventRoutes(ctx),
-    deviceRoutes(ctx),
-    deviceTransferRoutes(ctx),
-    deviceConstRoutes,
-    deviceImageRoutes(ctx, imageFiles),
-    deviceStatsRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
     upgradeRoutes(ctx),
   ]

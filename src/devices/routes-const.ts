@@ -1,67 +1,53 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { deviceEventTypes } from '../events/append.ts'
+import { self } from '../http/at.ts'
+import { type Operation, operation } from '../http/operation.ts'
 import { deviceModels } from './registry/device-models.ts'
 import { DeviceTypeName } from './wire.ts'
 
-/** What devices are, and what is told of them. Source: contract, Constants Models and Constants Events. */
-export const deviceConstRoutes: FastifyPluginAsyncTypebox = async (http) => {
-  http.get(
-    '/const/device_models',
-    {
-      schema: {
-        operationId: 'listDeviceModels',
-        tags: ['Constants Models'],
-        response: {
-          200: Type.Array(
-            Type.Object({
-              model: Type.String(),
-              display: Type.String(),
-              type: DeviceTypeName,
-              ap_type: Type.Optional(Type.String({ description: 'of access points: the model again' })),
-            }),
-          ),
-        },
-      },
-    },
-    async () => deviceModels.map(presentModel),
-  )
-
-  http.get(
-    '/const/device_events',
-    {
-      schema: {
-        operationId: 'listDeviceEventsDefinitions',
-        tags: ['Constants Events'],
-        response: { 200: Type.Array(Type.Object({ key: Type.String(), display: Type.String() })) },
-      },
-    },
-    async () => deviceEventTypes().map(({ type, display }) => ({ key: type, display })),
-  )
-
-  http.get(
-    '/const/alarm_defs',
-    {
-      schema: {
-        operationId: 'listAlarmDefinitions',
-        tags: ['Constants Events'],
-        response: {
-          200: Type.Array(
-            Type.Object({
-              key: Type.String(),
-              display: Type.String(),
-              group: Type.String(),
-              severity: Type.String(),
-              fields: Type.Array(Type.String()),
-            }),
-          ),
-        },
-      },
-    },
+/** Models of devices, and the events and alarms of theirs. Source: contract, Constants Models and Constants Events. */
+export const deviceConstOperations: Operation[] = [
+  operation({
+    id: 'listDeviceModels',
+    method: 'GET',
+    tag: 'Constants Models',
+    at: self('/const/device_models'),
+    reply: Type.Array(
+      Type.Object({
+        model: Type.String(),
+        display: Type.String(),
+        type: DeviceTypeName,
+        ap_type: Type.Optional(Type.String({ description: 'of access points: the model again' })),
+      }),
+    ),
+    run: () => deviceModels.map(presentModel),
+  }),
+  operation({
+    id: 'listDeviceEventsDefinitions',
+    method: 'GET',
+    tag: 'Constants Events',
+    at: self('/const/device_events'),
+    reply: Type.Array(Type.Object({ key: Type.String(), display: Type.String() })),
+    run: () => deviceEventTypes().map(({ type, display }) => ({ key: type, display })),
+  }),
+  operation({
+    id: 'listAlarmDefinitions',
+    method: 'GET',
+    tag: 'Constants Events',
+    at: self('/const/alarm_defs'),
+    reply: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        display: Type.String(),
+        group: Type.String(),
+        severity: Type.String(),
+        fields: Type.Array(Type.String()),
+      }),
+    ),
     // Nothing raises an alarm yet.
-    async () => [],
-  )
-}
+    run: () => [],
+  }),
+].flat()
 
 /** Every access point has a type of its own. */
 function presentModel({ model, type }: (typeof deviceModels)[number]) {

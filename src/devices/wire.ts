@@ -1,14 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
-import { SiteParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { RestartParams } from './commands/command.ts'
 import type { DeviceType } from './device.ts'
 import type { Device } from './store.ts'
 import type { SiteDeviceFilter } from './inventory/store.ts'
-
-export const DeviceParams = Type.Object({ ...SiteParams.properties, device_id: Uuid })
 
 export const DeviceTypeName = Type.Enum(['ap', 'gateway', 'switch'])
 /** An access point where it is not said. Source: contract, `device_type_with_all`. */

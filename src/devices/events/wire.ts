@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
+import type { Place } from '../../http/at.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
+import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { parseMacFilter } from '../inventory/wire.ts'
@@ -41,15 +42,18 @@ export const OrgEventsSearch = Type.Object({
 
 type AnySearch = Static<typeof SiteEventsSearch> & Pick<Static<typeof OrgEventsSearch>, 'site_id' | 'device_type'>
 
-/** @param device_type Of a site's search every type. @throws AppError invalid naming the field. */
-export function parseEventSearch(query: AnySearch, now: Date): EventSearch & TimeRange & Page {
+/** Where a request is made; null in the organization itself. */
+type InSite = Pick<Place, 'siteId'>
+
+/** A site's search finds devices of every type. @throws AppError invalid naming the field. */
+export function parseEventSearch(query: AnySearch, now: Date, { siteId }: InSite): EventSearch & TimeRange & Page {
   if (query.last_by !== undefined) throw invalidField('last_by', 'is not supported')
   if (query.includes !== undefined) throw invalidField('includes', 'is not supported')
   const range = parseTimeRange(query, now)
   return {
     ...range,
     ...parsePage(query),
-    filter: { ...range, ...parseFilter(query), type: parseType(query.device_type) },
+    filter: { ...range, ...parseFilter(query, siteId), type: siteId === null ? parseType(query.device_type) : null },
     direction: parseSort(query.sort ?? '-timestamp').direction,
   }
 }
@@ -64,11 +68,11 @@ interface CommonFilters {
   readonly type?: string
 }
 
-function parseFilter(query: CommonFilters): Omit<EventFilter, 'start' | 'end' | 'type'> {
+function parseFilter(query: CommonFilters, siteId: string | null): Omit<EventFilter, 'start' | 'end' | 'type'> {
   const second = query.timestamp === undefined ? null : Number(query.timestamp)
   if (second !== null && !(second >= 0 && second < 1e11)) throw invalidField('timestamp', 'must be epoch seconds')
   return {
-    siteId: query.site_id ?? null,
+    siteId: siteId ?? query.site_id ?? null,
     macs: [parseMacFilter('mac', query.mac), parseMacFilter('ap', query.ap)].filter((mac) => mac !== null),
     model: query.model ?? null,
     text: query.text ?? null,
@@ -105,6 +109,7 @@ type AnyCount = Omit<Static<typeof SiteEventsCount>, 'distinct'> &
 export function parseEventCount(
   query: AnyCount,
   now: Date,
+  { siteId }: InSite,
 ): EventCountQuery & TimeRange & { readonly distinct: string } {
   const distinct = query.distinct ?? 'model'
   const range = parseTimeRange(query, now)
@@ -119,11 +124,12 @@ export function parseEventCount(
     distinct,
     field: distinct === 'apfw' || distinct === 'type_code' || unknown.includes(true) ? null : distinct,
     limit: parsePage(query).limit,
-    filter: { ...range, ...parseFilter(query), type: null },
+    filter: { ...range, ...parseFilter(query, siteId), type: null },
   }
 }
 
-const EventReply = Type.Object(
+/** Source: contract, `response_events_devices`. */
+export const EventReply = Type.Object(
   {
     id: Uuid,
     org_id: Uuid,
@@ -136,9 +142,6 @@ const EventReply = Type.Object(
   },
   { additionalProperties: true },
 )
-
-/** Source: contract, `response_events_devices`. */
-export const EventsReply = searchReplyOf(EventReply)
 
 /** As the webhooks of the topic `device-events` had it, and its id. */
 export function presentEvent({ id, orgId, siteId, event, createdAt }: FoundEvent): Static<typeof EventReply> {

@@ -1,10 +1,6 @@
 import { Type } from 'typebox'
-import { DeviceParams } from '../wire.ts'
 
-export const DeviceImageParams = Type.Object({
-  ...DeviceParams.properties,
-  image_number: Type.Integer({ minimum: 1, maximum: 3 }),
-})
+export const ImageNumber = Type.Integer({ minimum: 1, maximum: 3 })
 
 /** For the document only: see readForm(). Source: contract, `image_import`. */
 export const DeviceImageForm = {

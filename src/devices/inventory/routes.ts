@@ -1,21 +1,22 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { authorize } from '../../access/authorize.ts'
 import type { OrgScope } from '../../access/scope.ts'
-import { parsePage, setPageHeaders } from '../../http/lists.ts'
-import { OrgParams } from '../../http/schemas.ts'
+import { org, orgSites } from '../../http/at.ts'
+import { countOperation, listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
 import type { Context } from '../../platform/context.ts'
 import { assignDevices, unassignDevices } from './assign-devices.ts'
 import { claimDevices } from './claim-devices.ts'
 import { replaceDevice } from './replace-device.ts'
 import type { ChangeReport } from './select-devices.ts'
 import { listInventory } from './store.ts'
+import { countInventory, searchInventory } from './store-search.ts'
 import { unclaimDevices } from './unclaim-devices.ts'
 import {
   ClaimBody,
   ClaimReply,
   type InventoryChange,
+  InventoryItemReply,
   InventoryQuery,
-  InventoryReply,
   InventoryUpdateBody,
   InventoryUpdateReply,
   parseInventory,
@@ -25,86 +26,83 @@ import {
   presentInventoryUpdate,
 } from './wire.ts'
 import { ReplaceBody, parseReplace, presentReplace } from './wire-replace.ts'
+import {
+  InventoryCountQuery,
+  InventorySearchQuery,
+  InventorySearchReply,
+  parseInventoryCount,
+  parseInventorySearch,
+  presentInventorySearch,
+} from './wire-search.ts'
 
-const tags = ['Orgs Inventory']
+const tag = 'Orgs Inventory'
 
-/** What an organization owns: claim, assign, give up. Source: contract, Orgs Inventory. */
-export function inventoryRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/orgs/:org_id/inventory',
-      {
-        schema: {
-          operationId: 'getOrgInventory',
-          tags,
-          params: OrgParams,
-          querystring: InventoryQuery,
-          response: { 200: InventoryReply },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const page = parsePage(query)
-        const found = await listInventory(ctx.db, scope, { filter: parseInventory(query), page })
-        setPageHeaders(reply, page, found)
-        return found.rows.map(presentInventory)
-      },
-    )
-
-    http.post(
-      '/orgs/:org_id/inventory',
-      {
-        schema: {
-          operationId: 'addOrgInventory',
-          tags,
-          params: OrgParams,
-          body: ClaimBody,
-          response: { 200: ClaimReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentClaim(await claimDevices(ctx, scope, body))
-      },
-    )
-
-    http.put(
-      '/orgs/:org_id/inventory',
-      {
-        schema: {
-          operationId: 'updateOrgInventoryAssignment',
-          tags,
-          params: OrgParams,
-          body: InventoryUpdateBody,
-          response: { 200: InventoryUpdateReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        const change = parseInventoryUpdate(body)
-        return presentInventoryUpdate(change.op, await apply(ctx, scope, change))
-      },
-    )
-
-    http.post(
-      '/orgs/:org_id/inventory/replace',
-      {
-        schema: {
-          operationId: 'replaceOrgDevices',
-          tags,
-          params: OrgParams,
-          body: ReplaceBody,
-          response: { 200: InventoryUpdateReply },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        await replaceDevice(ctx, scope, parseReplace(body))
-        return presentReplace(body)
-      },
-    )
-  }
-}
+/** Devices that an organization owns: claim, assign, give up, search. Source: contract, Orgs Inventory. */
+export const inventoryOperations: Operation[] = [
+  listOperation({
+    id: 'getOrgInventory',
+    tag,
+    at: orgSites('/inventory', { needs: 'read' }),
+    query: InventoryQuery,
+    item: InventoryItemReply,
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(await listInventory(ctx.db, scope, { filter: parseInventory(query), page }), presentInventory),
+  }),
+  operation({
+    id: 'addOrgInventory',
+    method: 'POST',
+    tag,
+    at: org('/inventory', { needs: 'write' }),
+    body: ClaimBody,
+    reply: ClaimReply,
+    run: async (ctx, { scope, body }) => presentClaim(await claimDevices(ctx, scope, body)),
+  }),
+  operation({
+    id: 'updateOrgInventoryAssignment',
+    method: 'PUT',
+    tag,
+    at: org('/inventory', { needs: 'write' }),
+    body: InventoryUpdateBody,
+    reply: InventoryUpdateReply,
+    run: async (ctx, { scope, body }) => {
+      const change = parseInventoryUpdate(body)
+      return presentInventoryUpdate(change.op, await apply(ctx, scope, change))
+    },
+  }),
+  operation({
+    id: 'replaceOrgDevices',
+    method: 'POST',
+    tag,
+    at: org('/inventory/replace', { needs: 'write' }),
+    body: ReplaceBody,
+    reply: InventoryUpdateReply,
+    run: async (ctx, { scope, body }) => {
+      await replaceDevice(ctx, scope, parseReplace(body))
+      return presentReplace(body)
+    },
+  }),
+  operation({
+    id: 'searchOrgInventory',
+    method: 'GET',
+    tag,
+    at: orgSites('/inventory/search', { needs: 'read' }),
+    query: InventorySearchQuery,
+    reply: InventorySearchReply,
+    run: async (ctx, { scope, query, url }) => {
+      const search = parseInventorySearch(query)
+      const found = await searchInventory(ctx.db, scope, { ...search, page: search })
+      return presentInventorySearch(found, search, url)
+    },
+  }),
+  countOperation({
+    id: 'countOrgInventory',
+    tag,
+    at: orgSites('/inventory/count', { needs: 'read' }),
+    query: InventoryCountQuery,
+    parse: parseInventoryCount,
+    run: (ctx, { scope, search }) => countInventory(ctx.db, scope, search),
+  }),
+].flat()
 
 function apply(ctx: Context, scope: OrgScope, change: InventoryChange): Promise<ChangeReport> {
   switch (change.op) {

@@ -58,27 +58,25 @@ function parseEpoch(seconds: number | undefined): Date | null {
   return seconds === undefined || seconds === 0 ? null : new Date(seconds * 1000)
 }
 
-export const InventoryReply = Type.Array(
-  Type.Object({
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mac: Type.String(),
-    serial: Type.String(),
-    model: Type.String(),
-    type: DeviceTypeName,
-    name: Type.String(),
-    magic: Type.Optional(Type.String({ description: 'claim code' })),
-    deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
-    vc_mac: Type.Optional(Type.String()),
-    connected: Type.Boolean(),
-    last_disconnected: Type.Optional(Type.Integer()),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  }),
-)
+export const InventoryItemReply = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  site_id: Type.Optional(Uuid),
+  mac: Type.String(),
+  serial: Type.String(),
+  model: Type.String(),
+  type: DeviceTypeName,
+  name: Type.String(),
+  magic: Type.Optional(Type.String({ description: 'claim code' })),
+  deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
+  vc_mac: Type.Optional(Type.String()),
+  connected: Type.Boolean(),
+  last_disconnected: Type.Optional(Type.Integer()),
+  created_time: Timestamp,
+  modified_time: Timestamp,
+})
 
-export function presentInventory(item: InventoryItem): Static<typeof InventoryReply>[number] {
+export function presentInventory(item: InventoryItem): Static<typeof InventoryItemReply> {
   const { id, orgId, siteId, mac, serial, model, type, claimCode, vcMac, connected, disconnectedAt } = item
   return {
     id,

@@ -1,12 +1,11 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { authorize, authorizeSite } from '../../access/authorize.ts'
-import { OrgParams, SiteParams } from '../../http/schemas.ts'
-import { CountReply, presentCounts, presentSearch } from '../../http/search.ts'
-import type { Context } from '../../platform/context.ts'
+import { orgAndSite, orgSites } from '../../http/at.ts'
+import { countOperation, searchOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
 import { countMxedges, countTypes } from '../store-lists.ts'
 import { countDevices, searchDevices } from './store.ts'
 import {
-  DevicesSearchReply,
+  DeviceHitReply,
   DevicesSummaryReply,
   OrgDevicesCount,
   OrgDevicesSearch,
@@ -18,100 +17,36 @@ import {
   presentSummary,
 } from './wire.ts'
 
-/** Devices by what they are and say of themselves. Source: contract, Orgs Devices and Sites Devices. */
-export function deviceSearchRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/orgs/:org_id/devices/search',
-      {
-        schema: {
-          operationId: 'searchOrgDevices',
-          tags: ['Orgs Devices'],
-          params: OrgParams,
-          querystring: OrgDevicesSearch,
-          response: { 200: DevicesSearchReply },
-        },
-      },
-      async ({ caller, params, query, url }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const now = ctx.clock.now()
-        const search = parseSearch(query, now)
-        const found = await searchDevices(ctx.db, scope, { ...search, page: search })
-        return presentSearch(found, (hit) => presentHit(hit, now), { search, url })
-      },
-    )
+const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
 
-    http.get(
-      '/sites/:site_id/devices/search',
-      {
-        schema: {
-          operationId: 'searchSiteDevices',
-          tags: ['Sites Devices'],
-          params: SiteParams,
-          querystring: SiteDevicesSearch,
-          response: { 200: DevicesSearchReply },
-        },
-      },
-      async ({ caller, params, query, url }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
-        const now = ctx.clock.now()
-        const search = parseSearch({ ...query, site_id: params.site_id }, now)
-        const found = await searchDevices(ctx.db, scope, { ...search, page: search })
-        return presentSearch(found, (hit) => presentHit(hit, now), { search, url })
-      },
-    )
-
-    http.get(
-      '/orgs/:org_id/devices/count',
-      {
-        schema: {
-          operationId: 'countOrgDevices',
-          tags: ['Orgs Devices'],
-          params: OrgParams,
-          querystring: OrgDevicesCount,
-          response: { 200: CountReply },
-        },
-      },
-      async ({ caller, params, query }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const count = parseCount(query, ctx.clock.now())
-        return presentCounts(await countDevices(ctx.db, scope, count), count)
-      },
-    )
-
-    http.get(
-      '/sites/:site_id/devices/count',
-      {
-        schema: {
-          operationId: 'countSiteDevices',
-          tags: ['Sites Devices'],
-          params: SiteParams,
-          querystring: SiteDevicesCount,
-          response: { 200: CountReply },
-        },
-      },
-      async ({ caller, params, query }) => {
-        const scope = await authorizeSite(ctx, caller, { siteId: params.site_id, needs: 'read' })
-        const type = query.type ?? 'all'
-        const count = parseCount({ ...query, type, site_id: params.site_id }, ctx.clock.now())
-        return presentCounts(await countDevices(ctx.db, scope, count), count)
-      },
-    )
-
-    http.get(
-      '/orgs/:org_id/devices/summary',
-      {
-        schema: {
-          operationId: 'listOrgDevicesSummary',
-          tags: ['Orgs Devices'],
-          params: OrgParams,
-          response: { 200: DevicesSummaryReply },
-        },
-      },
-      async ({ caller, params }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        return presentSummary(await countTypes(ctx.db, scope), await countMxedges(ctx.db, scope))
-      },
-    )
-  }
-}
+/** Devices by what they are and report. Source: contract, Orgs Devices and Sites Devices. */
+export const deviceSearchOperations: Operation[] = [
+  searchOperation({
+    id: { org: 'searchOrgDevices', site: 'searchSiteDevices' },
+    tag,
+    at: orgAndSite('/devices/search', { needs: 'read', sites: 'some' }),
+    query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
+    item: DeviceHitReply,
+    parse: parseSearch,
+    run: async (ctx, { scope: { scope }, search }) => {
+      const now = ctx.clock.now()
+      return presentPage(await searchDevices(ctx.db, scope, { ...search, page: search }), (hit) => presentHit(hit, now))
+    },
+  }),
+  countOperation({
+    id: { org: 'countOrgDevices', site: 'countSiteDevices' },
+    tag,
+    at: orgAndSite('/devices/count', { needs: 'read', sites: 'some' }),
+    query: { org: OrgDevicesCount, site: SiteDevicesCount },
+    parse: parseCount,
+    run: (ctx, { scope: { scope }, search }) => countDevices(ctx.db, scope, search),
+  }),
+  operation({
+    id: 'listOrgDevicesSummary',
+    method: 'GET',
+    tag: tag.org,
+    at: orgSites('/devices/summary', { needs: 'read' }),
+    reply: DevicesSummaryReply,
+    run: async (ctx, { scope }) => presentSummary(await countTypes(ctx.db, scope), await countMxedges(ctx.db, scope)),
+  }),
+].flat()

@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import type { Place } from '../../http/at.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
+import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { DeviceTypeName, parseType } from '../wire.ts'
 import { parseMacFilter } from '../inventory/wire.ts'
@@ -89,13 +90,13 @@ export const SiteDevicesSearch = Type.Object({
 type SearchQuery = Static<typeof OrgDevicesSearch> & { readonly desc_sort?: (typeof sorts)[number] }
 
 /** @throws AppError invalid naming the field. */
-export function parseSearch(query: SearchQuery, now: Date): DeviceSearch & TimeRange & Page {
+export function parseSearch(query: SearchQuery, now: Date, { siteId }: InSite): DeviceSearch & TimeRange & Page {
   const sort = parseSort(query.desc_sort === undefined ? (query.sort ?? '-timestamp') : `-${query.desc_sort}`)
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
     filter: {
-      ...parseFilters(query, query.end, now),
+      ...parseFilters(query, now, siteId),
       hostnames: [query.hostname, query.last_hostname].filter((part) => part !== undefined),
       extIp: query.ext_ip ?? null,
       nothing: query.mxtunnel_status === 'up' || query.power_constrained === true || asksFor(query, unknownToSearch),
@@ -114,11 +115,14 @@ const sortColumns: Readonly<Record<string, DeviceSearch['sort']['by']>> = {
   serial: 'serial',
 }
 
+/** Where a request is made; null in the organization itself. */
+type InSite = Pick<Place, 'siteId'>
+
 type CommonQuery = Static<typeof OrgDevicesCount> | SearchQuery
 
-function parseFilters(query: CommonQuery, end: string | undefined, now: Date): HitFilter {
+function parseFilters(query: CommonQuery, now: Date, siteId: string | null): HitFilter {
   return {
-    siteId: query.site_id ?? null,
+    siteId: siteId ?? query.site_id ?? null,
     type: parseType(query.type),
     model: query.model ?? null,
     mac: parseMacFilter('mac', query.mac),
@@ -129,7 +133,7 @@ function parseFilters(query: CommonQuery, end: string | undefined, now: Date): H
     mapId: null,
     managed: null,
     // Devices that came only after the range were not there in it.
-    createdUntil: untilOf(end, now),
+    createdUntil: untilOf(query.end, now),
     nothing: false,
   }
 }
@@ -172,7 +176,12 @@ type AnyCount = Omit<Static<typeof OrgDevicesCount>, 'distinct'> & {
   readonly map_id?: string
 }
 
-export function parseCount(query: AnyCount, now: Date): DeviceCountQuery & TimeRange & { readonly distinct: string } {
+/** @throws AppError invalid naming the field. */
+export function parseCount(
+  query: AnyCount,
+  now: Date,
+  { siteId }: InSite,
+): DeviceCountQuery & TimeRange & { readonly distinct: string } {
   const distinct = query.distinct ?? 'model'
   return {
     ...parseTimeRange(query, now),
@@ -180,7 +189,8 @@ export function parseCount(query: AnyCount, now: Date): DeviceCountQuery & TimeR
     field: countedColumns[distinct] ?? null,
     limit: parsePage(query).limit,
     filter: {
-      ...parseFilters(query, query.end, now),
+      ...parseFilters(query, now, siteId),
+      type: parseType(query.type ?? (siteId === null ? 'ap' : 'all')),
       mapId: query.map_id ?? null,
       managed: query.managed ?? null,
       nothing: query.mxtunnel_status === 'up' || asksFor(query, unknown),
@@ -201,7 +211,8 @@ const countedColumns: Readonly<Record<string, DeviceCountQuery['field']>> = {
   status: 'status',
 }
 
-const DeviceHitReply = Type.Object(
+/** Source: contract, `response_search_devices`. */
+export const DeviceHitReply = Type.Object(
   {
     org_id: Uuid,
     site_id: Type.Optional(Uuid),
@@ -215,9 +226,6 @@ const DeviceHitReply = Type.Object(
   },
   { additionalProperties: true },
 )
-
-/** Source: contract, `response_search_devices`. */
-export const DevicesSearchReply = searchReplyOf(DeviceHitReply)
 
 /** `timestamp` is that of the last change of the device's record. */
 export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitReply> {

@@ -64,14 +64,14 @@ describe('presentStats', () => {
 
 describe('parseStats', () => {
   it('looks at access points unless told otherwise', () => {
-    expect(parseStats({})).toEqual({ siteId: null, type: 'ap', connected: null, mac: null, nothing: false })
-    expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' })).toEqual({
+    expect(parseStats({}, null)).toEqual({ siteId: null, type: 'ap', connected: null, mac: null, nothing: false })
+    expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' }, null)).toEqual({
       siteId: null,
       type: null,
       connected: false,
       mac: 'aabbccddee01',
       nothing: false,
     })
-    expect(parseStats({ evpntopo_id: 'x' })).toMatchObject({ nothing: true })
+    expect(parseStats({ evpntopo_id: 'x', site_id: 'a' }, 'b')).toMatchObject({ siteId: 'b', nothing: true })
   })
 })

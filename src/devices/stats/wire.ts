@@ -21,16 +21,13 @@ export const OrgStatsQuery = Type.Object({
   evpntopo_id: Type.Optional(Type.String({ description: 'no device is in a topology: matches none' })),
 })
 
-/** @throws AppError invalid for a MAC that is none. */
-export function parseStats({
-  type,
-  status = 'all',
-  mac,
-  site_id: siteId,
-  evpntopo_id: topologyId,
-}: Static<typeof OrgStatsQuery>): StatsFilter {
+/** @param siteId Null in the organization itself. @throws AppError invalid for a MAC that is none. */
+export function parseStats(
+  { type, status = 'all', mac, site_id, evpntopo_id: topologyId }: Static<typeof OrgStatsQuery>,
+  siteId: string | null,
+): StatsFilter {
   return {
-    siteId: siteId ?? null,
+    siteId: siteId ?? site_id ?? null,
     type: parseType(type),
     connected: status === 'all' ? null : status === 'connected',
     mac: parseMacFilter('mac', mac),
