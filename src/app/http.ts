@@ -45,12 +45,12 @@ import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
 import { mapOperations } from '../maps/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
-import { worldConstRoutes } from '../orgs/routes-const.ts'
-import { auditLogRoutes } from '../orgs/routes-logs.ts'
-import { orgSettingRoutes } from '../orgs/routes-setting.ts'
-import { siteGroupRoutes } from '../orgs/site-groups/routes.ts'
-import { siteSearchRoutes } from '../orgs/site-search/routes.ts'
-import { siteSettingRoutes } from '../orgs/site-settings/routes.ts'
+import { worldConstOperations } from '../orgs/routes-const.ts'
+import { auditLogOperations } from '../orgs/routes-logs.ts'
+import { orgSettingOperations } from '../orgs/routes-setting.ts'
+import { siteGroupOperations } from '../orgs/site-groups/routes.ts'
+import { siteSearchOperations } from '../orgs/site-search/routes.ts'
+import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
@@ -119,6 +119,12 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...orgOperations,
     ...siteOperations(ctx),
     ...removalOperations,
+    ...siteSearchOperations,
+    ...siteGroupOperations,
+    ...orgSettingOperations,
+    ...siteSettingOperations,
+    ...auditLogOperations,
+    ...worldConstOperations,
     ...inventoryOperations,
     ...deviceOperations,
     ...deviceSearchOperations,
@@ -141,12 +147,6 @@ function apiRoutes(ctx: Context, parts: HttpParts, signIn: SignIn): FastifyPlugi
   const { firmwareFiles } = parts.storage
   return [
     serveOperations(ctx, apiOperations(ctx, parts, signIn)),
-    auditLogRoutes(ctx),
-    worldConstRoutes,
-    orgSettingRoutes(ctx),
-    siteSearchRoutes(ctx),
-    siteGroupRoutes(ctx),
-    siteSettingRoutes(ctx),
     firmwareRoutes(ctx, firmwareFiles),
     upgradeRoutes(ctx),
   ]

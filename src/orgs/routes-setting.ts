@@ -1,48 +1,41 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { authorize } from '../access/authorize.ts'
-import { OrgParams } from '../http/schemas.ts'
+import type { Caller } from '../access/authorize.ts'
+import type { OrgScope } from '../access/scope.ts'
+import { org, orgSites } from '../http/at.ts'
+import { type Operation, operation } from '../http/operation.ts'
 import type { Context } from '../platform/context.ts'
 import { revealsSecrets } from './reveal.ts'
-import { findSetting } from './store-setting.ts'
+import { type Setting, findSetting } from './store-setting.ts'
 import { updateSetting } from './update-setting.ts'
 import { SettingBody, SettingReply, presentSetting } from './wire-setting.ts'
 
-/** Settings of an organization. Source: contract, Orgs Setting. */
-export function orgSettingRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/orgs/:org_id/setting',
-      {
-        schema: {
-          operationId: 'getOrgSettings',
-          tags: ['Orgs Setting'],
-          params: OrgParams,
-          response: { 200: SettingReply },
-        },
-      },
-      async ({ caller, params }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const setting = await findSetting(ctx.db, scope)
-        return reply.send(presentSetting({ orgId: scope.orgId, setting }, await revealsSecrets(ctx, caller, scope)))
-      },
-    )
+const tag = 'Orgs Setting'
 
-    http.put(
-      '/orgs/:org_id/setting',
-      {
-        schema: {
-          operationId: 'updateOrgSettings',
-          tags: ['Orgs Setting'],
-          params: OrgParams,
-          body: SettingBody,
-          response: { 200: SettingReply },
-        },
-      },
-      async ({ caller, params, body }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'admin' })
-        const setting = await updateSetting(ctx, scope, body)
-        return reply.send(presentSetting({ orgId: scope.orgId, setting }, await revealsSecrets(ctx, caller, scope)))
-      },
-    )
-  }
+/** Settings of an organization. Source: contract, Orgs Setting. */
+export const orgSettingOperations: Operation[] = [
+  operation({
+    id: 'getOrgSettings',
+    method: 'GET',
+    tag,
+    at: orgSites('/setting', { needs: 'read' }),
+    reply: SettingReply,
+    run: async (ctx, { scope, caller }) => present(ctx, caller, { scope, setting: await findSetting(ctx.db, scope) }),
+  }),
+  operation({
+    id: 'updateOrgSettings',
+    method: 'PUT',
+    tag,
+    at: org('/setting', { needs: 'admin' }),
+    body: SettingBody,
+    reply: SettingReply,
+    run: async (ctx, { scope, caller, body }) =>
+      present(ctx, caller, { scope, setting: await updateSetting(ctx, scope, body) }),
+  }),
+].flat()
+
+async function present(
+  ctx: Context,
+  caller: Caller,
+  { scope, setting }: { readonly scope: OrgScope; readonly setting: Setting | undefined },
+) {
+  return presentSetting({ orgId: scope.orgId, setting }, await revealsSecrets(ctx, caller, scope))
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from './store-logs.ts'
 import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../http/search.ts'
+import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 
 const filters = {
@@ -28,7 +28,7 @@ export const LogsCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum(['admin_id', 'admin_name', 'message', 'site_id'], { default: 'admin_name' })),
 })
 
-const LogReply = Type.Object({
+export const LogReply = Type.Object({
   id: Uuid,
   org_id: Uuid,
   site_id: Type.Union([Uuid, Type.Null()]),
@@ -42,8 +42,6 @@ const LogReply = Type.Object({
   after: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   timestamp: Timestamp,
 })
-
-export const LogsReply = searchReplyOf(LogReply)
 
 export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')

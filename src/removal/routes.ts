@@ -14,10 +14,7 @@ export const removalOperations: Operation[] = [
     tag: 'Orgs',
     at: org('', { needs: 'admin' }),
     reply: Empty,
-    run: async (ctx, { scope }) => {
-      await deleteOrg(ctx, scope)
-      return {}
-    },
+    run: (ctx, { scope }) => deleteOrg(ctx, scope),
   }),
   operation({
     id: 'deleteSite',
@@ -29,7 +26,6 @@ export const removalOperations: Operation[] = [
       // As for its creation: who was given some sites does not decide which there are.
       authorize(caller, { orgId: scope.orgId, needs: 'write' })
       await deleteSite(ctx, scope)
-      return {}
     },
   }),
   operation({
@@ -39,9 +35,6 @@ export const removalOperations: Operation[] = [
     at: org('/sitegroups/:sitegroup_id', { needs: 'write' }),
     params: { sitegroup_id: Uuid },
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await deleteSiteGroup(ctx, scope, params.sitegroup_id)
-      return {}
-    },
+    run: (ctx, { scope, params }) => deleteSiteGroup(ctx, scope, params.sitegroup_id),
   }),
 ].flat()

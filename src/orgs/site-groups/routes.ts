@@ -1,77 +1,54 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { authorize } from '../../access/authorize.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
-import { OrgParams } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
+import { org, orgSites } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid } from '../../http/schemas.ts'
 import { createSiteGroup } from './create-site-group.ts'
 import { getSiteGroup, listSiteGroups } from './store.ts'
 import { updateSiteGroup } from './update-site-group.ts'
-import { CreateSiteGroupBody, SiteGroupParams, SiteGroupReply, UpdateSiteGroupBody, presentSiteGroup } from './wire.ts'
+import { CreateSiteGroupBody, SiteGroupReply, UpdateSiteGroupBody, presentSiteGroup } from './wire.ts'
 
-const tags = ['Orgs Sitegroups']
-const list = '/orgs/:org_id/sitegroups'
-const one = `${list}/:sitegroup_id`
-const response = { 200: SiteGroupReply }
+const tag = 'Orgs Sitegroups'
+const one = '/sitegroups/:sitegroup_id'
+const params = { sitegroup_id: Uuid }
 
 /** Groups of sites. Source: contract, Orgs Sitegroups. */
-export function siteGroupRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      list,
-      {
-        schema: {
-          operationId: 'listOrgSiteGroups',
-          tags,
-          params: OrgParams,
-          querystring: Type.Object(pageQuery),
-          response: { 200: Type.Array(SiteGroupReply) },
-        },
-      },
-      async ({ caller, params, query }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const page = parsePage(query)
-        const found = await listSiteGroups(ctx.db, scope, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map(presentSiteGroup)
-      },
-    )
-
-    http.post(
-      list,
-      {
-        schema: { operationId: 'createOrgSiteGroup', tags, params: OrgParams, body: CreateSiteGroupBody, response },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentSiteGroup(await createSiteGroup(ctx, scope, body))
-      },
-    )
-
-    http.get(
-      one,
-      { schema: { operationId: 'getOrgSiteGroup', tags, params: SiteGroupParams, response } },
-      async ({ caller, params }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        return presentSiteGroup(await getSiteGroup(ctx.db, scope, params.sitegroup_id))
-      },
-    )
-
-    http.put(
-      one,
-      {
-        schema: {
-          operationId: 'updateOrgSiteGroup',
-          tags,
-          params: SiteGroupParams,
-          body: UpdateSiteGroupBody,
-          response,
-        },
-      },
-      async ({ caller, params, body }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'write' })
-        return presentSiteGroup(await updateSiteGroup(ctx, scope, { id: params.sitegroup_id, body }))
-      },
-    )
-  }
-}
+export const siteGroupOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgSiteGroups',
+    tag,
+    at: orgSites('/sitegroups', { needs: 'read' }),
+    item: SiteGroupReply,
+    run: async (ctx, { scope, page }) => presentPage(await listSiteGroups(ctx.db, scope, page), presentSiteGroup),
+  }),
+  operation({
+    id: 'createOrgSiteGroup',
+    method: 'POST',
+    tag,
+    at: org('/sitegroups', { needs: 'write' }),
+    body: CreateSiteGroupBody,
+    reply: SiteGroupReply,
+    run: async (ctx, { scope, body }) => presentSiteGroup(await createSiteGroup(ctx, scope, body)),
+  }),
+  operation({
+    id: 'getOrgSiteGroup',
+    method: 'GET',
+    tag,
+    at: orgSites(one, { needs: 'read' }),
+    params,
+    reply: SiteGroupReply,
+    run: async (ctx, { scope, params: { sitegroup_id: id } }) =>
+      presentSiteGroup(await getSiteGroup(ctx.db, scope, id)),
+  }),
+  operation({
+    id: 'updateOrgSiteGroup',
+    method: 'PUT',
+    tag,
+    at: org(one, { needs: 'write' }),
+    params,
+    body: UpdateSiteGroupBody,
+    reply: SiteGroupReply,
+    run: async (ctx, { scope, params: { sitegroup_id: id }, body }) =>
+      presentSiteGroup(await updateSiteGroup(ctx, scope, { id, body })),
+  }),
+].flat()

@@ -10,7 +10,6 @@ const siteIds = {
   ),
 }
 
-export const SiteGroupParams = Type.Object({ org_id: Uuid, sitegroup_id: Uuid })
 export const CreateSiteGroupBody = Type.Object({ name: Name, ...siteIds }, { additionalProperties: true })
 export const UpdateSiteGroupBody = Type.Object(
   { name: Type.Optional(Name), ...siteIds },

@@ -1,60 +1,40 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { authorize } from '../../access/authorize.ts'
-import { setPageHeaders } from '../../http/lists.ts'
-import { OrgParams } from '../../http/schemas.ts'
-import { CountReply, presentCounts, presentSearch } from '../../http/search.ts'
-import type { Context } from '../../platform/context.ts'
+import { orgSites } from '../../http/at.ts'
+import { countOperation, searchOperation } from '../../http/list-operation.ts'
+import { presentPage, setPageHeaders } from '../../http/lists.ts'
+import type { Operation } from '../../http/operation.ts'
 import { countSites, searchSites } from './store.ts'
 import {
+  FoundSiteReply,
   SitesCountQuery,
   SitesSearchQuery,
-  SitesSearchReply,
   parseSitesCount,
   parseSitesSearch,
   presentFoundSite,
 } from './wire.ts'
 
-const tags = ['Orgs Sites']
+const tag = 'Orgs Sites'
 
-/** Sites by what they and their settings say. Source: contract, Orgs Sites. */
-export function siteSearchRoutes(ctx: Context): FastifyPluginAsyncTypebox {
-  return async (http) => {
-    http.get(
-      '/orgs/:org_id/sites/search',
-      {
-        schema: {
-          operationId: 'searchOrgSites',
-          tags,
-          params: OrgParams,
-          querystring: SitesSearchQuery,
-          response: { 200: SitesSearchReply },
-        },
-      },
-      async ({ caller, params, query, url }, reply) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const parsed = parseSitesSearch(query, ctx.clock.now())
-        const found = await searchSites(ctx.db, scope, parsed)
-        setPageHeaders(reply, parsed.page, found)
-        return presentSearch(found, presentFoundSite, { search: parsed.page, url })
-      },
-    )
-
-    http.get(
-      '/orgs/:org_id/sites/count',
-      {
-        schema: {
-          operationId: 'countOrgSites',
-          tags,
-          params: OrgParams,
-          querystring: SitesCountQuery,
-          response: { 200: CountReply },
-        },
-      },
-      async ({ caller, params, query }) => {
-        const scope = authorize(caller, { orgId: params.org_id, needs: 'read', sites: 'some' })
-        const count = parseSitesCount(query, ctx.clock.now())
-        return presentCounts(await countSites(ctx.db, scope, count), count)
-      },
-    )
-  }
-}
+/** Sites by their fields and settings. Source: contract, Orgs Sites. */
+export const siteSearchOperations: Operation[] = [
+  searchOperation({
+    id: 'searchOrgSites',
+    tag,
+    at: orgSites('/sites/search', { needs: 'read' }),
+    query: SitesSearchQuery,
+    item: FoundSiteReply,
+    parse: parseSitesSearch,
+    run: async (ctx, { scope, search, reply }) => {
+      const found = await searchSites(ctx.db, scope, { ...search, page: search })
+      setPageHeaders(reply, search, found)
+      return presentPage(found, presentFoundSite)
+    },
+  }),
+  countOperation({
+    id: 'countOrgSites',
+    tag,
+    at: orgSites('/sites/count', { needs: 'read' }),
+    query: SitesCountQuery,
+    parse: parseSitesCount,
+    run: (ctx, { scope, search }) => countSites(ctx.db, scope, search),
+  }),
+].flat()

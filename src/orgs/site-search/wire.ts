@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
+import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type FoundSite, type SiteOrder, type SiteSearch, siteCounts, siteFlags, siteSorts } from './site-search.ts'
 
@@ -44,7 +44,7 @@ export const SitesCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum([...siteCounts], { default: 'id' })),
 })
 
-const FoundSiteReply = Type.Object({
+export const FoundSiteReply = Type.Object({
   id: Uuid,
   site_id: Uuid,
   org_id: Uuid,
@@ -59,13 +59,10 @@ const FoundSiteReply = Type.Object({
   wifi_enabled: Type.Boolean(),
 })
 
-export const SitesSearchReply = searchReplyOf(FoundSiteReply)
-
-export interface ParsedSearch {
+/** The range is echoed in the reply; it does not filter. */
+interface ParsedSearch extends Page, TimeRange {
   readonly search: SiteSearch
   readonly order: SiteOrder
-  /** Of the answer: the range is said, and filters nothing. */
-  readonly page: Page & TimeRange
 }
 
 export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Date): ParsedSearch {
@@ -75,6 +72,8 @@ export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Da
     return on === undefined ? [] : [[flag, on] as const]
   })
   return {
+    ...parsePage(query),
+    ...parseTimeRange(query, now),
     search: {
       id: query.id ?? null,
       name: query.name ?? null,
@@ -83,7 +82,6 @@ export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Da
       flags: Object.fromEntries(flags),
     },
     order: { by: siteSorts.find((sort) => sort === by) ?? 'timestamp', direction },
-    page: { ...parsePage(query), ...parseTimeRange(query, now) },
   }
 }
 
