@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { createAuthenticate } from '../access/authenticate.ts'
 import { createCheckPassword } from '../access/check-password.ts'
 import { createLoginThrottle } from '../access/login-throttle.ts'
@@ -25,7 +25,7 @@ import { recordLoginFailure } from '../accounts/sessions/record-login-failure.ts
 import { loginOperations } from '../accounts/sessions/routes.ts'
 import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
-import { firmwareRoutes } from '../firmware/routes.ts'
+import { firmwareOperations } from '../firmware/routes.ts'
 import { deviceOperations } from '../devices/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
@@ -54,7 +54,7 @@ import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
-import { upgradeRoutes } from '../upgrades/routes.ts'
+import { upgradeOperations } from '../upgrades/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
@@ -77,7 +77,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
     rules,
   })
   const oauth = openOauth(ctx, parts.accounts.settings)
-  await serveApi(http, authenticate, apiRoutes(ctx, parts, { guard, oauth }))
+  await serveApi(http, authenticate, [serveOperations(ctx, apiOperations(ctx, parts, { guard, oauth }))])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)
@@ -96,7 +96,7 @@ interface SignIn {
   readonly oauth: Oauth
 }
 
-/** Every operation of the interface that is a value. */
+/** Every operation under /api/v1. */
 function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn): Operation[] {
   const { accounts, storage, outbound } = parts
   return [
@@ -133,21 +133,13 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
+    ...firmwareOperations(storage.firmwareFiles),
+    ...upgradeOperations,
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
     ...mapOperations(storage.imageFiles),
     ...mxedgeOperations(storage.imageFiles),
     ...webhookOperations(outbound),
-  ]
-}
-
-/** Every noun's routes under /api/v1. */
-function apiRoutes(ctx: Context, parts: HttpParts, signIn: SignIn): FastifyPluginAsync[] {
-  const { firmwareFiles } = parts.storage
-  return [
-    serveOperations(ctx, apiOperations(ctx, parts, signIn)),
-    firmwareRoutes(ctx, firmwareFiles),
-    upgradeRoutes(ctx),
   ]
 }

@@ -1,14 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { pageQuery } from '../http/lists.ts'
-import { OrgParams, Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../platform/schema/devices.ts'
 import { type CatalogImage, type CatalogVersion, versionTags } from './firmware.ts'
 import type { Offer } from './upload-image.ts'
-
-export const ImageParams = Type.Object({ ...OrgParams.properties, image_id: Uuid })
-export const ListQuery = Type.Object(pageQuery)
 
 /** Device versions carry blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const Version = Type.String({ minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' })

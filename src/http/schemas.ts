@@ -3,9 +3,6 @@ import { Type } from 'typebox'
 /** Pieces of schemas that every noun's wire.ts uses. */
 export const Uuid = Type.String({ format: 'uuid' })
 
-export const OrgParams = Type.Object({ org_id: Uuid })
-export const SiteParams = Type.Object({ site_id: Uuid })
-
 /** Operations that answer nothing answer `{}`: clients parse every body. */
 export const Empty = Type.Object({})
 

@@ -5,8 +5,6 @@ import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
 
-export const OrgUpgradeParams = Type.Object({ org_id: Uuid, upgrade_id: Uuid })
-
 const Strategy = Type.Union([
   Type.Literal('big_bang'),
   Type.Literal('canary'),
@@ -134,9 +132,10 @@ export const OrgUpgradeReply = Type.Object({
   notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
 })
 
-export const OrgUpgradeList = Type.Array(
-  Type.Object({ id: Uuid, site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })) }),
-)
+export const OrgUpgradeItemReply = Type.Object({
+  id: Uuid,
+  site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })),
+})
 
 export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgradeReply> {
   return {
@@ -185,7 +184,7 @@ function presentSiteUpgrade({
   }
 }
 
-export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeList>[number] {
+export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {
   return {
     id,
     site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
