@@ -1,9 +1,6 @@
 // The import rules of ARCHITECTURE.md. Imports point down; nouns at the top never import each other.
-const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'devices', 'firmware', 'rollout']
-const tops = ['maps', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
-// What takes an organization or a site away asks each noun to remove what is its own.
-const over = ['removal']
-const roofs = ['app', 'bin', 'cli', 'simulator']
+const { layers, over, roofs, tops } = require('./scripts/layers.cjs')
+
 const within = (names) => `^src/(${names.join('|')})/`
 const rule = (name, from, to) => ({ name, severity: 'error', from, to })
 

@@ -51,6 +51,7 @@ const CHECKS = [
     name: 'depcruise',
     args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
   },
+  { name: 'tables', args: () => [join(ROOT, 'scripts', 'check-tables.mjs')] },
 ]
 
 const [command = '', ...args] = process.argv.slice(2)

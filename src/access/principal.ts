@@ -1,4 +1,4 @@
-import type { PrivilegeTable } from '../platform/schema/access.ts'
+import type { PrivilegeTable } from './tables.ts'
 
 export type Role = PrivilegeTable['role']
 

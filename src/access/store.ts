@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type InferResult, type Insertable, type RawBuilder, sql } from 'kysely'
 import { type Db, type Tx, anyOf, readByKeys } from '../platform/db.ts'
-import type { PrivilegeTable } from '../platform/schema/access.ts'
+import type { PrivilegeTable } from './tables.ts'
 import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { type Reader, type Tx, json } from '../platform/db.ts'
-import type { MailedTokenTable } from '../platform/schema/accounts.ts'
+import type { MailedTokenTable } from './tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
 

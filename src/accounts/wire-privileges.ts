@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid } from '../http/schemas.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { WirePrivilege } from '../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../access/tables.ts'
 
 const scopes = ['org', 'site', 'sitegroup'] as const
 const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const

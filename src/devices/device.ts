@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 
-export type { DeviceFacts, DeviceType } from '../platform/schema/devices.ts'
+export type { DeviceFacts } from './tables.ts'
+export type { DeviceType } from '../events/device-type.ts'
 
 /** Twelve lower-case hex digits, from any of the usual spellings; null when it is no MAC address. */
 export function parseMac(text: string): string | null {

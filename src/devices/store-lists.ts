@@ -6,7 +6,7 @@ import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import { countsOf } from '../http/store-pages.ts'
 import { type Reader, anyOf } from '../platform/db.ts'
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 
 /** What a list of devices may be narrowed by. Null lets everything pass. */
 export interface DeviceFilter {

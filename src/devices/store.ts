@@ -3,7 +3,8 @@ import type { OrgScope, SiteScope } from '../access/scope.ts'
 import type { EventDevice } from '../events/append.ts'
 import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import type { DeviceCapabilities, DeviceTable, DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceTable } from './tables.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import { noCapabilities } from './commands/capabilities.ts'
 
 /** A claimed device, with the name of its site, and the names of its pictures by their number. */

@@ -5,7 +5,7 @@ import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { isOpen } from '../devices/commands/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
 
 export interface VersionFilter {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import { type CatalogImage, type CatalogVersion, versionTags } from './firmware.ts'
 import type { Offer } from './upload-image.ts'
 

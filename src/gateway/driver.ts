@@ -1,4 +1,5 @@
-import type { DeviceCapabilities, DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../devices/tables.ts'
+import type { DeviceType } from '../events/device-type.ts'
 
 /** The facts about a device that a driver needs. */
 export interface DriverDevice {

@@ -6,7 +6,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
-import type { DeviceCapabilities, DeviceStatusTable } from '../platform/schema/devices.ts'
+import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
 
 /** A device with what it last said of itself; null for what it never said. */
 export type InstallerDevice = Device &

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/documents.ts'
-import type { SiteMapTable } from '../platform/schema/maps.ts'
+import type { SiteMapTable } from './tables.ts'
 
 /** A plan of a floor, or a cut-out of a map of streets. */
 export type SiteMap = Selectable<SiteMapTable>

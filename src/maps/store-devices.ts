@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { SiteScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 
 /** A device as far as maps are concerned. */
 export interface MapDevice {

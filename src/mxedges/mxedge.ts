@@ -3,7 +3,7 @@ import type { EventMxedge } from '../events/append-mxedge.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { MxedgeTable } from '../platform/schema/mxedges.ts'
+import type { MxedgeTable } from './tables.ts'
 
 /** As it is stored. */
 export type Mxedge = Selectable<MxedgeTable>

@@ -5,7 +5,7 @@ import type { Counts } from '../http/search.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, anyOf, containing } from '../platform/db.ts'
-import type { AuditLogTable } from '../platform/schema/access.ts'
+import type { AuditLogTable } from '../events/tables.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>
 

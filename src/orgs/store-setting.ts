@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import type { OrgSettingTable } from '../platform/schema/accounts.ts'
-import type { SiteSettingTable } from '../platform/schema/orgs.ts'
+import type { OrgSettingTable } from './tables.ts'
+import type { SiteSettingTable } from './tables.ts'
 import type { Document } from './org.ts'
 import {
   type InstallerSetting,

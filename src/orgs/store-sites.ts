@@ -5,7 +5,7 @@ import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
-import type { SiteTable } from '../platform/schema/access.ts'
+import type { SiteTable } from '../access/tables.ts'
 
 export type Site = Selectable<SiteTable>
 

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
-import type { OrgTable } from '../platform/schema/access.ts'
+import type { OrgTable } from '../access/tables.ts'
 
 export type Org = Selectable<OrgTable>
 

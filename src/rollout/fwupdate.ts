@@ -1,5 +1,5 @@
 import { progressAt } from '../devices/stats/fwupdate.ts'
-import type { FwUpdate } from '../platform/schema/devices.ts'
+import type { FwUpdate } from '../devices/tables.ts'
 import type { TargetState } from './rollout.ts'
 import type { FwUpdateChange } from './store-apply.ts'
 

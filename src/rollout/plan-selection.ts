@@ -1,4 +1,4 @@
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 
 /** The part of a property that a rule compares: like a slice in Python, negative counts from the end. */
 export interface Slice {

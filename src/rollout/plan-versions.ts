@@ -1,4 +1,4 @@
-import type { DeviceType } from '../platform/schema/devices.ts'
+import type { DeviceType } from '../events/device-type.ts'
 
 /** A line of the firmware catalog. */
 export interface CatalogEntry {

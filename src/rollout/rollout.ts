@@ -1,6 +1,6 @@
 import { inFlightStates } from '../devices/commands/upgrade-target.ts'
-import type { DeviceType } from '../platform/schema/devices.ts'
-import type { TargetCounts, TargetState } from '../platform/schema/rollout.ts'
+import type { DeviceType } from '../events/device-type.ts'
+import type { TargetCounts, TargetState } from './tables.ts'
 
 export type {
   OrgPhasePlan,
@@ -12,7 +12,7 @@ export type {
   UpgradeNote,
   UpgradePlan,
   UpgradeStatus,
-} from '../platform/schema/rollout.ts'
+} from './tables.ts'
 
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { inOrder } from '../devices/commands/store.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
-import type { FwUpdate } from '../platform/schema/devices.ts'
+import type { FwUpdate } from '../devices/tables.ts'
 import type { JobChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
 

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import type { DeviceType, VcMember } from '../platform/schema/devices.ts'
+import type { VcMember } from '../devices/tables.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
 
 /** A device of a site, as an upgrade sees it before it is planned. */

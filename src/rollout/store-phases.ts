@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Tx, json } from '../platform/db.ts'
-import type { OrgUpgradeTable } from '../platform/schema/rollout.ts'
+import type { OrgUpgradeTable } from './tables.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<

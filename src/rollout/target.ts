@@ -1,5 +1,6 @@
 import type { LossReason } from '../devices/commands/command.ts'
-import type { CommandState, DeviceType } from '../platform/schema/devices.ts'
+import type { CommandState } from '../devices/tables.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import type { RolloutOptions, TargetState } from './rollout.ts'
 
 /**

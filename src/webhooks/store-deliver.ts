@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
-import type { WebhookBodyTable, WebhookDeliveryTable } from '../platform/schema/webhooks.ts'
+import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
 import { type LaneKey, rowsOf } from './store-lanes.ts'
 

@@ -5,7 +5,7 @@ import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import type { Counts } from '../http/search.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
 import { type Db, containing } from '../platform/db.ts'
-import type { WebhookDeliveryTable } from '../platform/schema/webhooks.ts'
+import type { WebhookDeliveryTable } from './tables.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 
 export interface DeliveryFilter {

@@ -3,7 +3,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { smallRows } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
-import type { WebhookOutboxTable } from '../platform/schema/access.ts'
+import type { WebhookOutboxTable } from '../events/tables.ts'
 
 /** An event that the router ignores, without its content. */
 export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo'>

@@ -5,7 +5,7 @@ import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
-import type { WebhookTable } from '../platform/schema/webhooks.ts'
+import type { WebhookTable } from './tables.ts'
 
 /** The stored form of a webhook; `secrets` is encrypted. */
 export type WebhookRow = Selectable<WebhookTable>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { findRefusal } from '../../src/devices/commands/capabilities.ts'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import type { Driver, DriverCommand, DriverDevice, Messages, SentCommand } from '../../src/gateway/driver.ts'
-import type { CommandKind, DeviceCapabilities } from '../../src/platform/schema/devices.ts'
+import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
 
 /** What a driver feeds to the suite. */
 export interface DriverSamples<M extends Messages> {

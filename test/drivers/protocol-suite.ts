@@ -4,7 +4,7 @@ import { findRefusal } from '../../src/devices/commands/capabilities.ts'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { Protocol } from '../../src/gateway/protocol.ts'
-import type { DeviceCapabilities } from '../../src/platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import type { DeviceType } from '../../src/platform/schema/devices.ts'
+import type { DeviceType } from '../../src/events/device-type.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

@@ -24,7 +24,8 @@ import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway
 import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
-import type { CommandState, DeviceType, FwUpdate } from '../../src/platform/schema/devices.ts'
+import type { CommandState, FwUpdate } from '../../src/devices/tables.ts'
+import type { DeviceType } from '../../src/events/device-type.ts'
 import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { json } from '../../src/platform/db.ts'
-import type { DeviceCapabilities } from '../../src/platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordCommandsSent, sweepCommands } from '../../src/devices/commands/record-commands.ts'
 import { recordRecovery } from '../../src/devices/sessions/record-recovery.ts'
-import type { TargetState } from '../../src/platform/schema/rollout.ts'
+import type { TargetState } from '../../src/rollout/tables.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { type Fleet, type SeededDevice, type SeededOrg, createFleet, seedOrg } from '../support/fleet.ts'

@@ -6,7 +6,8 @@ import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
 import type { Context } from '../../src/platform/context.ts'
-import type { DeviceCapabilities, DeviceType } from '../../src/platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../../src/devices/tables.ts'
+import type { DeviceType } from '../../src/events/device-type.ts'
 import type { TestServer } from './server.ts'
 
 export interface MadeDevice extends ManifestRow {

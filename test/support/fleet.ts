@@ -13,7 +13,7 @@ import type { CommandToSend } from '../../src/devices/commands/store.ts'
 import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx, json } from '../../src/platform/db.ts'
-import type { DeviceType } from '../../src/platform/schema/devices.ts'
+import type { DeviceType } from '../../src/events/device-type.ts'
 import { stockCapabilities } from './devices.ts'
 
 export const OLD = '1.0.0'

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { WirePrivilege } from '../../src/platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../src/access/tables.ts'
 import type { TestOrg, TestServer } from './server.ts'
 
 /** Somebody with these privileges in the first organization, and none in an organization of their own. */

@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'
 import { listPrivilegesOf, readerOfPlaces } from './store-privileges.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'
 
 const role = fc.constantFrom('admin', 'write', 'read', 'helpdesk', 'installer')

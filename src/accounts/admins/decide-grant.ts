@@ -1,5 +1,5 @@
 import type { Role } from '../../access/principal.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 
 /** What a role may hand on: itself and those that may do no more. The installer's world is one of its own. */
 const within: Record<Role, readonly Role[]> = {

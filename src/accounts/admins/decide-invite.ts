@@ -1,4 +1,4 @@
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'
 import type { Invite } from './invite.ts'
 

@@ -1,4 +1,4 @@
 import type { Selectable } from 'kysely'
-import type { InviteTable } from '../../platform/schema/accounts.ts'
+import type { InviteTable } from '../tables.ts'
 
 export type Invite = Selectable<InviteTable>

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { insertAccountLogs } from '../store-log.ts'
 
 export interface PrivilegeChange {

@@ -5,7 +5,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
 
 /** Somebody with privileges in an organization. */

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { insertPrivilege } from '../../access/store.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 
 /** What an admin, or a token of the organization, may do in it. Empty for one that is gone. */
 export async function listPrivilegesOf(reader: Reader, orgId: string, holderId: string): Promise<WirePrivilege[]> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { planGrants } from './plan-grants.ts'
 
 const ids = ['a1', 'b2', 'c3']

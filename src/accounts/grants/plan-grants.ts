@@ -1,4 +1,4 @@
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 
 /** What goes: a site or a site group. Ids in lower case. */
 export type Place = { readonly siteId: string } | { readonly groupId: string }

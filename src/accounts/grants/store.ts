@@ -1,7 +1,8 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { InviteDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
+import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Place } from './plan-grants.ts'
 

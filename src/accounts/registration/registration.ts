@@ -1,4 +1,4 @@
-import type { RegistrationDocument } from '../../platform/schema/accounts.ts'
+import type { RegistrationDocument } from '../tables.ts'
 
 /** What somebody who registers asks for. */
 export interface Registration {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { SettingDocument } from '../../orgs/setting.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
-import type { PendingRegistrationTable, RegistrationDocument } from '../../platform/schema/accounts.ts'
+import type { PendingRegistrationTable, RegistrationDocument } from '../tables.ts'
 
 export type PendingRegistration = Selectable<PendingRegistrationTable>
 

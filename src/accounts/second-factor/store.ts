@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Tx } from '../../platform/db.ts'
-import type { AdminTable } from '../../platform/schema/access.ts'
+import type { AdminTable } from '../../access/tables.ts'
 
 export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>
 

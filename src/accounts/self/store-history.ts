@@ -3,7 +3,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { Db } from '../../platform/db.ts'
-import type { LoginFailureTable } from '../../platform/schema/accounts.ts'
+import type { LoginFailureTable } from '../tables.ts'
 
 /** Newest first; a hundred at most. */
 export async function listLoginFailures(

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { AdminTable } from '../../platform/schema/access.ts'
+import type { AdminTable } from '../../access/tables.ts'
 
 export type Admin = Selectable<AdminTable>
 

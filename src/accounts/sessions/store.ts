@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
-import type { AdminTable, SessionTable } from '../../platform/schema/access.ts'
+import type { AdminTable, SessionTable } from '../../access/tables.ts'
 
 /** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
 export async function findSessionMinutes(reader: Reader, adminId: string): Promise<number | null> {

@@ -1,4 +1,4 @@
-import type { SsoDocument } from '../../platform/schema/accounts.ts'
+import type { SsoDocument } from '../tables.ts'
 
 /** Far above what identity providers send, and far below what would keep a parser busy. */
 const MAX_CHARS = 128 * 1024

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SsoDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
+import type { SsoDocument } from '../tables.ts'
 import { decidePerson } from './decide-person.ts'
 
 const write: WirePrivilege = { scope: 'org', role: 'write' }

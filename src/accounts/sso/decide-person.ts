@@ -1,4 +1,5 @@
-import type { SsoDocument, WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
+import type { SsoDocument } from '../tables.ts'
 import type { Assertion } from './assertion.ts'
 
 export interface PersonRequest {

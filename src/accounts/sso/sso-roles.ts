@@ -6,7 +6,7 @@ import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
-import type { WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
 import {
   type SsoRole,

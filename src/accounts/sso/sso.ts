@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { mergeDocument } from '../../http/documents.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { SsoDocument, SsoTable } from '../../platform/schema/accounts.ts'
+import type { SsoDocument, SsoTable } from '../tables.ts'
 
 export type Sso = Selectable<SsoTable>
 

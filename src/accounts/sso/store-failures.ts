@@ -6,7 +6,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { TimeRange } from '../../http/search.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
-import type { SsoFailureTable } from '../../platform/schema/accounts.ts'
+import type { SsoFailureTable } from '../tables.ts'
 import type { Sso } from './sso.ts'
 
 export type SsoFailure = Selectable<SsoFailureTable>

@@ -5,7 +5,8 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { SsoRoleTable, WirePrivilege } from '../../platform/schema/accounts.ts'
+import type { WirePrivilege } from '../../access/tables.ts'
+import type { SsoRoleTable } from '../tables.ts'
 
 /** What those are given whom an identity provider says to have the role of this name. */
 export type SsoRole = Selectable<SsoRoleTable>

@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { SamlRequestTable } from '../../platform/schema/accounts.ts'
+import type { SamlRequestTable } from '../tables.ts'
 
 export async function insertRequest(tx: Tx, request: Insertable<SamlRequestTable>): Promise<void> {
   await tx.insertInto('samlRequest').values(request).execute()

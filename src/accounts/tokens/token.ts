@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { ApiTokenTable } from '../../platform/schema/access.ts'
+import type { ApiTokenTable } from '../../access/tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 
 /** `creatorEmail`: null for one whose creator is gone, or was a token itself. */

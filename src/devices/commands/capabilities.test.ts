@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DeviceCapabilities } from '../../platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../tables.ts'
 import { findRefusal, noCapabilities } from './capabilities.ts'
 import type { CommandOrder } from './command.ts'
 

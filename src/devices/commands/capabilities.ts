@@ -1,4 +1,4 @@
-import type { CommandKind, DeviceCapabilities } from '../../platform/schema/devices.ts'
+import type { CommandKind, DeviceCapabilities } from '../tables.ts'
 import type { CommandOrder, RestartParams } from './command.ts'
 
 /** The capabilities of a device that has never connected. */

@@ -1,9 +1,5 @@
-import type { TargetState } from '../../platform/schema/rollout.ts'
-
-/** States of an upgrade's target in which its device has been commanded and the outcome is not known yet. */
-export const inFlightStates = [
-  'dl_requested',
-  'downloading',
-  'rebooting',
-  'verifying',
-] as const satisfies readonly TargetState[]
+/**
+ * States of an upgrade's target in which its device has been commanded and the outcome is not known yet. The rollout
+ * engine, which has the other states too, checks that these are some of them.
+ */
+export const inFlightStates = ['dl_requested', 'downloading', 'rebooting', 'verifying'] as const

@@ -6,7 +6,7 @@ import type { Counts } from '../../http/search.ts'
 import { fitOf, largeOf } from '../../http/store-bounds.ts'
 import { type Whole, countsOf, wholeOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf, containing } from '../../platform/db.ts'
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import { deviceIdOf } from '../device.ts'
 import { allOf } from '../store-lists.ts'
 

@@ -3,7 +3,8 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
 import { type Reader, containing } from '../../platform/db.ts'
-import type { DeviceType, VcMember } from '../../platform/schema/devices.ts'
+import type { VcMember } from '../tables.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import {
   type CountedField,
   type DeviceSort,

@@ -4,7 +4,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { longPageOf } from '../../http/store-long-lists.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import {
   type DeviceFilter,

@@ -1,4 +1,4 @@
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 
 /** Families by the start of their model names; the first that fits decides. */
 const families: readonly (readonly [RegExp, DeviceType])[] = [

@@ -4,7 +4,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import type { Counts } from '../../http/search.ts'
 import { type Reader, containing } from '../../platform/db.ts'
-import type { DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import { type CountedField, type DeviceFilter, type DeviceSort, countDevicesBy, pageOfDevices } from '../store-lists.ts'
 
 /** Null lets everything pass. */

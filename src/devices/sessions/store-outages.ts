@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import type { DeviceOutageTable } from '../../platform/schema/orgs.ts'
+import type { DeviceOutageTable } from '../tables.ts'
 
 /** The statuses of the devices have to be locked, here and below. */
 export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceOutageTable>[]): Promise<void> {

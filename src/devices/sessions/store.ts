@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { DeviceType, FwUpdate } from '../../platform/schema/devices.ts'
+import type { FwUpdate } from '../tables.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
 
 /** A device that connects. */

@@ -1,4 +1,4 @@
-import type { FwUpdate } from '../../platform/schema/devices.ts'
+import type { FwUpdate } from '../tables.ts'
 import { type ProvenBoot, type ReportTime, type ToldBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
 

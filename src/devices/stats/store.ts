@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
-import type { DeviceStatusTable, DeviceTable, DeviceType } from '../../platform/schema/devices.ts'
+import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes, sizesOfDevices } from '../store-lists.ts'
 
 /** A device with what it last said of itself; null for what it never said. */

@@ -1,4 +1,4 @@
-import type { DeviceCapabilities } from '../../platform/schema/devices.ts'
+import type { DeviceCapabilities } from '../../devices/tables.ts'
 import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
 import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'

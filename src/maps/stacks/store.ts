@@ -4,7 +4,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, containing, json } from '../../platform/db.ts'
-import type { MapStackTable } from '../../platform/schema/maps.ts'
+import type { MapStackTable } from '../tables.ts'
 
 /** Floors above each other; maps name the stack they are of. */
 export type MapStack = Selectable<MapStackTable>

@@ -5,7 +5,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { MxclusterTable } from '../../platform/schema/mxedges.ts'
+import type { MxclusterTable } from '../tables.ts'
 import type { Document } from '../mxedge.ts'
 
 export type Cluster = Selectable<MxclusterTable>

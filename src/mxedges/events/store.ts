@@ -5,7 +5,7 @@ import type { Counts, TimeRange } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
-import type { MxedgeEventTable } from '../../platform/schema/mxedges.ts'
+import type { MxedgeEventTable } from '../../events/tables.ts'
 
 export type MxedgeEventRecord = Selectable<MxedgeEventTable>
 

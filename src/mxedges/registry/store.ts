@@ -5,7 +5,7 @@ import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { ManifestItem } from '../../devices/registry/plan-import.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { MxedgeRegistryTable } from '../../platform/schema/mxedges.ts'
+import type { MxedgeRegistryTable } from '../tables.ts'
 
 /** An edge appliance of a manifest, whoever has claimed it. */
 export type RegisteredMxedge = Selectable<MxedgeRegistryTable>

@@ -4,7 +4,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { SiteTable } from '../../platform/schema/access.ts'
+import type { SiteTable } from '../../access/tables.ts'
 import type { SiteContent } from '../store-sites.ts'
 import type { Reach } from './reach.ts'
 

@@ -5,7 +5,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { SiteGroupTable } from '../../platform/schema/orgs.ts'
+import type { SiteGroupTable } from '../tables.ts'
 import type { SiteGroup } from './site-group.ts'
 
 type SiteGroupRow = Selectable<SiteGroupTable>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Reader } from '../db.ts'
-import type { StorageKind } from '../schema/storage.ts'
+import type { StorageKind } from '../schema.ts'
 
 export interface StorageUsage {
   /** Of the organization that was asked for. */

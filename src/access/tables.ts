@@ -1,6 +1,16 @@
 import type { Generated, GeneratedAlways } from 'kysely'
-import type { WirePrivilege } from './accounts.ts'
-import type { DefaultJson, Json } from './json.ts'
+import type { DefaultJson, Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    org: OrgTable
+    site: SiteTable
+    admin: AdminTable
+    privilege: PrivilegeTable
+    apiToken: ApiTokenTable
+    session: SessionTable
+  }
+}
 
 export interface OrgTable {
   id: string
@@ -82,30 +92,11 @@ export interface SessionTable {
   userAgent: string | null
 }
 
-export interface AuditLogTable {
-  orgId: string
-  id: string
-  siteId: string | null
-  adminId: string | null
-  adminName: string | null
-  message: string
-  srcIp: string | null
-  userAgent: string | null
-  before: Json<Record<string, unknown>> | null
-  after: Json<Record<string, unknown>> | null
-  createdAt: Date
-  bytes: GeneratedAlways<number>
-}
-
-export interface WebhookOutboxTable {
-  id: string
-  orgId: string
-  siteId: string | null
-  topic: string
-  event: Json<Record<string, unknown>>
-  createdAt: Date
-  bytes: GeneratedAlways<number>
-  routedTo: string | null
-  setAsideAt: Date | null
-  setAsideReason: string | null
+/** A privilege in wire shape, as organization tokens, roles and invites keep it. */
+export interface WirePrivilege {
+  readonly scope: 'org' | 'site' | 'sitegroup'
+  readonly role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
+  readonly site_id?: string
+  readonly sitegroup_id?: string
+  readonly views?: readonly string[]
 }

@@ -1,5 +1,26 @@
 import type { GeneratedAlways } from 'kysely'
-import type { Json } from './json.ts'
+import type { WirePrivilege } from '../access/tables.ts'
+import type { Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    pendingRegistration: PendingRegistrationTable
+    mailedToken: MailedTokenTable
+    mailSent: MailSentTable
+    invite: InviteTable
+    recoveryCode: RecoveryCodeTable
+    loginFailure: LoginFailureTable
+    accountLog: AccountLogTable
+    oauthIdentity: OauthIdentityTable
+    oauthFlow: OauthFlowTable
+    oauthCode: OauthCodeTable
+    sso: SsoTable
+    ssoRole: SsoRoleTable
+    ssoFailure: SsoFailureTable
+    samlRequest: SamlRequestTable
+    samlAssertionUsed: SamlAssertionUsedTable
+  }
+}
 
 /** Kept in wire shape until the address has been verified. */
 export interface RegistrationDocument {
@@ -161,15 +182,6 @@ export interface SsoTable {
   modifiedAt: Date
 }
 
-/** A privilege in wire shape, as organization tokens, roles and invites keep it. */
-export interface WirePrivilege {
-  readonly scope: 'org' | 'site' | 'sitegroup'
-  readonly role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
-  readonly site_id?: string
-  readonly sitegroup_id?: string
-  readonly views?: readonly string[]
-}
-
 export interface SsoRoleTable {
   orgId: string
   id: string
@@ -200,11 +212,4 @@ export interface SamlAssertionUsedTable {
   ssoId: string
   assertionId: string
   expiresAt: Date
-}
-
-export interface OrgSettingTable {
-  orgId: string
-  doc: Json<Record<string, unknown>>
-  createdAt: Date
-  modifiedAt: Date
 }

@@ -1,7 +1,20 @@
 import type { Generated, GeneratedAlways } from 'kysely'
-import type { Json } from './json.ts'
+import type { DeviceType } from '../events/device-type.ts'
+import type { Json } from '../platform/json-column.ts'
 
-export type DeviceType = 'ap' | 'switch' | 'gateway'
+declare module '../platform/schema.ts' {
+  interface Schema {
+    deviceRegistry: DeviceRegistryTable
+    device: DeviceTable
+    deviceStatus: DeviceStatusTable
+    gatewayNode: GatewayNodeTable
+    deviceSession: DeviceSessionTable
+    deviceCommand: DeviceCommandTable
+    deviceCount: DeviceCountTable
+    deviceImage: DeviceImageTable
+    deviceOutage: DeviceOutageTable
+  }
+}
 
 export interface DeviceRegistryTable {
   id: string
@@ -118,6 +131,7 @@ export interface DeviceSessionTable {
 }
 
 export type CommandKind = 'restart' | 'upgrade' | 'stage' | 'activate' | 'locate' | 'unlocate'
+
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
 
 export interface DeviceCommandTable {
@@ -142,17 +156,6 @@ export interface DeviceCommandTable {
   finishedAt: Date | null
 }
 
-export interface DeviceEventTable {
-  orgId: string
-  id: string
-  deviceId: string
-  siteId: string | null
-  type: string
-  event: Json<Record<string, unknown>>
-  createdAt: Date
-  eventBytes: GeneratedAlways<number>
-}
-
 /** Kept by triggers: see migration 9. */
 export interface DeviceCountTable {
   orgId: string
@@ -175,4 +178,11 @@ export interface DeviceImageTable {
   width: number
   height: number
   createdAt: Date
+}
+
+export interface DeviceOutageTable {
+  orgId: string
+  deviceId: string
+  downAt: Date
+  dueAt: Date
 }

@@ -1,5 +1,13 @@
 import type { Generated } from 'kysely'
 
+declare module '../platform/schema.ts' {
+  interface Schema {
+    firmwareImage: FirmwareImageTable
+    firmwareVersion: FirmwareVersionTable
+    firmwareDownload: FirmwareDownloadTable
+  }
+}
+
 export interface FirmwareImageTable {
   orgId: string
   id: string

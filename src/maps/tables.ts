@@ -1,5 +1,12 @@
 import type { Generated } from 'kysely'
-import type { Json } from './json.ts'
+import type { Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    siteMap: SiteMapTable
+    mapStack: MapStackTable
+  }
+}
 
 export interface SiteMapTable {
   orgId: string

@@ -1,5 +1,15 @@
 import type { Generated } from 'kysely'
-import type { Json } from './json.ts'
+import type { Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    webhook: WebhookTable
+    webhookMessage: WebhookMessageTable
+    webhookLane: WebhookLaneTable
+    webhookDelivery: WebhookDeliveryTable
+    webhookBody: WebhookBodyTable
+  }
+}
 
 export interface WebhookTable {
   orgId: string

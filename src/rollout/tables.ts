@@ -1,5 +1,14 @@
 import type { Generated } from 'kysely'
-import type { DefaultJson, Json } from './json.ts'
+import type { DefaultJson, Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    orgUpgrade: OrgUpgradeTable
+    siteUpgrade: SiteUpgradeTable
+    upgradeTarget: UpgradeTargetTable
+    activeUpgradeTarget: ActiveUpgradeTargetTable
+  }
+}
 
 export interface OrgUpgradeTable {
   orgId: string

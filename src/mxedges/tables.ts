@@ -1,5 +1,14 @@
 import type { Generated, GeneratedAlways } from 'kysely'
-import type { Json } from './json.ts'
+import type { Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    mxedgeRegistry: MxedgeRegistryTable
+    mxcluster: MxclusterTable
+    mxedge: MxedgeTable
+    mxedgeImage: MxedgeImageTable
+  }
+}
 
 export interface MxedgeRegistryTable {
   id: string
@@ -35,18 +44,6 @@ export interface MxedgeTable {
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>
-}
-
-export interface MxedgeEventTable {
-  orgId: string
-  id: string
-  mxedgeId: string
-  mxclusterId: string | null
-  siteId: string | null
-  type: string
-  event: Json<Record<string, unknown>>
-  createdAt: Date
-  eventBytes: GeneratedAlways<number>
 }
 
 export interface MxedgeImageTable {

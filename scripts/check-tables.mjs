@@ -1,0 +1,60 @@
+// Checks that SQL names only tables of its own folder or of lower ones, as imports do. A table belongs to the folder whose
+// tables.ts adds it to the schema.
+import { globSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const { below } = createRequire(import.meta.url)('./layers.cjs')
+
+/** Reads against the order that are known: whether something is in use above decides what may be done below. */
+const KNOWN = new Set([
+  'src/installer/store.ts names siteMap of maps',
+  'src/firmware/store.ts names upgradeTarget of rollout',
+  'src/firmware/store.ts names activeUpgradeTarget of rollout',
+  'src/devices/store-lists.ts names mxedge of mxedges',
+  'src/devices/store-place.ts names siteMap of maps',
+  'src/devices/store.ts names activeUpgradeTarget of rollout',
+  'src/devices/commands/store-retention.ts names siteUpgrade of rollout',
+  'src/devices/commands/store-upgrades.ts names siteUpgrade of rollout',
+  'src/devices/commands/store-upgrades.ts names upgradeTarget of rollout',
+  'src/devices/commands/store-upgrades.ts names activeUpgradeTarget of rollout',
+  'src/devices/commands/store.ts names firmwareDownload of firmware',
+])
+
+const folderOf = (file) => file.split('/')[1]
+const snake = (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The table names that the schema gets in a file. */
+function tablesIn(file) {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const [, members = ''] = /interface Schema \{([^}]*)\}/.exec(text) ?? []
+  return [...members.matchAll(/(\w+): \w+/g)].map(([, name]) => name)
+}
+
+/** Whether the text of a store names the table, by Kysely or in SQL. */
+function names(text, table) {
+  const inCode = new RegExp(`(selectFrom|insertInto|updateTable|deleteFrom|[jJ]oin|from|using)\\(\\s*\\[?'${table}[' ]`)
+  const inSql = new RegExp(`\\b(from|join|into|update|using|only)\\s+${snake(table)}\\b(?! *\\()`)
+  return inCode.test(text) || inSql.test(text)
+}
+
+const owners = new Map(
+  ['src/platform/schema.ts', ...globSync('src/*/tables.ts', { cwd: ROOT })].flatMap((file) =>
+    tablesIn(file).map((table) => [table, folderOf(file)]),
+  ),
+)
+const wrong = globSync('src/**/store*.ts', { cwd: ROOT }).flatMap((file) => {
+  const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(/\/\*[^]*?\*\/|\/\/[^\n]*/g, '')
+  const known = below(folderOf(file))
+  return [...owners]
+    .filter(([table, owner]) => !known.includes(owner) && names(text, table))
+    .map(([table, owner]) => `${file} names ${table} of ${owner}`)
+})
+const found = wrong.filter((line) => !KNOWN.has(line))
+const gone = [...KNOWN].filter((line) => !wrong.includes(line))
+for (const line of found) process.stderr.write(`check-tables: ${line}\n`)
+for (const line of gone) process.stderr.write(`check-tables: no longer so, take it off the list: ${line}\n`)
+if (owners.size === 0) process.stderr.write('check-tables: found no tables\n')
+process.exitCode = found.length + gone.length === 0 && owners.size > 0 ? 0 : 1

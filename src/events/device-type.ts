@@ -1,0 +1,1 @@
+export type DeviceType = 'ap' | 'switch' | 'gateway'

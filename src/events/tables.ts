@@ -1,0 +1,62 @@
+import type { GeneratedAlways } from 'kysely'
+import type { Json } from '../platform/json-column.ts'
+
+declare module '../platform/schema.ts' {
+  interface Schema {
+    auditLog: AuditLogTable
+    webhookOutbox: WebhookOutboxTable
+    deviceEvent: DeviceEventTable
+    mxedgeEvent: MxedgeEventTable
+  }
+}
+
+export interface AuditLogTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  adminId: string | null
+  adminName: string | null
+  message: string
+  srcIp: string | null
+  userAgent: string | null
+  before: Json<Record<string, unknown>> | null
+  after: Json<Record<string, unknown>> | null
+  createdAt: Date
+  bytes: GeneratedAlways<number>
+}
+
+export interface WebhookOutboxTable {
+  id: string
+  orgId: string
+  siteId: string | null
+  topic: string
+  event: Json<Record<string, unknown>>
+  createdAt: Date
+  bytes: GeneratedAlways<number>
+  routedTo: string | null
+  setAsideAt: Date | null
+  setAsideReason: string | null
+}
+
+export interface DeviceEventTable {
+  orgId: string
+  id: string
+  deviceId: string
+  siteId: string | null
+  type: string
+  event: Json<Record<string, unknown>>
+  createdAt: Date
+  eventBytes: GeneratedAlways<number>
+}
+
+export interface MxedgeEventTable {
+  orgId: string
+  id: string
+  mxedgeId: string
+  mxclusterId: string | null
+  siteId: string | null
+  type: string
+  event: Json<Record<string, unknown>>
+  createdAt: Date
+  eventBytes: GeneratedAlways<number>
+}

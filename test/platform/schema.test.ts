@@ -1,0 +1,122 @@
+import { globSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { type TsType, parse } from '@swc/core'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestContext, createTestContext } from '../support/server.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Column {
+  readonly name: string
+  readonly nullable: boolean
+  /** As TypeScript sees its value: string, number, boolean, Date, or any other type. */
+  readonly type: string
+}
+
+/** What a type of TypeScript is in the end: the type of what is read. */
+function readType(type: TsType): { readonly type: string; readonly nullable: boolean } {
+  if (type.type === 'TsUnionType') {
+    const parts = type.types.map(readType)
+    const value = parts.find((part) => part.type !== 'null')
+    return { type: value?.type ?? 'null', nullable: parts.some((part) => part.type === 'null' || part.nullable) }
+  }
+  if (type.type === 'TsKeywordType') return { type: type.kind, nullable: false }
+  if (type.type === 'TsLiteralType') return { type: 'string', nullable: false }
+  if (type.type === 'TsParenthesizedType') return readType(type.typeAnnotation)
+  if (type.type === 'TsArrayType' || type.type === 'TsTypeOperator') return { type: 'array', nullable: false }
+  if (type.type !== 'TsTypeReference' || type.typeName.type !== 'Identifier') return { type: 'other', nullable: false }
+  const name = type.typeName.value
+  const [first] = type.typeParams?.params ?? []
+  if (['Generated', 'GeneratedAlways', 'ColumnType'].includes(name) && first !== undefined) return readType(first)
+  if (name === 'Json' || name === 'DefaultJson')
+    return { type: 'json', nullable: first !== undefined && readType(first).nullable }
+  return { type: name === 'Date' ? 'Date' : 'other', nullable: false }
+}
+
+/** Every table of the schema, by its name in camel case, as the files of the nouns declare it. */
+async function declaredTables(): Promise<Map<string, Column[]>> {
+  const files = ['src/platform/schema.ts', ...globSync('src/*/tables.ts', { cwd: ROOT })]
+  const interfaces = new Map<string, Column[]>()
+  const tables = new Map<string, string>()
+  for (const file of files) {
+    const { body } = await parse(await readFile(join(ROOT, file), 'utf8'), { syntax: 'typescript' })
+    const statements = body.flatMap((item) => {
+      if (item.type === 'TsModuleDeclaration' && item.body?.type === 'TsModuleBlock') return item.body.body
+      return [item.type === 'ExportDeclaration' ? item.declaration : item]
+    })
+    for (const statement of statements) {
+      if (statement.type !== 'TsInterfaceDeclaration') continue
+      const columns = statement.body.body.flatMap((member): Column[] => {
+        if (member.type !== 'TsPropertySignature' || member.key.type !== 'Identifier') return []
+        const annotation = member.typeAnnotation?.typeAnnotation
+        if (annotation === undefined) return []
+        if (
+          statement.id.value === 'Schema' &&
+          annotation.type === 'TsTypeReference' &&
+          annotation.typeName.type === 'Identifier'
+        )
+          tables.set(member.key.value, annotation.typeName.value)
+        return [{ name: member.key.value, ...readType(annotation) }]
+      })
+      interfaces.set(statement.id.value, columns)
+    }
+  }
+  return new Map([...tables].map(([table, name]) => [table, interfaces.get(name) ?? []]))
+}
+
+const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())
+
+/** What pg makes of a column's values. */
+const typeOf: Readonly<Record<string, string>> = {
+  uuid: 'string',
+  text: 'string',
+  int2: 'number',
+  int4: 'number',
+  int8: 'string',
+  float8: 'number',
+  bool: 'boolean',
+  timestamptz: 'Date',
+  jsonb: 'json',
+  bytea: 'Buffer',
+  inet: 'string',
+  cidr: 'string',
+  date: 'Date',
+}
+
+let test: TestContext
+beforeAll(async () => {
+  test = await createTestContext()
+})
+afterAll(() => test.close())
+
+it('declares the tables that the migrations make, with their columns, types and nulls', async () => {
+  const { rows } = await sql<{ table: string; column: string; type: string; nullable: string; computed: boolean }>`
+    select c.table_name as table, c.column_name as column, c.udt_name as type, c.is_nullable as nullable,
+      t.table_type = 'VIEW' or c.is_generated = 'ALWAYS' as computed
+    from information_schema.columns c
+    join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
+    join pg_class on pg_class.relname = c.table_name and pg_class.relnamespace = 'public'::regnamespace
+    where c.table_schema = 'public' and not pg_class.relispartition and c.table_name not like '\\_%'
+      and c.table_name <> 'migration'`.execute(test.ctx.db)
+  const declared = await declaredTables()
+  const described = (name: string, column: Column) =>
+    `${name}.${column.name}: ${column.type}${column.nullable ? ' | null' : ''}`
+  const made = rows.map(({ table, column, type, nullable, computed }) => {
+    const name = camel(table)
+    const is = declared.get(name)?.find((one) => one.name === camel(column))
+    const own = type.startsWith('_') ? 'array' : (typeOf[type] ?? type)
+    // Of what it computes itself the database does not say whether it can be null.
+    // A name of a type of our own stands for one of the texts, documents or bytes that it may be.
+    const seen = is?.type === 'other' && own !== 'Date' ? 'other' : own
+    return described(name, {
+      name: camel(column),
+      type: seen,
+      nullable: computed ? (is?.nullable ?? false) : nullable === 'YES',
+    })
+  })
+  const types = [...declared].flatMap(([name, columns]) => columns.map((column) => described(name, column)))
+  expect(types.toSorted()).toEqual(made.toSorted())
+})
