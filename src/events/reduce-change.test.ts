@@ -53,7 +53,8 @@ describe('reduceChange', () => {
         for (const document of [reduced.before, reduced.after]) {
           const json = JSON.stringify(document)
           expect(Buffer.byteLength(json)).toBeLessThan(80 * 1024)
-          expect(json.isWellFormed() && !json.includes('\\ud')).toBe(true)
+          // An escaped half of a pair, behind no escaped backslash, has no place in a text of PostgreSQL.
+          expect(json.isWellFormed() && !/(?<!\\)(?:\\\\)*\\ud/.test(json)).toBe(true)
         }
       }),
       { numRuns: 300 },
