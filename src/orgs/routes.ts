@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
 import { type Reach, reachOf } from '../access/scope.ts'
-import { org, orgSites, self, site } from '../http/at.ts'
+import { at, org, orgSites, site } from '../http/at.ts'
 import { JsonText } from '../http/json-text.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
@@ -27,16 +27,21 @@ import {
   presentSite,
 } from './wire.ts'
 
+/** Where anybody with an account creates an organization: the scope is that of the new one. */
+const newOrg = at({ audience: 'person', needs: null, path: '/orgs', params: {} }, (_ctx, caller) =>
+  authorizeNewOrg(caller, uuidv7()),
+)
+
 /** Source: contract, Orgs. */
 export const orgOperations: Operation[] = [
   operation({
     id: 'createOrg',
     method: 'POST',
     tag: 'Orgs',
-    at: self('/orgs'),
+    at: newOrg,
     body: CreateOrgBody,
     reply: OrgReply,
-    run: async (ctx, { caller, body }) => presentOrg(await createOrg(ctx, authorizeNewOrg(caller, uuidv7()), body)),
+    run: async (ctx, { scope, body }) => presentOrg(await createOrg(ctx, scope, body)),
   }),
   operation({
     id: 'getOrg',
