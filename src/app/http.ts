@@ -60,8 +60,15 @@ import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
 import { version } from '../platform/version.ts'
 
-/** The HTTP server with every route, not listening yet. */
-export async function buildHttp(ctx: Context, parts: HttpParts): Promise<FastifyInstance> {
+/** An HTTP server that is not listening yet. */
+export interface BuiltHttp {
+  readonly http: FastifyInstance
+  /** All operations that it serves under /api/v1. */
+  readonly operations: readonly Operation[]
+}
+
+/** Builds the HTTP server with every route. */
+export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHttp> {
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
   await serveOpenApi(http, version)
   const throttle = createLoginThrottle(ctx.clock)
@@ -77,7 +84,8 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
     rules,
   })
   const oauth = openOauth(ctx, parts.accounts.settings)
-  await serveApi(http, authenticate, [serveOperations(ctx, apiOperations(ctx, parts, { guard, oauth }))])
+  const operations = apiOperations(ctx, parts, { guard, oauth })
+  await serveApi(http, authenticate, [serveOperations(ctx, operations)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)
@@ -87,7 +95,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<Fastify
   await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
-  return http
+  return { http, operations }
 }
 
 /** What is built once for all ways to sign in. */

@@ -107,7 +107,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const recorder = startTokenUses(ctx, tokenUses)
   closing.add('token uses', () => recorder.stop())
   const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
-  const http = await buildHttp(ctx, {
+  const { http } = await buildHttp(ctx, {
     accounts: {
       passwords: createPasswords(),
       tokenUses,

@@ -13,6 +13,7 @@ import type { AccountSettings } from '../../src/accounts/parts.ts'
 import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { openStorage } from '../../src/app/storage.ts'
+import type { Operation } from '../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
@@ -100,6 +101,8 @@ export interface Answer {
 /** The real HTTP server on a free port, with one organization and its administrator. */
 export interface TestServer extends TestContext {
   readonly http: FastifyInstance
+  /** All operations that it serves under /api/v1. */
+  readonly operations: readonly Operation[]
   readonly url: string
   readonly org: TestOrg
   /** What the server's timer would flush; here the tests do. */
@@ -167,7 +170,7 @@ export async function startTestServer(
   const opened = openStorage(ctx, context.dataDir, storageSettings)
   const imageFiles = { ...opened.imageFiles, maxBytes: 1024 * 1024, decode }
   await sweepImages(ctx.log, imageFiles, async () => new Set())
-  const http = await buildHttp(ctx, {
+  const { http, operations } = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
     tls: null,
@@ -193,6 +196,7 @@ export async function startTestServer(
   return {
     ...context,
     http,
+    operations,
     url,
     org,
     tokenUses,
