@@ -44,7 +44,7 @@ function decideOutcome({ at }: Pick<Operation, 'at'>, { role, standing }: Omit<T
   if (audience === 'self') return 'let in'
   if (audience === 'person') return standing === 'organization token' ? 403 : 'let in'
   if (standing === 'stranger') return 404
-  if (audience === 'site' && standing === 'another site') return 404
+  if (path.startsWith('/sites/:site_id') && standing === 'another site') return 404
   if (needs === null || !rolesFor(needs).includes(role)) return 403
   if (audience === 'org' && limited.has(standing)) return 403
   return path.includes(':site_name') && standing === 'another site' ? 404 : 'let in'

@@ -1,10 +1,20 @@
-import { authorize } from '../access/authorize.ts'
-import { org, site } from '../http/at.ts'
+import { authorize, authorizeSite } from '../access/authorize.ts'
+import { at, org } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
 import { deleteOrg } from './delete-org.ts'
 import { deleteSiteGroup } from './delete-site-group.ts'
 import { deleteSite } from './delete-site.ts'
+
+/** A site, for those who may also create sites: privileges in some sites do not decide which sites exist. */
+const siteOfOrg = at(
+  { audience: 'org', needs: 'write', path: '/sites/:site_id', params: { site_id: Uuid } },
+  async (ctx, caller, { site_id: siteId = '' }) => {
+    const scope = await authorizeSite(ctx, caller, { siteId, needs: 'write' })
+    authorize(caller, { orgId: scope.orgId, needs: 'write' })
+    return scope
+  },
+)
 
 /** What goes with much that other nouns have. Source: contract, Orgs, Sites and Orgs Sitegroups. */
 export const removalOperations: Operation[] = [
@@ -20,13 +30,9 @@ export const removalOperations: Operation[] = [
     id: 'deleteSite',
     method: 'DELETE',
     tag: 'Sites',
-    at: site('', { needs: 'write' }),
+    at: siteOfOrg,
     reply: Empty,
-    run: async (ctx, { scope, caller }) => {
-      // As for its creation: who was given some sites does not decide which there are.
-      authorize(caller, { orgId: scope.orgId, needs: 'write' })
-      await deleteSite(ctx, scope)
-    },
+    run: (ctx, { scope }) => deleteSite(ctx, scope),
   }),
   operation({
     id: 'deleteOrgSiteGroup',
