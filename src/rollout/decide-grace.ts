@@ -7,11 +7,17 @@ const reasonsOfAbsence: ReadonlySet<string | null> = new Set(['no_reconnect', 'u
 const MIN_LOST = 3
 /** The same, as a share of the witnesses. */
 const MIN_SHARE = 0.3
+/**
+ * One outage is noticed of one device after the other, by their time-outs, and of the target itself before the engine
+ * sees it reboot.
+ */
+const NOTICED_WITHIN_MS = 120_000
+
 /** A site upgrade that would give up devices for their absence in this round. Times are service time, here and below. */
 export interface AbsenceCheck {
   readonly siteUpgradeId: string
   readonly siteId: string
-  /** Since when it has waited for the first of these devices. Connections that were lost before do not count. */
+  /** About since when it has waited for the first of these devices. Connections that were lost before do not count. */
   readonly absentSinceMs: number
   /** When the last grace was given: devices that were back by then do not count either. */
   readonly graceSinceMs: number
@@ -33,7 +39,7 @@ export function findAbsence(
   return {
     siteUpgradeId: id,
     siteId,
-    absentSinceMs: Math.min(...absent.map(({ enteredMs }) => enteredMs)),
+    absentSinceMs: Math.min(...absent.map(({ enteredMs }) => enteredMs)) - NOTICED_WITHIN_MS,
     graceSinceMs: (graceUntilMs ?? 0) - options.reconnectGraceMs,
     versions: [...new Set(absent.map(({ targetVersion }) => targetVersion))],
   }

@@ -120,6 +120,21 @@ describe('an outage of a site', () => {
     expect(await countsOf(id)).toMatchObject({ failed: 1 })
   })
 
+  it('counts that began a moment before the engine knew that the device reboots', async () => {
+    await seed(4)
+    const id = await create({ strategy: 'serial' })
+    await advance()
+    let commanded: SeededDevice | undefined
+    await fleet.answer((device) => {
+      commanded = device
+      return 'dies'
+    })
+    await fleet.disconnect(devices.filter((device) => device !== commanded))
+    await advance()
+    await pass(options.rebootTimeoutMs.ap)
+    expect(await countsOf(id)).toEqual({ rebooting: 1, planned: 3 })
+  })
+
   it('is none where the service itself was away', async () => {
     await seed(4)
     const id = await create({ strategy: 'serial' })
