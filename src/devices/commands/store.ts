@@ -257,13 +257,14 @@ export async function loseCommands(
     with locked as materialized (
       select command.org_id, command.id
       from (
-        select sent.* from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
+        select sent.*, session.epoch as last_epoch
+        from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
         cross join lateral (
           select org_id, id from device_command
           where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
         order by sent.id) sent
       cross join lateral ${lockByKey(sql`sent`)} command
-      where command.state = 'sent'
+      where command.state = 'sent' and command.epoch <= sent.last_epoch
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
