@@ -135,7 +135,7 @@ export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promis
 
 /** Holds until the end of the transaction. */
 const planByKeys = sql`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
-  from unnest(array['enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']) name`
+  from unnest(array['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']) name`
 
 /** A row that another one needs is not there, or one that is needed was to be deleted. */
 export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
