@@ -56,7 +56,12 @@ async function receiveImage(
     throw invalidField('sha256', `the image's SHA-256 is ${received.sha256}`)
   }
   const id = uuidv7()
-  await keepFile(files, received, id)
+  try {
+    await keepFile(files, received, id)
+  } catch (error) {
+    await discardUpload(received)
+    throw error
+  }
   try {
     const image = await inTx(ctx, (tx) => catalog(tx, scope, { id, received, offer, at: ctx.clock.now() }))
     if (image.id !== id) await removeImageFile(files, id)

@@ -2,7 +2,7 @@ import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -20,7 +20,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { AppError } from '../platform/errors.ts'
-import { writeWhole } from '../platform/storage/files.ts'
+import { sync, writeWhole } from '../platform/storage/files.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
 /** PEM texts; the key is PKCS #8. */
@@ -67,6 +67,7 @@ export async function loadDeviceCa(dataDir: string): Promise<DeviceCa> {
   if (certificatePem !== null) throw new AppError('unavailable', `device CA: ${certPath} is there, but not ${keyPath}`)
   const made = await makeCa()
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  await sync(dirname(folder))
   await writeWhole(keyPath, made.keyPem)
   await writeWhole(certPath, made.certificatePem, 0o644)
   return made

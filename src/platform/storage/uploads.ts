@@ -48,6 +48,8 @@ export async function receiveUpload(
   dir: string,
   { body, maxBytes, reservation, filter }: Upload,
 ): Promise<UploadedFile> {
+  // Nobody else may listen until the file is open; the pipeline sees an error that has come by then.
+  body.once('error', () => undefined)
   const path = newIncomingPath(dir)
   let receivedBytes = 0
   async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
