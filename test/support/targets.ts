@@ -1,0 +1,75 @@
+import { decideTarget } from '../../src/rollout/decide-target.ts'
+import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../src/rollout/target.ts'
+
+export const start = new Date('2026-03-01T00:00:00Z')
+export const at = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)
+/** Service time. */
+export const ms = (seconds: number): number => 1e9 + seconds * 1000
+export const MINUTE = 60
+
+export const online: DeviceNow = {
+  type: 'ap',
+  link: 'connected',
+  connectedMs: ms(0),
+  firmware: '1.0',
+  bootCount: 3,
+  bootedAt: start,
+  memberFirmware: [],
+}
+export const offline: DeviceNow = { ...online, link: 'absent', connectedMs: null }
+export const expected: DeviceNow = { ...offline, link: 'expected' }
+export const updated: DeviceNow = { ...online, firmware: '2.0', bootCount: 4, bootedAt: at(100), connectedMs: ms(100) }
+
+export const planned: TargetNow = {
+  deviceId: 'd',
+  phase: 1,
+  state: 'planned',
+  enteredMs: ms(0),
+  fromVersion: '1.0',
+  targetVersion: '2.0',
+  imageId: 'i',
+  force: false,
+  attempt: 0,
+  failedAttempts: 0,
+  lostAttempts: 0,
+  retryAtMs: null,
+  fetched: false,
+  bootCount: null,
+  device: online,
+  command: null,
+  download: null,
+}
+
+export function command(state: CommandNow['state'], more: Partial<CommandNow> = {}): CommandNow {
+  return {
+    id: 'c',
+    state,
+    refusal: null,
+    refusalIsFinal: false,
+    loss: null,
+    sentAt: state === 'queued' ? null : at(1),
+    ...more,
+  }
+}
+
+export function commanded(state: CommandNow['state'], more: Partial<TargetNow> = {}): TargetNow {
+  return { ...planned, state: 'dl_requested', attempt: 1, bootCount: 3, command: command(state), ...more }
+}
+
+export const rebooting: TargetNow = { ...commanded('done'), state: 'rebooting', enteredMs: ms(60) }
+export const verifying: TargetNow = { ...rebooting, state: 'verifying', enteredMs: ms(100), device: updated }
+
+export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRules> = {}) {
+  return decideTarget(target, {
+    now: at(seconds),
+    nowMs: ms(seconds),
+    options: defaultRolloutOptions,
+    stopping: false,
+    held: false,
+    offlineDeadlineMs: null,
+    graceUntilMs: 0,
+    ...rules,
+  })
+}
+export const move = (to: string, reason?: string) => ({ kind: 'move', to, ...(reason !== undefined && { reason }) })
