@@ -89,7 +89,7 @@ async function addOrg(ctx: Context, outbound: ReturnType<typeof createOutboundHt
   const paths = [...Array(HEALTHY).fill('healthy'), ...Array(OTHERS).fill('other')]
   for (const [index, path] of paths.entries()) {
     const body = { url: `${url}/${path}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }
-    await createWebhook(ctx, scope, { siteId: null, body, outbound })
+    await createWebhook(ctx, scope, { body, outbound })
   }
   return scope
 }

@@ -52,6 +52,7 @@ const CHECKS = [
     args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
   },
   { name: 'tables', args: () => [join(ROOT, 'scripts', 'check-tables.mjs')] },
+  { name: 'scopes', args: () => [join(ROOT, 'scripts', 'check-scopes.mjs')] },
 ]
 
 const [command = '', ...args] = process.argv.slice(2)

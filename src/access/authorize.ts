@@ -1,7 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { type Principal, type Privilege, type Role, actorName } from './principal.ts'
-import { type Actor, type OrgScope, type SiteScope, grant } from './scope.ts'
+import { type Actor, type OrgScope, type SiteScope, type SitesScope, coversOrg, grant } from './scope.ts'
 import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './store.ts'
 
 /** Who calls, and from where. */
@@ -33,22 +33,28 @@ export function rolesFor(need: Need): Role[] {
 export interface OrgRequest {
   readonly orgId: string
   readonly needs: Need
-  /** Lets those in whose privileges name single sites; the scope then lists these sites. */
-  readonly sites?: 'some'
 }
 
 /**
  * @throws AppError not_found where the caller has no privilege in the organization (as for one that
- *   does not exist), forbidden where the privilege is too small.
+ *   does not exist), forbidden where the privilege is too small, or for some of its sites alone.
  */
-export function authorize(caller: Caller, { orgId, needs, sites }: OrgRequest): OrgScope {
+export function authorize(caller: Caller, request: OrgRequest): OrgScope {
+  const scope = authorizeSites(caller, request)
+  if (!coversOrg(scope)) throw tooLittle()
+  return scope
+}
+
+/**
+ * As authorize(), and lets those in whose privileges name single sites: the scope lists these sites.
+ * @throws AppError as authorize().
+ */
+export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): SitesScope {
   const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId)
   if (here.length === 0) throw notFound(orgId)
-  const enough = here.filter((privilege) => rolesThatMay[needs].has(privilege.role))
-  const siteIds = siteIdsOf(enough)
-  if (siteIds === 'all') return grant({ orgId, siteIds, actor: actorOf(caller) })
-  if (sites === 'some' && siteIds.length > 0) return grant({ orgId, siteIds, actor: actorOf(caller) })
-  throw tooLittle()
+  const siteIds = siteIdsOf(here.filter((privilege) => rolesThatMay[needs].has(privilege.role)))
+  if (siteIds.length === 0) throw tooLittle()
+  return grant({ orgId, siteIds, actor: actorOf(caller) })
 }
 
 /**
@@ -61,7 +67,7 @@ export function authorizeNewOrg(caller: Caller, orgId: string): OrgScope {
   const { adminId, ssoId, privileges } = caller.principal
   const onlyInstalls = privileges.length > 0 && privileges.every(({ role }) => role === 'installer')
   if (adminId === null || ssoId !== null || onlyInstalls) throw tooLittle()
-  return grant({ orgId, siteIds: 'all', actor: actorOf(caller) })
+  return grant({ orgId, siteIds: 'all', actor: actorOf(caller) } as const)
 }
 
 /** @throws AppError as authorize(); a site outside the caller's organizations is not found. */
@@ -76,7 +82,7 @@ export async function authorizeSite(
   const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId && covers(privilege, siteId))
   if (here.length === 0) throw notFound(siteId)
   if (!here.some((privilege) => rolesThatMay[needs].has(privilege.role))) throw tooLittle()
-  return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) })
+  return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) } as const)
 }
 
 /**
@@ -91,14 +97,14 @@ export async function authorizeSiteNamed(
   caller: Caller,
   { orgId, siteName, needs }: { readonly orgId: string; readonly siteName: string; readonly needs: Need },
 ): Promise<SiteScope> {
-  const { siteIds, actor } = authorize(caller, { orgId, needs, sites: 'some' })
+  const { siteIds, actor } = authorizeSites(caller, { orgId, needs })
   let found = await findSitesNamed(ctx.db, { orgId, siteIds }, siteName)
   if (found.length === 0 && siteName.includes('+'))
     found = await findSitesNamedLike(ctx.db, { orgId, siteIds }, siteName)
   const [siteId, another] = found
   if (siteId === undefined) throw notFound(siteName)
   if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one, or use its id.')
-  return grant({ orgId, siteId, siteIds: [siteId], actor })
+  return grant({ orgId, siteId, siteIds: [siteId], actor } as const)
 }
 
 /** Whether the caller could also have asked for `needs` in the place of `scope`. */

@@ -9,43 +9,79 @@ export interface Actor {
   readonly userAgent: string | null
 }
 
-/** Proof that the caller may act in `orgId`. Only authorize() and systemScope() make one. */
-export interface OrgScope {
+/**
+ * Proof that the caller may act in `orgId`, in whatever part of it. It says nothing about sites, so it is enough only for
+ * what has no site: records of what was done, rows of the organization that all its members see, and rows by ids that a
+ * read with one of the scopes below has found. Only authorize.ts and the functions of this file make scopes.
+ */
+export interface InOrg {
   readonly [granted]: true
   readonly orgId: string
-  readonly siteIds: 'all' | readonly string[]
   readonly actor: Actor
 }
 
-/** What of a scope decides which rows are read, whoever reads them. */
-export type Reach = Pick<OrgScope, typeof granted | 'orgId' | 'siteIds'>
+/** Proof that the caller may act in these sites of `orgId`: who reads or writes with it filters by them. */
+export interface SitesScope extends InOrg {
+  readonly siteIds: 'all' | readonly string[]
+}
 
-export function reachOf({ orgId, siteIds }: OrgScope): Reach {
+/** Proof that the caller may act in the whole of `orgId`. */
+export interface OrgScope extends SitesScope {
+  readonly siteIds: 'all'
+}
+
+/** Whether the scope is of the whole organization, not of some of its sites. */
+export function coversOrg(scope: SitesScope): scope is OrgScope {
+  return scope.siteIds === 'all'
+}
+
+/** Proof that the caller may act in one site of `orgId`. */
+export interface SiteScope extends SitesScope {
+  readonly siteId: string
+  readonly siteIds: readonly [siteId: string]
+}
+
+/** Proof for a place that has webhooks and the like of its own: an organization, or a site. */
+export type PlaceScope = OrgScope | SiteScope
+
+/** The site of a scope that an operation of one site gave; null where it came from an operation of an organization. */
+export function siteIdOf(scope: SitesScope): string | null {
+  return 'siteId' in scope && typeof scope.siteId === 'string' ? scope.siteId : null
+}
+
+/** What of a scope decides which rows are read, whoever reads them. */
+export type Reach = Pick<SitesScope, typeof granted | 'orgId' | 'siteIds'>
+
+export function reachOf({ orgId, siteIds }: SitesScope): Reach {
   return grant({ orgId, siteIds })
 }
 
-/** Proof that the caller may act in one site of `orgId`. Only authorizeSite() and authorizeSiteNamed() make one. */
-export interface SiteScope extends OrgScope {
-  readonly siteId: string
+type Worker = 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'accounts' | 'operator'
+
+function systemActor(worker: Worker): Actor {
+  return { adminId: null, name: worker, srcIp: null, userAgent: null }
 }
 
 /** The scope of a worker, which acts on what a person has asked for before. */
-export type SystemScope = OrgScope & { readonly siteIds: 'all' }
+export function systemScope(worker: Worker, orgId: string): OrgScope {
+  return grant({ orgId, siteIds: 'all', actor: systemActor(worker) } as const)
+}
 
-export function systemScope(
-  worker: 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'accounts' | 'operator',
-  orgId: string,
-): SystemScope {
-  const actor: Actor = { adminId: null, name: worker, srcIp: null, userAgent: null }
-  return grant({ orgId, siteIds: 'all', actor })
+/** As systemScope(), for what belongs to a site where `siteId` names one, and to the organization itself where it is null. */
+export function systemScopeOf(
+  worker: Worker,
+  { orgId, siteId }: { readonly orgId: string; readonly siteId: string | null },
+): PlaceScope {
+  if (siteId === null) return systemScope(worker, orgId)
+  return grant({ orgId, siteId, siteIds: [siteId], actor: systemActor(worker) } as const)
 }
 
 /** The scope in which a change of an admin's account is recorded in an organization of theirs. */
 export function actorScope(actor: Actor, orgId: string): OrgScope {
-  return grant({ orgId, siteIds: 'all', actor })
+  return grant({ orgId, siteIds: 'all', actor } as const)
 }
 
 /** Makes the brand. Exported for authorize.ts alone; dependency-cruiser can't see names, reviewers can. */
-export function grant<T extends Pick<OrgScope, 'orgId' | 'siteIds'>>(scope: T): T & { readonly [granted]: true } {
+export function grant<T extends Pick<SitesScope, 'orgId' | 'siteIds'>>(scope: T): T & { readonly [granted]: true } {
   return scope as T & { readonly [granted]: true }
 }

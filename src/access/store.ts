@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, type InferResult, type Insertable, type RawBuilder, sql } from 'kysely'
 import { type Db, type Tx, anyOf, readByKeys } from '../platform/db.ts'
+import { inSites } from './store-sites.ts'
 import type { PrivilegeTable } from './tables.ts'
 import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
@@ -154,8 +155,11 @@ interface SitesOfOrg {
 }
 
 function selectSiteIds(db: Db, { orgId, siteIds }: SitesOfOrg) {
-  const ofOrg = db.selectFrom('site').select('id').where('orgId', '=', orgId)
-  return siteIds === 'all' ? ofOrg : ofOrg.where('id', '=', anyOf(siteIds))
+  return db
+    .selectFrom('site')
+    .select('id')
+    .where('orgId', '=', orgId)
+    .where(inSites({ siteIds }, sql.ref('site.id')))
 }
 
 export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &

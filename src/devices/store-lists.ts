@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import { countsOf } from '../http/store-pages.ts'
-import { type Reader, anyOf } from '../platform/db.ts'
+import type { Reader } from '../platform/db.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** What a list of devices may be narrowed by. Null lets everything pass. */
@@ -44,7 +45,7 @@ export function devicesFor({ more }: DeviceFilter): RawBuilder<unknown> {
  * The devices of `page`, a list of keys, with their status. Row by row: PostgreSQL does not know how short a
  * page is and would rather read everything.
  */
-export function devicesOnPage({ orgId }: OrgScope, key: RawBuilder<unknown>): RawBuilder<unknown> {
+export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`page
     cross join lateral (select * from device where device.org_id = ${orgId} and device.id = ${key} offset 0) as device
     left join lateral (
@@ -53,16 +54,12 @@ export function devicesOnPage({ orgId }: OrgScope, key: RawBuilder<unknown>): Ra
 }
 
 /** Whether a row of `device` or `device_count`, under the name `of`, is one that the scope and the filter let pass. */
-function counted(
-  { orgId, siteIds }: OrgScope,
-  of: 'device' | 'device_count',
-  filter: DeviceFilter,
-): RawBuilder<unknown> {
+function counted(scope: SitesScope, of: 'device' | 'device_count', filter: DeviceFilter): RawBuilder<unknown> {
   const column = (name: string): RawBuilder<unknown> => sql.ref(`${of}.${name}`)
   const { siteId, onlyUnassigned, type, model } = filter
   return allOf([
-    sql`${column('org_id')} = ${orgId}`,
-    ...(siteIds === 'all' ? [] : [sql`${column('site_id')} = ${anyOf(siteIds)}`]),
+    sql`${column('org_id')} = ${scope.orgId}`,
+    inSites(scope, column('site_id')),
     ...(siteId === null ? [] : [sql`${column('site_id')} = ${siteId}`]),
     ...(onlyUnassigned ? [sql`${column('site_id')} is null`] : []),
     ...(type === null ? [] : [sql`${column('type')} = ${type}`]),
@@ -71,7 +68,7 @@ function counted(
 }
 
 /** The condition on `device` and `status` that the scope and the filter make. */
-export function passes(scope: OrgScope, filter: DeviceFilter): RawBuilder<unknown> {
+export function passes(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
   return allOf([counted(scope, 'device', filter), ...filter.more])
 }
 
@@ -80,7 +77,7 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
 }
 
 /** How many devices pass, as an expression. */
-export function lengthOf(scope: OrgScope, filter: DeviceFilter): RawBuilder<unknown> {
+export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
   if (filter.more.length > 0) return sql`select count(*) from ${devicesWithStatus} where ${passes(scope, filter)}`
   return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`
 }
@@ -97,7 +94,7 @@ export interface DeviceList {
 /** One page of devices: one query, and none of it reads more than the page where `filter.more` is empty. */
 export function pageOfDevices<T extends object>(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, sort, page, columns, sizes }: DeviceList,
 ): Promise<Paged<T>> {
   const sorted = sql.ref(`device.${sort.by}`)
@@ -121,12 +118,12 @@ export function pageOfDevices<T extends object>(
 export const isChassis = sql`jsonb_array_length(status.members) > 1`
 
 /** Of lists that answer documents of devices. An index has those of the organization, whichever devices are asked for. */
-export function sizesOfDevices({ orgId }: OrgScope): Sizes {
+export function sizesOfDevices({ orgId }: InOrg): Sizes {
   return largeOf(sql`device`, sql`device.doc_bytes`, { where: sql`device.org_id = ${orgId}` })
 }
 
 /** Of lists that answer the members of Virtual Chassis, which the gateway lets have ten kilobytes. */
-export function sizesOfChassis({ orgId }: OrgScope): Sizes {
+export function sizesOfChassis({ orgId }: InOrg): Sizes {
   const where = sql`status.org_id = ${orgId} and ${isChassis}`
   return largeOf(sql`device_status status`, sql`octet_length(status.members::text)`, { where })
 }
@@ -151,7 +148,7 @@ const inCounters: ReadonlySet<CountedField> = new Set(['type', 'model', 'site_id
 /** How many devices there are for each value of `field`, the most frequent first. */
 export async function countDevicesBy(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, field, limit }: { readonly filter: DeviceFilter; readonly field: CountedField; readonly limit: number },
 ): Promise<Counts> {
   if (filter.more.length === 0 && inCounters.has(field)) {
@@ -170,17 +167,18 @@ export async function countDevicesBy(
 }
 
 /** How many edge appliances the scope lets see. */
-export async function countMxedges(reader: Reader, { orgId, siteIds }: OrgScope): Promise<number> {
-  const ofScope = siteIds === 'all' ? sql`true` : sql`site_id = ${anyOf(siteIds)}`
+export async function countMxedges(reader: Reader, scope: SitesScope): Promise<number> {
   const { rows } = await sql<{ count: string }>`
-    select count(*) as count from mxedge where org_id = ${orgId} and ${ofScope}`.execute(reader)
+    select count(*) as count from mxedge where org_id = ${scope.orgId} and ${inSites(scope, sql`site_id`)}`.execute(
+    reader,
+  )
   return Number(rows[0]?.count ?? 0)
 }
 
 /** How many devices of each type there are, of sites and of none. */
 export async function countTypes(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
 ): Promise<{ type: DeviceType; assigned: boolean; count: number }[]> {
   const { rows } = await sql<{ type: DeviceType; assigned: boolean; count: string }>`
     select type, site_id is not null as assigned, sum(count) as count

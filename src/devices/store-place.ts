@@ -1,4 +1,6 @@
-import type { OrgScope } from '../access/scope.ts'
+import { sql } from 'kysely'
+import type { SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
 import { holdSiteName } from './store.ts'
 
@@ -11,7 +13,7 @@ const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
  */
 export async function holdMapsOfSite(
   tx: Tx,
-  scope: OrgScope,
+  scope: SitesScope,
   { siteId, mapIds }: { readonly siteId: string; readonly mapIds: readonly unknown[] },
 ): Promise<ReadonlySet<string>> {
   const ids = mapIds.filter((id) => typeof id === 'string').filter((id) => uuid.test(id))
@@ -20,6 +22,7 @@ export async function holdMapsOfSite(
     .selectFrom('siteMap')
     .select('id')
     .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('site_map.site_id')))
     .where('siteId', '=', siteId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
@@ -37,14 +40,15 @@ export interface Place {
 
 /**
  * The place of a device, whose site and map are kept from being deleted until `tx` ends. The device itself
- * is locked after them, and may have another place by then. Undefined where it is of no site.
+ * is locked after them, and may have another place by then. Undefined where it is of no site of the scope.
  * @param mac In lower case without separators.
  */
-export async function holdPlaceOf(tx: Tx, scope: OrgScope, mac: string): Promise<Place | undefined> {
+export async function holdPlaceOf(tx: Tx, scope: SitesScope, mac: string): Promise<Place | undefined> {
   const device = await tx
     .selectFrom('device')
     .select(['siteId', 'doc'])
     .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('device.site_id')))
     .where('mac', '=', mac)
     .executeTakeFirst()
   if (device === undefined || device.siteId === null) return undefined

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { InOrg, OrgScope, SiteScope, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { EventDevice } from '../events/append.ts'
 import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
@@ -20,7 +21,7 @@ const images = sql<Device['images']>`(select jsonb_object_agg(image.number, imag
 export const deviceColumns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type,
   device.name, device.claim_code, device.doc, device.created_at, device.modified_at, site.name as site_name, ${images} as images`
 
-function selectDevices(reader: Reader, scope: OrgScope) {
+function selectDevices(reader: Reader, scope: InOrg) {
   return reader
     .selectFrom('device')
     .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
@@ -49,10 +50,11 @@ export function lockDevice(tx: Tx, scope: SiteScope, deviceId: string): Promise<
 /** Ordered by id: every caller locks in one order, hence no deadlock. */
 export function lockDevicesBy(
   tx: Tx,
-  scope: OrgScope,
+  scope: SitesScope,
   { macs, serials }: { readonly macs: readonly string[]; readonly serials: readonly string[] },
 ): Promise<Device[]> {
   return selectDevices(tx, scope)
+    .where(inSites(scope, sql.ref('device.site_id')))
     .where((eb) => eb.or([eb('device.mac', '=', anyOf(macs)), eb('device.serial', '=', anyOf(serials))]))
     .orderBy('device.id')
     .forUpdate('device')
@@ -91,7 +93,7 @@ export interface NewDevice {
 
 export async function insertDevices(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { devices, at }: { devices: readonly NewDevice[]; at: Date },
 ): Promise<void> {
   const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
@@ -110,7 +112,7 @@ export interface DeviceContent {
   readonly at: Date
 }
 
-export async function updateDevice(tx: Tx, scope: OrgScope, { id, name, doc, at }: DeviceContent): Promise<void> {
+export async function updateDevice(tx: Tx, scope: InOrg, { id, name, doc, at }: DeviceContent): Promise<void> {
   await tx
     .updateTable('device')
     .set({ name, doc: json(doc), modifiedAt: at })
@@ -131,7 +133,7 @@ export interface Assignment {
 /** A device that leaves its site leaves the map of that site too. */
 export async function assignToSite(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { deviceIds, siteId, settings, at }: Assignment,
 ): Promise<void> {
   const offMap = sql`case when site_id is distinct from ${siteId}::uuid then doc - '{map_id,x,y}'::text[] else doc end`
@@ -163,14 +165,15 @@ export async function listDevicesInUpgrades(
   return new Set(rows.map(({ deviceId }) => deviceId))
 }
 
-/** The name of a site of the organization, which is kept from being deleted until `tx` ends. */
-export async function holdSiteName(tx: Tx, scope: OrgScope, siteId: string): Promise<string | undefined> {
+/** The name of a site of the scope, which is kept from being deleted until `tx` ends. */
+export async function holdSiteName(tx: Tx, scope: SitesScope, siteId: string): Promise<string | undefined> {
   // The organization before its site, as everybody does who needs both.
   await holdOrg(tx, scope)
   const row = await tx
     .selectFrom('site')
     .select('name')
     .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('site.id')))
     .where('id', '=', siteId)
     .forKeyShare()
     .executeTakeFirst()

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
@@ -29,7 +29,7 @@ export interface MxedgeHappening {
 /** Writes events of edge appliances in the caller's transaction: two statements, however many. */
 export async function appendMxedgeEvents(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   happenings: readonly MxedgeHappening[],
   at: Date,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import type { DeviceType } from './device-type.ts'
@@ -22,7 +22,7 @@ export interface Audit {
  * its record commit together or not at all.
  * @returns The id of the audit record, for the events that the change causes.
  */
-export async function appendAudit(tx: Tx, scope: OrgScope, audit: Audit): Promise<string> {
+export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
   const event: AuditEvent = {
     id: uuidv7(),
@@ -100,7 +100,7 @@ const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONN
  */
 export async function appendDeviceEvents(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   happenings: readonly DeviceHappening[],
   at: Date,
 ): Promise<void> {

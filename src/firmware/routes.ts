@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { typeOfModel } from '../devices/registry/models.ts'
-import { org, orgAndSite, orgSites } from '../http/at.ts'
+import { org, orgSites, orgSitesAndSite } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
@@ -71,10 +71,10 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
       id: { org: 'listOrgAvailableDeviceVersions', site: 'listSiteAvailableDeviceVersions' },
       method: 'GET',
       tag: { org: tag, site: tag },
-      at: orgAndSite('/devices/versions', { needs: 'read', sites: 'some' }),
+      at: orgSitesAndSite('/devices/versions', { needs: 'read' }),
       query: VersionsQuery,
       reply: VersionsReply,
-      run: async (ctx, { scope: { scope }, query }) =>
+      run: async (ctx, { scope, query }) =>
         (await versionsFor(ctx, scope, parseVersionChoice(query))).map(presentVersion),
     }),
   ].flat()
@@ -107,7 +107,7 @@ function imageIn(body: unknown, contentType = ''): Readable {
   throw new AppError('invalid', 'The body is empty: send the image as it is.')
 }
 
-async function versionsFor(ctx: Context, scope: OrgScope, { type, model }: VersionChoice): Promise<CatalogVersion[]> {
+async function versionsFor(ctx: Context, scope: InOrg, { type, model }: VersionChoice): Promise<CatalogVersion[]> {
   const versions = await listVersions(ctx.db, scope, model === undefined ? {} : { models: [model] })
   const types = await listDeviceTypesByModel(ctx.db, scope)
   return versions.filter((version) => (types.get(version.model) ?? typeOfModel(version.model) ?? 'ap') === type)

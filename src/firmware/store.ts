@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
@@ -14,11 +14,7 @@ export interface VersionFilter {
 }
 
 /** The organization's catalog, ordered by model, then newest first. */
-export function listVersions(
-  reader: Reader,
-  scope: OrgScope,
-  { models = [] }: VersionFilter,
-): Promise<CatalogVersion[]> {
+export function listVersions(reader: Reader, scope: InOrg, { models = [] }: VersionFilter): Promise<CatalogVersion[]> {
   let query = reader
     .selectFrom('firmwareVersion')
     .select(['model', 'version', 'tag', 'imageId', 'createdAt'])
@@ -28,7 +24,7 @@ export function listVersions(
 }
 
 /** The type that the organization's devices of each model have: a manifest may name it against its model's look. */
-export async function listDeviceTypesByModel(reader: Reader, scope: OrgScope): Promise<Map<string, DeviceType>> {
+export async function listDeviceTypesByModel(reader: Reader, scope: InOrg): Promise<Map<string, DeviceType>> {
   const rows = await reader
     .selectFrom('device')
     .select(['model', 'type'])
@@ -48,7 +44,7 @@ const versionsOfImage = sql<CatalogImage['versions']>`(
   from firmware_version v where v.org_id = firmware_image.org_id and v.image_id = firmware_image.id
 )`
 
-function selectImages(reader: Reader, scope: OrgScope) {
+function selectImages(reader: Reader, scope: InOrg) {
   return reader
     .selectFrom('firmwareImage')
     .select(['id', 'sha256', 'sizeBytes', 'createdAt', versionsOfImage.as('versions')])
@@ -56,7 +52,7 @@ function selectImages(reader: Reader, scope: OrgScope) {
 }
 
 /** Ordered by id, which is the order of upload. */
-export async function listImages(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<CatalogImage>> {
+export async function listImages(reader: Reader, scope: InOrg, page: Page): Promise<Paged<CatalogImage>> {
   const hits = selectImages(reader, scope)
   const { rows, ...whole } = await pageOf<ImageRow>(reader, hits, page, {
     sizes: sizesOf(hits, sql`octet_length(hit.versions::text)`),
@@ -64,7 +60,7 @@ export async function listImages(reader: Reader, scope: OrgScope, page: Page): P
   return { rows: rows.map(imageOf), ...whole }
 }
 
-export async function findImage(reader: Reader, scope: OrgScope, imageId: string): Promise<CatalogImage | undefined> {
+export async function findImage(reader: Reader, scope: InOrg, imageId: string): Promise<CatalogImage | undefined> {
   const row = await selectImages(reader, scope).where('id', '=', imageId).executeTakeFirst()
   return row && imageOf(row)
 }

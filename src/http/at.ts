@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox'
-import { type Caller, type Need, authorize, authorizeSite } from '../access/authorize.ts'
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import { type Caller, type Need, authorize, authorizeSite, authorizeSites } from '../access/authorize.ts'
+import type { OrgScope, PlaceScope, SiteScope, SitesScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { Uuid } from './schemas.ts'
 
@@ -45,10 +45,10 @@ export function org(path: string, { needs }: Needing): At<OrgScope> {
 }
 
 /** In an organization, or in those of its sites that the caller may act in: the scope says which. */
-export function orgSites(path: string, { needs }: Needing): At<OrgScope> {
+export function orgSites(path: string, { needs }: Needing): At<SitesScope> {
   return at(
     { audience: 'orgSites', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
-    (_ctx, caller, params) => authorize(caller, { orgId: params['org_id'] ?? '', needs, sites: 'some' }),
+    (_ctx, caller, params) => authorizeSites(caller, { orgId: params['org_id'] ?? '', needs }),
   )
 }
 
@@ -60,44 +60,26 @@ export function site(path: string, { needs }: Needing): At<SiteScope> {
   )
 }
 
-/** Where something belongs that organizations and sites both have. */
-export interface Place {
-  readonly scope: OrgScope
-  /** Null for the organization itself. */
-  readonly siteId: string | null
-}
-
 /** The same in an organization and in a site: two operations of one declaration. */
-export interface Twins {
-  readonly org: At<Place>
-  readonly site: At<Place>
+export interface Twins<Scope> {
+  readonly org: At<Scope>
+  readonly site: At<Scope>
 }
 
 /** Where a declaration is. */
-export type Location = At<unknown, unknown> | Twins
+export type Location = At<unknown, unknown> | Twins<unknown>
 
-export type ScopeAt<L extends Location> = L extends At<infer Scope, unknown> ? Scope : Place
+export type ScopeAt<L extends Location> = L extends At<infer Scope, unknown> | Twins<infer Scope> ? Scope : never
 export type CallerAt<L extends Location> = L extends At<unknown, infer Who> ? Who : Caller
 
-/** @param options `sites` lets those into the organization's operation who have some of its sites alone. */
-export function orgAndSite(path: string, { needs, sites }: Needing & { readonly sites?: 'some' }): Twins {
-  return {
-    org: mapScope(sites === 'some' ? orgSites(path, { needs }) : org(path, { needs }), (scope) => ({
-      scope,
-      siteId: null,
-    })),
-    site: mapScope(site(path, { needs }), (scope) => ({ scope, siteId: scope.siteId })),
-  }
+/** In the whole of an organization, and in one site. */
+export function orgAndSite(path: string, needing: Needing): Twins<PlaceScope> {
+  return { org: org(path, needing), site: site(path, needing) }
 }
 
-function mapScope<A, B>(place: At<A>, map: (scope: A) => B): At<B> {
-  return {
-    ...place,
-    enter: async (...request) => {
-      const { scope, caller } = await place.enter(...request)
-      return { scope: map(scope), caller }
-    },
-  }
+/** In an organization or in those of its sites that the caller may act in, and in one site. */
+export function orgSitesAndSite(path: string, needing: Needing): Twins<SitesScope> {
+  return { org: orgSites(path, needing), site: site(path, needing) }
 }
 
 /** For anybody who is signed in or has a token. */

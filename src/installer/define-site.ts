@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import { type InOrg, type SitesScope, coversOrg } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/create-site.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
@@ -52,7 +52,7 @@ async function findSite(tx: Tx, { scope, reach }: Installer, siteName: string): 
   return null
 }
 
-async function withGroups(tx: Tx, scope: OrgScope, { body, groupNames }: SiteDefinition): Promise<Document> {
+async function withGroups(tx: Tx, scope: InOrg, { body, groupNames }: SiteDefinition): Promise<Document> {
   if (groupNames === null) return body
   const groups = await listSiteGroupsNamed(tx, scope, groupNames)
   const ids = groupNames.map((wanted, index) => {
@@ -70,12 +70,12 @@ interface NewSite {
   readonly at: Date
 }
 
-async function addSite(tx: Tx, scope: OrgScope, { definition, body, at }: NewSite): Promise<void> {
+async function addSite(tx: Tx, scope: SitesScope, { definition, body, at }: NewSite): Promise<void> {
   const {
     siteName,
     body: { name },
   } = definition
-  if (scope.siteIds !== 'all') throw new AppError('forbidden', 'You do not have permission to perform this action.')
+  if (!coversOrg(scope)) throw new AppError('forbidden', 'You do not have permission to perform this action.')
   // Asked to rename a site that is not there.
   if (name.replaceAll('+', ' ') !== siteName.replaceAll('+', ' ')) throw notFound(siteName)
   assertPathName(name)
@@ -89,10 +89,10 @@ interface ChangedSite {
   readonly at: Date
 }
 
-async function changeSite(tx: Tx, scope: OrgScope, { before, body, at }: ChangedSite): Promise<void> {
+async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: ChangedSite): Promise<void> {
   const content = mergeSite(before, body)
   // Groups carry privileges: who installs at single sites could let themselves into others' roles.
-  if (scope.siteIds !== 'all' && !isInSameGroups(before, content))
+  if (!coversOrg(scope) && !isInSameGroups(before, content))
     throw new AppError('forbidden', 'Who installs at single sites only can not change their sitegroup_names.')
   if (content.name !== before.name) {
     assertPathName(content.name)

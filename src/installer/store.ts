@@ -1,11 +1,12 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { longPageOf } from '../http/store-long-lists.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
-import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
 
 /** A device with what it last said of itself; null for what it never said. */
@@ -34,10 +35,10 @@ const devices = sql`
  * Whose privileges name sites still see what was claimed lately and hangs nowhere yet: they have it in
  * their hands.
  */
-function reached({ scope: { orgId, siteIds }, reach }: Installer): RawBuilder<unknown> {
+function reached({ scope, reach }: Installer): RawBuilder<unknown> {
   const claimedLately = sql`device.created_at >= ${reach.claimedSince}`
-  const ofScope = siteIds === 'all' ? sql`true` : sql`device.site_id = ${anyOf(siteIds)}`
-  return sql`device.org_id = ${orgId} and (
+  const ofScope = inSites(scope, sql`device.site_id`)
+  return sql`device.org_id = ${scope.orgId} and (
     (${ofScope} and ${reach.allDevices ? sql`true` : claimedLately}) or (device.site_id is null and ${claimedLately}))`
 }
 
@@ -67,7 +68,7 @@ export function listInstallerDevices(
   )
 }
 
-function sitesNamed({ orgId }: OrgScope, name: string): RawBuilder<unknown> {
+function sitesNamed({ orgId }: InOrg, name: string): RawBuilder<unknown> {
   return sql`select site.id from site where site.org_id = ${orgId} and site.name = ${name}`
 }
 
@@ -94,11 +95,12 @@ export async function lockInstallerDevice(
 }
 
 /** The site of a map, which is kept from being deleted until `tx` ends. Lock devices after it. */
-export async function holdMap(tx: Tx, { orgId }: OrgScope, id: string): Promise<{ siteId: string } | undefined> {
+export async function holdMap(tx: Tx, scope: SitesScope, id: string): Promise<{ siteId: string } | undefined> {
   return tx
     .selectFrom('siteMap')
     .select('siteId')
-    .where('orgId', '=', orgId)
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('site_map.site_id')))
     .where('id', '=', id)
     .forKeyShare()
     .executeTakeFirst()

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { SiteScope } from '../access/scope.ts'
+import type { InOrg, SiteScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
@@ -69,12 +69,7 @@ export interface Placement {
 }
 
 /** One statement, however many devices. */
-export async function placeDevices(
-  tx: Tx,
-  scope: SiteScope,
-  placements: readonly Placement[],
-  at: Date,
-): Promise<void> {
+export async function placeDevices(tx: Tx, scope: InOrg, placements: readonly Placement[], at: Date): Promise<void> {
   if (placements.length === 0) return
   await sql`
     update device set modified_at = ${at}::timestamptz, name = coalesce(placed.name, device.name),

@@ -1,8 +1,8 @@
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { InOrg, SiteScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 
 /** One at a time adds maps to the organization. Before anything else of `tx`: all lock it before its sites. */
-export async function lockUsage(tx: Tx, { orgId }: OrgScope): Promise<void> {
+export async function lockUsage(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { newClaimCode } from '../devices/device.ts'
 import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -29,7 +29,7 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
 }
 
 /** The cluster is of the organization, and stays until `tx` ends. @throws AppError invalid. */
-export async function assertCluster(tx: Tx, scope: OrgScope, mxclusterId: string | null): Promise<void> {
+export async function assertCluster(tx: Tx, scope: InOrg, mxclusterId: string | null): Promise<void> {
   if (mxclusterId !== null && !(await holdCluster(tx, scope, mxclusterId)))
     throw invalidField('mxcluster_id', 'the organization has no such cluster')
 }

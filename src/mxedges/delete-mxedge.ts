@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { SitesScope } from '../access/scope.ts'
 import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -15,7 +15,7 @@ import { deleteMxedgeRow, lockMxedge } from './store.ts'
  */
 export async function deleteMxedge(
   ctx: Context,
-  scope: OrgScope,
+  scope: SitesScope,
   { files, id }: { readonly files: ImageFiles; readonly id: string },
 ): Promise<void> {
   const at = ctx.clock.now()

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
 import type { Tx } from '../platform/db.ts'
@@ -17,7 +17,7 @@ export interface MxedgeChange {
 }
 
 /** Writes the audit record and the event of what a person has changed, in the transaction of the change. */
-export async function recordChange(tx: Tx, scope: OrgScope, change: MxedgeChange): Promise<void> {
+export async function recordChange(tx: Tx, scope: InOrg, change: MxedgeChange): Promise<void> {
   const { mxedge, message, text, before, after, at } = change
   const { siteId } = mxedge
   const auditId = await appendAudit(tx, scope, {

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { SitesScope } from '../access/scope.ts'
 import { org, orgAndSite, orgSites } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
@@ -56,12 +56,12 @@ const commandOperations: Operation[] = [
     at: orgAndSite(`${single}/support`, { needs: 'operate' }),
     params,
     reply: Empty,
-    run: (ctx, { scope: { scope }, params }) => refuseCommand(ctx, scope, params.mxedge_id),
+    run: (ctx, { scope, params }) => refuseCommand(ctx, scope, params.mxedge_id),
   }),
 ].flat()
 
 /** @throws AppError not_found; invalid because an appliance without an agent is never connected. */
-async function refuseCommand(ctx: Context, scope: OrgScope, id: string): Promise<never> {
+async function refuseCommand(ctx: Context, scope: SitesScope, id: string): Promise<never> {
   await getMxedge(ctx.db, scope, id)
   throw new AppError('invalid', 'the edge appliance is not connected')
 }

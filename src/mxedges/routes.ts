@@ -1,6 +1,6 @@
 import type { Caller } from '../access/authorize.ts'
-import type { OrgScope } from '../access/scope.ts'
-import { org, orgAndSite, orgSites, site } from '../http/at.ts'
+import type { InOrg } from '../access/scope.ts'
+import { org, orgAndSite, orgSites, orgSitesAndSite, site } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
@@ -84,10 +84,10 @@ function singleOperations(files: ImageFiles): Operation[] {
       id: { org: 'getOrgMxEdge', site: 'getSiteMxEdge' },
       method: 'GET',
       tag,
-      at: orgAndSite(single, { needs: 'read', sites: 'some' }),
+      at: orgSitesAndSite(single, { needs: 'read' }),
       params,
       reply: MxedgeReply,
-      run: async (ctx, { scope: { scope }, caller, params: { mxedge_id: id } }) =>
+      run: async (ctx, { scope, caller, params: { mxedge_id: id } }) =>
         presentOne(ctx, { caller, scope }, await getMxedge(ctx.db, scope, id)),
     }),
     operation({
@@ -98,7 +98,7 @@ function singleOperations(files: ImageFiles): Operation[] {
       params,
       body: UpdateMxedgeBody,
       reply: MxedgeReply,
-      run: async (ctx, { scope: { scope }, caller, params: { mxedge_id: id }, body }) =>
+      run: async (ctx, { scope, caller, params: { mxedge_id: id }, body }) =>
         presentOne(ctx, { caller, scope }, await updateMxedge(ctx, scope, { id, body })),
     }),
     operation({
@@ -108,7 +108,7 @@ function singleOperations(files: ImageFiles): Operation[] {
       at: orgAndSite(single, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope: { scope }, params: { mxedge_id: id } }) => {
+      run: async (ctx, { scope, params: { mxedge_id: id } }) => {
         await deleteMxedge(ctx, scope, { files, id })
         return {}
       },
@@ -118,7 +118,7 @@ function singleOperations(files: ImageFiles): Operation[] {
 
 interface Viewer {
   readonly caller: Caller
-  readonly scope: OrgScope
+  readonly scope: InOrg
 }
 
 async function presentOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
@@ -8,9 +9,12 @@ import { notFound } from '../platform/errors.ts'
 import type { Mxedge, MxedgeContent } from './mxedge.ts'
 
 /** Those of the sites that the scope lists, which a scope of one site does too. */
-export function selectMxedges(reader: Reader, scope: OrgScope) {
-  const all = reader.selectFrom('mxedge').selectAll().where('orgId', '=', scope.orgId)
-  return scope.siteIds === 'all' ? all : all.where('siteId', '=', anyOf(scope.siteIds))
+export function selectMxedges(reader: Reader, scope: SitesScope) {
+  return reader
+    .selectFrom('mxedge')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('mxedge.site_id')))
 }
 
 /**
@@ -19,7 +23,7 @@ export function selectMxedges(reader: Reader, scope: OrgScope) {
  */
 export function listMxedges(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { forSite, page }: { readonly forSite: boolean | null; readonly page: Page },
 ): Promise<Paged<Mxedge>> {
   const all = selectMxedges(reader, scope)
@@ -27,21 +31,21 @@ export function listMxedges(
   return pageOf<Mxedge>(reader, hits, page, { sizes: sizesOf(hits, sql`hit.doc_bytes`) })
 }
 
-export async function getMxedge(reader: Reader, scope: OrgScope, id: string): Promise<Mxedge> {
+export async function getMxedge(reader: Reader, scope: SitesScope, id: string): Promise<Mxedge> {
   const row = await selectMxedges(reader, scope).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row
 }
 
 /** Locked against other changes until `tx` ends. */
-export async function lockMxedge(tx: Tx, scope: OrgScope, id: string): Promise<Mxedge> {
+export async function lockMxedge(tx: Tx, scope: SitesScope, id: string): Promise<Mxedge> {
   const row = await selectMxedges(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row
 }
 
 /** Those of `ids` that are there, ordered by id: every caller locks in one order, hence no deadlock. */
-export function lockMxedges(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<Mxedge[]> {
+export function lockMxedges(tx: Tx, scope: SitesScope, ids: readonly string[]): Promise<Mxedge[]> {
   return selectMxedges(tx, scope).where('id', '=', anyOf(ids)).orderBy('id').forUpdate().execute()
 }
 
@@ -65,7 +69,7 @@ export function insertMxedge(tx: Tx, scope: OrgScope, mxedge: NewMxedge): Promis
 
 export function updateMxedgeRow(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { id, name, model, mxclusterId, doc, at }: MxedgeContent & { readonly id: string; readonly at: Date },
 ): Promise<Mxedge> {
   return tx
@@ -111,7 +115,7 @@ export async function renewRegistration(
 }
 
 /** With its pictures' rows; what happened to it stays. */
-export async function deleteMxedgeRow(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+export async function deleteMxedgeRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('mxedge').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 

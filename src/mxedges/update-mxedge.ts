@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { SitesScope } from '../access/scope.ts'
 import { holdOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -13,7 +13,7 @@ import { lockMxedge, updateMxedgeRow } from './store.ts'
  */
 export function updateMxedge(
   ctx: Context,
-  scope: OrgScope,
+  scope: SitesScope,
   { id, body }: { readonly id: string; readonly body: Document },
 ): Promise<Mxedge> {
   const at = ctx.clock.now()

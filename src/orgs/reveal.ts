@@ -1,9 +1,9 @@
 import { type Caller, may } from '../access/authorize.ts'
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { hidesSecrets } from './store-setting.ts'
 
 /** Whether the caller is shown secrets here: who may write is, unless the organization hides them from everyone. */
-export async function revealsSecrets(ctx: Context, caller: Caller, scope: OrgScope | SiteScope): Promise<boolean> {
+export async function revealsSecrets(ctx: Context, caller: Caller, scope: InOrg): Promise<boolean> {
   return may(caller, scope, 'write') && !(await hidesSecrets(ctx.db, scope))
 }

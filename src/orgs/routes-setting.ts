@@ -1,5 +1,5 @@
 import type { Caller } from '../access/authorize.ts'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { org, orgSites } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import type { Context } from '../platform/context.ts'
@@ -35,7 +35,7 @@ export const orgSettingOperations: Operation[] = [
 async function present(
   ctx: Context,
   caller: Caller,
-  { scope, setting }: { readonly scope: OrgScope; readonly setting: Setting | undefined },
+  { scope, setting }: { readonly scope: InOrg; readonly setting: Setting | undefined },
 ) {
   return presentSetting({ orgId: scope.orgId, setting }, await revealsSecrets(ctx, caller, scope))
 }

@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Db, anyOf, containing } from '../platform/db.ts'
+import { type Db, containing } from '../platform/db.ts'
 import type { AuditLogTable } from '../events/tables.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>
@@ -25,20 +26,20 @@ export interface AuditFilter extends AuditMatch, Page {
 }
 
 /** Records of the range. */
-export function listAuditLog(db: Db, scope: OrgScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
+export function listAuditLog(db: Db, scope: SitesScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
   const hits = matching(db, scope, filter).selectAll()
   const way = filter.sort.direction === 'asc' ? sql`asc` : sql`desc`
   const order = sql`hit.${sql.ref(filter.sort.by)} ${way}, hit.id ${way}`
   return pageOf<AuditRecord>(db, hits, filter, { order, sizes: sizesOf(hits, sql`hit.bytes`) })
 }
 
-function matching(db: Db, scope: OrgScope, match: AuditMatch) {
+function matching(db: Db, scope: SitesScope, match: AuditMatch) {
   let hits = db
     .selectFrom('auditLog')
     .where('orgId', '=', scope.orgId)
     .where('createdAt', '>=', match.start)
     .where('createdAt', '<=', match.end)
-  if (scope.siteIds !== 'all') hits = hits.where('siteId', '=', anyOf(scope.siteIds))
+    .where(inSites(scope, sql.ref('audit_log.site_id')))
   if (match.siteId !== undefined) hits = hits.where('siteId', '=', match.siteId)
   if (match.adminId !== undefined) hits = hits.where('adminId', '=', match.adminId)
   if (match.adminName !== undefined) hits = hits.where('adminName', 'ilike', containing(match.adminName))
@@ -54,7 +55,7 @@ export interface AuditCount extends AuditMatch {
 /** How many records there are of each admin, message or site, the most frequent first; and how many of those there are. */
 export async function countAuditLog(
   db: Db,
-  scope: OrgScope,
+  scope: SitesScope,
   { distinct, limit, ...match }: AuditCount,
 ): Promise<Counts> {
   const rows = await matching(db, scope, match)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope, SiteScope } from '../access/scope.ts'
+import type { InOrg, OrgScope, SiteScope } from '../access/scope.ts'
 import { type Tx, isForeignKeyViolation } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -31,7 +31,7 @@ async function orConflict(what: string, run: () => Promise<unknown>): Promise<vo
 }
 
 /** Takes a site that goes out of what installers may work on. The organization has to be held. */
-export async function forgetInstallerSite(tx: Tx, { orgId }: OrgScope, siteId: string): Promise<void> {
+export async function forgetInstallerSite(tx: Tx, { orgId }: InOrg, siteId: string): Promise<void> {
   await sql`
     update org_setting set doc = jsonb_set(doc, '{installer,extra_site_ids}', (doc #> '{installer,extra_site_ids}') - ${siteId}::text)
     where org_id = ${orgId} and doc #> '{installer,extra_site_ids}' ? ${siteId}`.execute(tx)

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { OrgSettingTable } from './tables.ts'
 import type { SiteSettingTable } from './tables.ts'
@@ -19,7 +19,7 @@ export type Setting = Selectable<OrgSettingTable>
 export type SiteSetting = Selectable<SiteSettingTable>
 
 /** Undefined until somebody has set something. */
-export async function findSetting(reader: Reader, scope: OrgScope): Promise<Setting | undefined> {
+export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting | undefined> {
   return reader.selectFrom('orgSetting').selectAll().where('orgId', '=', scope.orgId).executeTakeFirst()
 }
 
@@ -48,13 +48,13 @@ export async function idleMinutesOf(reader: Reader, adminId: string): Promise<nu
 }
 
 /** `api_policy.no_reveal`: secrets of the organization are shown to nobody. */
-export async function hidesSecrets(reader: Reader, scope: OrgScope): Promise<boolean> {
+export async function hidesSecrets(reader: Reader, scope: InOrg): Promise<boolean> {
   const setting = await findSetting(reader, scope)
   return setting !== undefined && settingDocument(setting).api_policy?.no_reveal === true
 }
 
 /** What those with the role `installer` may work on; the defaults where nothing is set. */
-export async function findInstallerSetting(reader: Reader, scope: OrgScope): Promise<InstallerSetting> {
+export async function findInstallerSetting(reader: Reader, scope: InOrg): Promise<InstallerSetting> {
   const setting = await findSetting(reader, scope)
   return installerSettingOf(setting === undefined ? {} : settingDocument(setting))
 }

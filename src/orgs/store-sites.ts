@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope, SiteScope, Reach } from '../access/scope.ts'
+import type { OrgScope, Reach, SiteScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Db, type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { SiteTable } from '../access/tables.ts'
 
@@ -19,8 +20,11 @@ export interface SiteContent {
 
 /** Sites by name, and how many there are; one query. */
 export function listSites(db: Db, scope: Reach, page: Page): Promise<Paged<Site>> {
-  const all = db.selectFrom('site').selectAll().where('orgId', '=', scope.orgId)
-  const hits = scope.siteIds === 'all' ? all : all.where('id', '=', anyOf(scope.siteIds))
+  const hits = db
+    .selectFrom('site')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('site.id')))
   return pageOf<Site>(db, hits, page, { order: sql`hit.name, hit.id`, sizes: sizesOf(hits, sql`hit.doc_bytes`) })
 }
 

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgTable } from '../access/tables.ts'
@@ -20,21 +20,21 @@ export async function insertOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgC
     .executeTakeFirstOrThrow()
 }
 
-export async function getOrg(reader: Reader, scope: OrgScope): Promise<Org> {
+export async function getOrg(reader: Reader, scope: InOrg): Promise<Org> {
   const org = await reader.selectFrom('org').selectAll().where('id', '=', scope.orgId).executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
   return org
 }
 
 /** The organization, locked against other changes until `tx` ends. */
-export async function lockOrg(tx: Tx, scope: OrgScope): Promise<Org> {
+export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
   const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forUpdate().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
   return org
 }
 
 /** Keeps the organization from being deleted until `tx` ends; before anything of it is locked. */
-export async function holdOrg(tx: Tx, scope: OrgScope): Promise<void> {
+export async function holdOrg(tx: Tx, scope: InOrg): Promise<void> {
   const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
 }

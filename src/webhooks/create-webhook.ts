@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -17,25 +17,20 @@ import {
 } from './webhook.ts'
 
 export interface NewWebhook {
-  /** Null for a webhook of the organization. */
-  readonly siteId: string | null
   readonly body: Document
   /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
 }
 
-export async function createWebhook(
-  ctx: Context,
-  scope: OrgScope,
-  { siteId, body, outbound }: NewWebhook,
-): Promise<Webhook> {
+export async function createWebhook(ctx: Context, scope: PlaceScope, { body, outbound }: NewWebhook): Promise<Webhook> {
   const at = ctx.clock.now()
+  const siteId = siteIdOf(scope)
   const { url, ...content } = mergeWebhook(null, body, siteId)
   await assertCallable(outbound, url, scope)
   const id = uuidv7()
   const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
   return inTx(ctx, async (tx) => {
-    const row = await insertWebhook(tx, scope, { id, siteId, ...content, secrets, at })
+    const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })
     const message = `Add Webhook "${webhookName(content.doc)}"`
     await appendAudit(tx, scope, { message, siteId, after: auditDocument(content), at })
     return webhookOf(ctx.secrets, row)

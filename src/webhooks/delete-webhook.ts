@@ -1,17 +1,17 @@
-import type { OrgScope } from '../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { type WebhookKey, deleteWebhookRow, lockWebhook } from './store.ts'
+import { deleteWebhookRow, lockWebhook } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 
 /** Deletes a webhook with its waiting messages. Its delivery records stay until they expire. */
-export async function deleteWebhook(ctx: Context, scope: OrgScope, key: WebhookKey): Promise<void> {
+export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
-    await deleteWebhookRow(tx, scope, key.id)
+    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
+    await deleteWebhookRow(tx, scope, id)
     const message = `Delete Webhook "${webhookName(before.doc)}"`
-    await appendAudit(tx, scope, { message, siteId: key.siteId, before: auditDocument(before), at })
+    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })
   })
 }

@@ -1,4 +1,4 @@
-import { systemScope } from '../access/scope.ts'
+import { systemScopeOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Context } from '../platform/context.ts'
@@ -13,12 +13,12 @@ import { webhookName } from './webhook.ts'
  * sent if somebody enables it again. Does nothing if the webhook has been deleted meanwhile.
  */
 export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promise<void> {
-  const scope = systemScope('webhooks', lane.orgId)
   const { siteId } = lane.webhook
+  const scope = systemScopeOf('webhooks', { orgId: lane.orgId, siteId })
   const at = ctx.clock.now()
   try {
     await inTx(ctx, async (tx) => {
-      const row = await lockWebhook(tx, scope, { id: lane.webhookId, siteId })
+      const row = await lockWebhook(tx, scope, lane.webhookId)
       if (!row.enabled) return
       await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
       await recountLanes(tx, [lane])

@@ -1,25 +1,25 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import type { PingEvent } from '../events/topics.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { messageBody } from './plan-messages.ts'
-import { type WebhookKey, insertMessages, lockWebhook } from './store.ts'
+import { insertMessages, lockWebhook } from './store.ts'
 import { recountLanes } from './store-lanes.ts'
 import { webhookName } from './webhook.ts'
 
 /** Queues one test delivery, even for a disabled webhook. The delivery records show its outcome. */
-export async function pingWebhook(ctx: Context, scope: OrgScope, key: WebhookKey): Promise<void> {
+export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   const { orgId } = scope
   await inTx(ctx, async (tx) => {
-    const { doc } = await lockWebhook(tx, scope, key)
-    const event: PingEvent = { id: key.id, name: webhookName(doc), site_id: key.siteId, timestamp: epochS(at) }
+    const { doc } = await lockWebhook(tx, scope, id)
+    const event: PingEvent = { id, name: webhookName(doc), site_id: siteIdOf(scope), timestamp: epochS(at) }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
-    await insertMessages(tx, [{ orgId, id: uuidv7(), webhookId: key.id, topic: 'ping', body, eventCount: 1 }], at)
-    await recountLanes(tx, [{ orgId, webhookId: key.id }])
+    await insertMessages(tx, [{ orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }], at)
+    await recountLanes(tx, [{ orgId, webhookId: id }])
     wakeAfterCommit(tx, 'deliveries')
   })
 }

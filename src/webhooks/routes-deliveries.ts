@@ -27,8 +27,8 @@ export const deliveryOperations: Operation[] = [
     query: DeliverySearchQuery,
     item: DeliveryReply,
     parse: parseDeliverySearch,
-    run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id }, search }) => {
-      await getWebhook(ctx.db, scope, { id, siteId })
+    run: async (ctx, { scope, params: { webhook_id: id }, search }) => {
+      await getWebhook(ctx.db, scope, id)
       return presentPage(await searchDeliveries(ctx.db, scope, { ...search, webhookId: id }), presentDelivery)
     },
   }),
@@ -39,8 +39,8 @@ export const deliveryOperations: Operation[] = [
     params,
     query: DeliveryCountQuery,
     parse: parseDeliveryCount,
-    run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id }, search: count }) => {
-      await getWebhook(ctx.db, scope, { id, siteId })
+    run: async (ctx, { scope, params: { webhook_id: id }, search: count }) => {
+      await getWebhook(ctx.db, scope, id)
       return countDeliveries(ctx.db, scope, { ...count, webhookId: id })
     },
   }),

@@ -48,8 +48,8 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
       tag,
       at: orgAndSite('/webhooks', { needs: 'read' }),
       item: WebhookReply,
-      run: async (ctx, { scope: { scope, siteId }, caller, page }) => {
-        const found = await listWebhooks(ctx.db, scope, { siteId, page })
+      run: async (ctx, { scope, caller, page }) => {
+        const found = await listWebhooks(ctx.db, scope, page)
         const withSecrets = await revealsSecrets(ctx, caller, scope)
         return presentPage(found, (row) => presentWebhook(webhookOf(ctx.secrets, row), withSecrets))
       },
@@ -61,8 +61,8 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite('/webhooks', { needs: 'write' }),
       body: CreateWebhookBody,
       reply: WebhookReply,
-      run: async (ctx, { scope: { scope, siteId }, caller, body }) => {
-        const webhook = await createWebhook(ctx, scope, { siteId, body, outbound })
+      run: async (ctx, { scope, caller, body }) => {
+        const webhook = await createWebhook(ctx, scope, { body, outbound })
         return presentWebhook(webhook, await revealsSecrets(ctx, caller, scope))
       },
     }),
@@ -78,8 +78,8 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite(single, { needs: 'read' }),
       params,
       reply: WebhookReply,
-      run: async (ctx, { scope: { scope, siteId }, caller, params: { webhook_id: id } }) => {
-        const row = await getWebhook(ctx.db, scope, { id, siteId })
+      run: async (ctx, { scope, caller, params: { webhook_id: id } }) => {
+        const row = await getWebhook(ctx.db, scope, id)
         return presentWebhook(webhookOf(ctx.secrets, row), await revealsSecrets(ctx, caller, scope))
       },
     }),
@@ -91,8 +91,8 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       params,
       body: UpdateWebhookBody,
       reply: WebhookReply,
-      run: async (ctx, { scope: { scope, siteId }, caller, params: { webhook_id: id }, body }) => {
-        const webhook = await updateWebhook(ctx, scope, { key: { id, siteId }, body, outbound })
+      run: async (ctx, { scope, caller, params: { webhook_id: id }, body }) => {
+        const webhook = await updateWebhook(ctx, scope, { id, body, outbound })
         return presentWebhook(webhook, await revealsSecrets(ctx, caller, scope))
       },
     }),
@@ -103,8 +103,8 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite(single, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id } }) => {
-        await deleteWebhook(ctx, scope, { id, siteId })
+      run: async (ctx, { scope, params: { webhook_id: id } }) => {
+        await deleteWebhook(ctx, scope, id)
         return {}
       },
     }),
@@ -115,8 +115,8 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite(`${single}/ping`, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope: { scope, siteId }, params: { webhook_id: id } }) => {
-        await pingWebhook(ctx, scope, { id, siteId })
+      run: async (ctx, { scope, params: { webhook_id: id } }) => {
+        await pingWebhook(ctx, scope, id)
         return {}
       },
     }),

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import type { Counts } from '../http/search.ts'
@@ -23,7 +23,7 @@ export interface DeliverySearch extends DeliveryFilter, Page {
   readonly direction: 'asc' | 'desc'
 }
 
-function hitsOf(db: Db, scope: OrgScope, filter: DeliveryFilter) {
+function hitsOf(db: Db, scope: InOrg, filter: DeliveryFilter) {
   let hits = db
     .selectFrom('webhookDelivery as d')
     .where('d.orgId', '=', scope.orgId)
@@ -41,11 +41,7 @@ function hitsOf(db: Db, scope: OrgScope, filter: DeliveryFilter) {
 const noExchange = { reqHeaders: '', reqPayload: '', respHeaders: null, respBody: null }
 
 /** Lists attempts by time, with request and response as long as these are kept. */
-export async function searchDeliveries(
-  db: Db,
-  scope: OrgScope,
-  search: DeliverySearch,
-): Promise<Paged<DeliveryRecord>> {
+export async function searchDeliveries(db: Db, scope: InOrg, search: DeliverySearch): Promise<Paged<DeliveryRecord>> {
   const way = search.direction === 'asc' ? sql`asc` : sql`desc`
   const { rows: page, ...whole } = await pageOf<Selectable<WebhookDeliveryTable>>(
     db,
@@ -70,7 +66,7 @@ export async function searchDeliveries(
 const SMALL_EXCHANGE_BYTES = 3072
 
 /** Covers all deliveries of the organization in that time, because the index does not support the other filters. */
-function sizesOfExchanges({ orgId }: OrgScope, { start, end }: DeliveryFilter): Sizes {
+function sizesOfExchanges({ orgId }: InOrg, { start, end }: DeliveryFilter): Sizes {
   const bytes = sql`octet_length(b.req_headers) + octet_length(b.req_payload)
     + coalesce(octet_length(b.resp_headers), 0) + coalesce(octet_length(b.resp_body), 0)`
   const where = sql`b.org_id = ${orgId} and b.created_at >= ${start} and b.created_at <= ${end}`
@@ -82,7 +78,7 @@ export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
 /** Counts the attempts for each distinct value. */
 export function countDeliveries(
   db: Db,
-  scope: OrgScope,
+  scope: InOrg,
   { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
 ): Promise<Counts> {
   return countsOf(db, hitsOf(db, scope, filter).selectAll('d'), { field: sql.ref(distinct), limit })

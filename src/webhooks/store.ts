@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
@@ -10,12 +10,6 @@ import type { WebhookTable } from './tables.ts'
 /** The stored form of a webhook; `secrets` is encrypted. */
 export type WebhookRow = Selectable<WebhookTable>
 
-/** Identifies a webhook; `siteId` is null for an organization's webhook. */
-export interface WebhookKey {
-  readonly id: string
-  readonly siteId: string | null
-}
-
 export interface StoredContent {
   readonly enabled: boolean
   readonly topics: readonly string[]
@@ -24,45 +18,41 @@ export interface StoredContent {
   readonly at: Date
 }
 
-/** Oldest first. */
-export function listWebhooks(
-  db: Db,
-  scope: OrgScope,
-  { siteId, page }: { readonly siteId: string | null; readonly page: Page },
-): Promise<Paged<WebhookRow>> {
-  const hits = db
-    .selectFrom('webhook')
-    .selectAll()
-    .where('orgId', '=', scope.orgId)
-    .where('siteId', 'is not distinct from', siteId)
-  const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
-  return pageOf<WebhookRow>(db, hits, page, { sizes: sizesOf(hits, bytes) })
-}
-
-function selectWebhook(reader: Reader, scope: OrgScope, { id, siteId }: WebhookKey) {
+/** The webhooks of the very place: an organization's list has none of its sites. */
+function selectWebhooks(reader: Reader, scope: PlaceScope) {
   return reader
     .selectFrom('webhook')
     .selectAll()
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('siteId', 'is not distinct from', siteId)
+    .where('siteId', 'is not distinct from', siteIdOf(scope))
 }
 
-export async function getWebhook(reader: Reader, scope: OrgScope, key: WebhookKey): Promise<WebhookRow> {
-  const row = await selectWebhook(reader, scope, key).executeTakeFirst()
-  if (row === undefined) throw notFound(key.id)
+/** Oldest first. */
+export function listWebhooks(db: Db, scope: PlaceScope, page: Page): Promise<Paged<WebhookRow>> {
+  const hits = selectWebhooks(db, scope)
+  const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
+  return pageOf<WebhookRow>(db, hits, page, { sizes: sizesOf(hits, bytes) })
+}
+
+/** @throws AppError not_found. */
+export async function getWebhook(reader: Reader, scope: PlaceScope, id: string): Promise<WebhookRow> {
+  const row = await selectWebhooks(reader, scope).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw notFound(id)
   return row
 }
 
-/** Locks the webhook, then its lane, until `tx` ends. */
-export async function lockWebhook(tx: Tx, scope: OrgScope, key: WebhookKey): Promise<WebhookRow> {
-  const row = await selectWebhook(tx, scope, key).forUpdate().executeTakeFirst()
-  if (row === undefined) throw notFound(key.id)
+/**
+ * Locks the webhook, then its lane, until `tx` ends.
+ * @throws AppError not_found.
+ */
+export async function lockWebhook(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow> {
+  const row = await selectWebhooks(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
   await tx
     .selectFrom('webhookLane')
     .select('webhookId')
     .where('orgId', '=', scope.orgId)
-    .where('webhookId', '=', key.id)
+    .where('webhookId', '=', id)
     .forUpdate()
     .execute()
   return row
@@ -70,13 +60,13 @@ export async function lockWebhook(tx: Tx, scope: OrgScope, key: WebhookKey): Pro
 
 export async function insertWebhook(
   tx: Tx,
-  scope: OrgScope,
-  { id, siteId, ...content }: WebhookKey & StoredContent,
+  scope: PlaceScope,
+  { id, ...content }: { readonly id: string } & StoredContent,
 ): Promise<WebhookRow> {
   const { at } = content
   const row = await tx
     .insertInto('webhook')
-    .values({ orgId: scope.orgId, id, siteId, createdAt: at, ...columnsOf(content) })
+    .values({ orgId: scope.orgId, id, siteId: siteIdOf(scope), createdAt: at, ...columnsOf(content) })
     .returningAll()
     .executeTakeFirstOrThrow()
   await tx.insertInto('webhookLane').values({ orgId: scope.orgId, webhookId: id }).execute()
@@ -86,7 +76,7 @@ export async function insertWebhook(
 /** Requires lockWebhook in the same transaction. */
 export async function updateWebhookRow(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { id, ...content }: { readonly id: string } & StoredContent,
 ): Promise<WebhookRow> {
   return tx
@@ -103,7 +93,7 @@ function columnsOf({ enabled, topics, doc, secrets, at }: StoredContent) {
 }
 
 /** Deletes the webhook with its lane and waiting messages. Requires lockWebhook in the same transaction. */
-export async function deleteWebhookRow(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+export async function deleteWebhookRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('webhook').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 

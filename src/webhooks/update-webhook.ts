@@ -1,11 +1,11 @@
-import type { OrgScope } from '../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from './assert-callable.ts'
-import { type WebhookKey, getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
+import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { recountLanes } from './store-lanes.ts'
 import {
   type Document,
@@ -19,7 +19,7 @@ import {
 } from './webhook.ts'
 
 export interface WebhookChange {
-  readonly key: WebhookKey
+  readonly id: string
   readonly body: Document
   /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
@@ -31,26 +31,27 @@ export interface WebhookChange {
  */
 export async function updateWebhook(
   ctx: Context,
-  scope: OrgScope,
-  { key, body, outbound }: WebhookChange,
+  scope: PlaceScope,
+  { id, body, outbound }: WebhookChange,
 ): Promise<Webhook> {
   const at = ctx.clock.now()
+  const siteId = siteIdOf(scope)
   // Resolving the name takes time and uses the network, so it comes before the transaction.
-  const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, key))
-  if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, key.siteId).url, scope)
+  const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, id))
+  if ('url' in body) await assertCallable(outbound, mergeWebhook(known, body, siteId).url, scope)
   return inTx(ctx, async (tx) => {
-    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, key))
-    const { url: _, ...content } = mergeWebhook(before, body, key.siteId)
-    const secrets = sealWebhookSecrets(ctx.secrets, key.id, {
+    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
+    const { url: _, ...content } = mergeWebhook(before, body, siteId)
+    const secrets = sealWebhookSecrets(ctx.secrets, id, {
       fields: content.secrets,
       retired: retireSecret(before, content, at),
     })
-    const row = await updateWebhookRow(tx, scope, { id: key.id, ...content, secrets, at })
-    await recountLanes(tx, [{ orgId: scope.orgId, webhookId: key.id }])
+    const row = await updateWebhookRow(tx, scope, { id, ...content, secrets, at })
+    await recountLanes(tx, [{ orgId: scope.orgId, webhookId: id }])
     wakeAfterCommit(tx, 'deliveries')
     await appendAudit(tx, scope, {
       message: `Update Webhook "${webhookName(content.doc)}"`,
-      siteId: key.siteId,
+      siteId,
       before: auditDocument(before),
       after: auditDocument(content),
       at,

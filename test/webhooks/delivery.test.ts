@@ -74,9 +74,9 @@ describe('delivery', () => {
 
   it('signs with a replaced secret for another day, where receivers can tell', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['device-updowns', 'audits'], secret: 'old' })
-    const key = { id: webhook.id, siteId: null }
+    const { id } = webhook
     const change = (body: Record<string, unknown>) =>
-      updateWebhook(harness.ctx, harness.scope, { key, body, outbound: harness.outbound })
+      updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
     await harness.start()
     await change({ secret: 'new' })
     const [first] = await receiver.waitFor(1)
@@ -229,8 +229,8 @@ describe('a receiver that fails', () => {
     expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
     await harness.audit('unheard')
     receiver.answer(status(200))
-    const key = { id: webhook.id, siteId: null }
-    await updateWebhook(harness.ctx, harness.scope, { key, body: { enabled: true }, outbound: harness.outbound })
+    const { id } = webhook
+    await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
     await waitUntil('kept message sent', () => receiver.received.length >= 2)
     expect(receiver.received[1]?.events).toMatchObject([{ message: 'gone' }])
   })
@@ -242,8 +242,8 @@ describe('a disabled webhook', () => {
     receiver.answer(status(500))
     await harness.start()
     await harness.audit('not for you')
-    const key = { id: webhook.id, siteId: null }
-    await pingWebhook(harness.ctx, harness.scope, key)
+    const { id } = webhook
+    await pingWebhook(harness.ctx, harness.scope, id)
     const [ping] = await receiver.waitFor(1)
     const timestamp = clock.now().getTime() / 1000
     expect(ping).toMatchObject({
@@ -263,9 +263,9 @@ describe('a disabled webhook', () => {
     await harness.start()
     await harness.audit('parked')
     await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
-    const key = { id: webhook.id, siteId: null }
+    const { id } = webhook
     const change = (body: Record<string, unknown>) =>
-      updateWebhook(harness.ctx, harness.scope, { key, body, outbound: harness.outbound })
+      updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
     await change({ enabled: false })
     await waitUntil('its own audit event passed by', async () => {
       const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
@@ -286,7 +286,7 @@ describe('a disabled webhook', () => {
     await harness.start()
     await harness.audit('one')
     await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
-    await deleteWebhook(harness.ctx, harness.scope, { id: webhook.id, siteId: null })
+    await deleteWebhook(harness.ctx, harness.scope, webhook.id)
     clock.advance(3600e3)
     harness.wake()
     await drained()

@@ -24,7 +24,7 @@ afterEach(() => harness.close())
 /** A webhook's lane, leased, with as many messages. */
 async function claimed(messages: number): Promise<ClaimedLane> {
   const { id } = await harness.addWebhook({ url, topics: ['audits'] })
-  for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, { id, siteId: null })
+  for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, id)
   const now = clock.now()
   const limits = {
     limit: 10,

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { type OrgScope, systemScope } from '../../src/access/scope.ts'
+import { type OrgScope, systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import { createSite } from '../../src/orgs/create-site.ts'
@@ -69,7 +69,10 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
     },
     addOrg,
     async addWebhook(body, siteId = null, of = scope) {
-      const webhook = await createWebhook(ctx, of, { siteId, body, outbound })
+      const webhook = await createWebhook(ctx, systemScopeOf('operator', { orgId: of.orgId, siteId }), {
+        body,
+        outbound,
+      })
       // The record of the creation would be the first event of every test.
       await clearOutbox()
       return webhook

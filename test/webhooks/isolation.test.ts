@@ -141,8 +141,8 @@ it('a change of the address takes effect for what waits', async () => {
   await harness.start()
   await harness.audit('moving')
   await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
-  const key = { id: webhook.id, siteId: null }
-  await updateWebhook(harness.ctx, harness.scope, { key, body: { url: good.url }, outbound: harness.outbound })
+  const { id } = webhook
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: good.url }, outbound: harness.outbound })
   clock.advance(6000)
   harness.wake()
   await waitUntil('arrived', () => good.received.some(({ events }) => events[0]?.['message'] === 'moving'))

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/authorize.ts'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -19,7 +19,7 @@ export interface Grant {
  * @throws AppError forbidden where the caller could not do themselves what the privileges allow;
  *   not_found for a site or a site group that the organization does not have.
  */
-export async function assertGrantable(tx: Tx, scope: OrgScope, { caller, privileges }: Grant): Promise<void> {
+export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges }: Grant): Promise<void> {
   await lockOrg(tx, scope)
   const { adminId, tokenId } = caller.principal
   const holder = adminId ?? tokenId

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import type { Caller } from '../../access/authorize.ts'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
@@ -33,7 +33,7 @@ export interface InviteRequest {
  */
 export async function createInvite(
   ctx: Context,
-  scope: OrgScope,
+  scope: InOrg,
   {
     parts,
     caller,

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -65,12 +65,12 @@ export async function countFullAdmins(tx: Tx, orgId: string): Promise<number> {
 }
 
 /** Whether an account with a password and this address has a privilege in the organization. */
-export async function isAdminAddress(reader: Reader, scope: OrgScope, email: string): Promise<boolean> {
+export async function isAdminAddress(reader: Reader, scope: InOrg, email: string): Promise<boolean> {
   const row = await selectAdmins(reader, scope).where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
   return row !== undefined
 }
 
-function selectAdmins(reader: Reader, scope: OrgScope) {
+function selectAdmins(reader: Reader, scope: InOrg) {
   return reader
     .selectFrom('admin')
     .select(['id', 'email', 'firstName', 'lastName', 'totpSince', 'ssoId'])

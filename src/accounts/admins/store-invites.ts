@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -29,7 +29,7 @@ export async function listInvites(reader: Reader, scope: OrgScope, page: Page): 
   return pageOf<Invite>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
-export async function countInvites(reader: Reader, scope: OrgScope): Promise<number> {
+export async function countInvites(reader: Reader, scope: InOrg): Promise<number> {
   const { total } = await reader
     .selectFrom('invite')
     .select((eb) => eb.fn.countAll<string>().as('total'))

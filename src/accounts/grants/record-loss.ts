@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { insertAccountLogs } from '../store-log.ts'
 
@@ -9,7 +9,7 @@ export interface Loss {
 }
 
 /** Writes into the accounts' own logs what took privileges from them: the organization's may be closed to them now. */
-export async function recordLoss(tx: Tx, scope: OrgScope, { adminIds, message, at }: Loss): Promise<void> {
+export async function recordLoss(tx: Tx, scope: InOrg, { adminIds, message, at }: Loss): Promise<void> {
   const { srcIp, userAgent, adminId: actorId } = scope.actor
   await insertAccountLogs(
     tx,

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
@@ -25,7 +25,7 @@ export interface Grants {
  *
  * @throws AppError conflict in the rare case that something was given in between.
  */
-export async function holdGrants(tx: Tx, scope: OrgScope): Promise<Grants> {
+export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   const ssoIds = await tx
     .selectFrom('sso')
     .select('id')
@@ -45,7 +45,7 @@ export async function holdGrants(tx: Tx, scope: OrgScope): Promise<Grants> {
 
 const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites]
 
-async function readGrants(tx: Tx, { orgId }: OrgScope, how: 'lock' | 'look'): Promise<Grants> {
+async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promise<Grants> {
   const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
   const ofTokens = tx
     .selectFrom('apiToken')
@@ -78,7 +78,7 @@ export async function deleteTokens(tx: Tx, ids: readonly string[]): Promise<void
 
 export async function saveRolePrivileges(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { id, left, at }: { readonly id: string; readonly left: readonly WirePrivilege[]; readonly at: Date },
 ): Promise<void> {
   await tx
@@ -89,7 +89,7 @@ export async function saveRolePrivileges(
     .execute()
 }
 
-export async function saveInviteDocument(tx: Tx, scope: OrgScope, id: string, doc: InviteDocument): Promise<void> {
+export async function saveInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
   await tx
     .updateTable('invite')
     .set({ doc: json(doc) })
@@ -98,7 +98,7 @@ export async function saveInviteDocument(tx: Tx, scope: OrgScope, id: string, do
     .execute()
 }
 
-export async function deleteInvites(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<void> {
+export async function deleteInvites(tx: Tx, scope: InOrg, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('invite').where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
 }
 
@@ -110,7 +110,7 @@ export interface LostPrivilege {
 }
 
 /** Takes the privileges of the place from all admins. @returns Them, by address. */
-export async function takePrivileges(tx: Tx, scope: OrgScope, place: Place): Promise<LostPrivilege[]> {
+export async function takePrivileges(tx: Tx, scope: InOrg, place: Place): Promise<LostPrivilege[]> {
   const gone =
     'siteId' in place
       ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)
@@ -125,7 +125,7 @@ export async function takePrivileges(tx: Tx, scope: OrgScope, place: Place): Pro
 }
 
 /** Ids of all who have a privilege in the organization. */
-export async function listMemberIds(tx: Tx, scope: OrgScope): Promise<string[]> {
+export async function listMemberIds(tx: Tx, scope: InOrg): Promise<string[]> {
   const rows = await tx
     .selectFrom('privilege')
     .select('adminId')

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { recordLoss } from './record-loss.ts'
 import { type Place, planGrants } from './plan-grants.ts'
@@ -30,7 +30,7 @@ export interface Taking {
  */
 export async function takeGrants(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { place, message, at, grants }: Taking & { readonly grants: Grants },
 ): Promise<Record<string, unknown>> {
   const tokens = planGrants(grants.tokens, place)

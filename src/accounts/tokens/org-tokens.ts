@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { Caller } from '../../access/authorize.ts'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -24,7 +24,7 @@ export interface OrgTokenRequest {
  */
 export async function createOrgToken(
   ctx: Context,
-  scope: OrgScope,
+  scope: InOrg,
   { caller, request }: { readonly caller: Caller; readonly request: OrgTokenRequest },
 ): Promise<CreatedToken> {
   const at = ctx.clock.now()

@@ -1,5 +1,5 @@
 import { type Insertable, type SelectQueryBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -11,7 +11,7 @@ import type { Schema } from '../../platform/schema.ts'
 import type { Token } from './token.ts'
 
 /** Whose tokens: one admin's, or one organization's own. */
-export type TokenOwner = { readonly adminId: string } | OrgScope
+export type TokenOwner = { readonly adminId: string } | InOrg
 
 export async function listTokens(reader: Reader, owner: TokenOwner, page: Page): Promise<Paged<Token>> {
   const hits = selectTokens(reader, owner)

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 import { inFlightStates } from './upgrade-target.ts'
 
@@ -8,7 +8,7 @@ import { inFlightStates } from './upgrade-target.ts'
  * rollout engine until `tx` ends: a round that commands the device comes either before this call, which then
  * sees it, or after `tx`. Must be called before `tx` locks the device's status, as the engine does.
  */
-export async function shareUpgradeInFlight(tx: Tx, scope: OrgScope, deviceId: string): Promise<string | undefined> {
+export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: string): Promise<string | undefined> {
   const target = await tx
     .selectFrom('activeUpgradeTarget as active')
     .innerJoin('upgradeTarget as target', (on) =>

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import type { DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
@@ -22,7 +22,7 @@ function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
-export async function insertCommands(tx: Tx, scope: OrgScope, commands: readonly NewCommand[]): Promise<void> {
+export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
   const rows = commands.map((command) => ({
     id: command.id,

@@ -1,4 +1,4 @@
-import { orgAndSite } from '../../http/at.ts'
+import { orgSitesAndSite } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import type { Operation } from '../../http/operation.ts'
@@ -21,19 +21,19 @@ export const deviceEventOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDeviceEvents', site: 'searchSiteDeviceEvents' },
     tag,
-    at: orgAndSite('/devices/events/search', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/devices/events/search', { needs: 'read' }),
     query: { org: OrgEventsSearch, site: SiteEventsSearch },
     item: EventReply,
     parse: parseEventSearch,
-    run: async (ctx, { scope: { scope }, search }) =>
+    run: async (ctx, { scope, search }) =>
       presentPage(await searchEvents(ctx.db, scope, { ...search, page: search }), presentEvent),
   }),
   countOperation({
     id: { org: 'countOrgDeviceEvents', site: 'countSiteDeviceEvents' },
     tag,
-    at: orgAndSite('/devices/events/count', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/devices/events/count', { needs: 'read' }),
     query: { org: OrgEventsCount, site: SiteEventsCount },
     parse: parseEventCount,
-    run: (ctx, { scope: { scope }, search }) => countEvents(ctx.db, scope, search),
+    run: (ctx, { scope, search }) => countEvents(ctx.db, scope, search),
   }),
 ].flat()

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { DeviceEvent } from '../../events/topics.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
@@ -43,7 +44,7 @@ export interface FoundEvent {
 /** By time, and by id among those of one instant. One query. */
 export async function searchEvents(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, direction, page }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
   const way = direction === 'asc' ? sql`asc` : sql`desc`
@@ -88,7 +89,7 @@ export interface EventCountQuery {
 
 export async function countEvents(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, field, limit }: EventCountQuery,
 ): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }
@@ -104,11 +105,11 @@ function events({ model }: EventFilter): RawBuilder<unknown> {
   return model === null ? sql`device_event event` : withDevices
 }
 
-function conditions({ orgId, siteIds }: OrgScope, filter: EventFilter): RawBuilder<unknown> {
+function conditions(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
   const { start, end, siteId, type, macs, model, text, second, types } = filter
   return allOf([
-    sql`event.org_id = ${orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
-    ...(siteIds === 'all' ? [] : [sql`event.site_id = ${anyOf(siteIds)}`]),
+    sql`event.org_id = ${scope.orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
+    inSites(scope, sql`event.site_id`),
     ...(siteId === null ? [] : [sql`event.site_id = ${siteId}`]),
     ...(type === null ? [] : [sql`event.event ->> 'device_type' = ${type}`]),
     ...macs.map((mac) => sql`event.device_id = ${deviceIdOf(mac)}`),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Place } from '../../http/at.ts'
+import { type SitesScope, siteIdOf } from '../../access/scope.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
@@ -42,13 +42,11 @@ export const OrgEventsSearch = Type.Object({
 
 type AnySearch = Static<typeof SiteEventsSearch> & Pick<Static<typeof OrgEventsSearch>, 'site_id' | 'device_type'>
 
-/** Where a request is made; null in the organization itself. */
-type InSite = Pick<Place, 'siteId'>
-
 /** A site's search finds devices of every type. @throws AppError invalid naming the field. */
-export function parseEventSearch(query: AnySearch, now: Date, { siteId }: InSite): EventSearch & TimeRange & Page {
+export function parseEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
   if (query.last_by !== undefined) throw invalidField('last_by', 'is not supported')
   if (query.includes !== undefined) throw invalidField('includes', 'is not supported')
+  const siteId = siteIdOf(scope)
   const range = parseTimeRange(query, now)
   return {
     ...range,
@@ -109,7 +107,7 @@ type AnyCount = Omit<Static<typeof SiteEventsCount>, 'distinct'> &
 export function parseEventCount(
   query: AnyCount,
   now: Date,
-  { siteId }: InSite,
+  scope: SitesScope,
 ): EventCountQuery & TimeRange & { readonly distinct: string } {
   const distinct = query.distinct ?? 'model'
   const range = parseTimeRange(query, now)
@@ -124,7 +122,7 @@ export function parseEventCount(
     distinct,
     field: distinct === 'apfw' || distinct === 'type_code' || unknown.includes(true) ? null : distinct,
     limit: parsePage(query).limit,
-    filter: { ...range, ...parseFilter(query, siteId), type: null },
+    filter: { ...range, ...parseFilter(query, siteIdOf(scope)), type: null },
   }
 }
 

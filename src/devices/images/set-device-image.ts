@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -24,7 +24,7 @@ export interface ImagePlace {
  */
 export async function setDeviceImage(
   ctx: Context,
-  scope: OrgScope,
+  scope: InOrg,
   { files, deviceId, lock, number, received }: ImagePlace & { readonly received: ReceivedImage },
 ): Promise<void> {
   const replaced = await keepImageFor(files, received, () =>
@@ -49,7 +49,7 @@ export async function setDeviceImage(
 /** @throws AppError not_found, also for a number without a picture. */
 export async function deleteDeviceImage(
   ctx: Context,
-  scope: OrgScope,
+  scope: InOrg,
   { files, deviceId, lock, number }: ImagePlace,
 ): Promise<void> {
   const removed = await inTx(ctx, async (tx) => {

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 
 /** Of `names`, those of pictures of any organization's devices: files have no tenant. */
@@ -20,7 +20,7 @@ export interface NewDeviceImage {
 /** Of the file of the picture of that number; 0 where there is none, or where it has not been measured. */
 export async function getDeviceImageBytes(
   reader: Reader,
-  scope: OrgScope,
+  scope: InOrg,
   { deviceId, number }: { readonly deviceId: string; readonly number: number },
 ): Promise<number> {
   const row = await reader
@@ -34,7 +34,7 @@ export async function getDeviceImageBytes(
 }
 
 /** In the place of the picture of that number. @returns The name of that one's file; null where there was none. */
-export async function saveDeviceImage(tx: Tx, scope: OrgScope, image: NewDeviceImage): Promise<string | null> {
+export async function saveDeviceImage(tx: Tx, scope: InOrg, image: NewDeviceImage): Promise<string | null> {
   const { deviceId, number, at, ...picture } = image
   const replaced = await removeDeviceImage(tx, scope, { deviceId, number })
   await tx
@@ -47,7 +47,7 @@ export async function saveDeviceImage(tx: Tx, scope: OrgScope, image: NewDeviceI
 /** @returns The name of its file; null where there is none. The caller has locked the device. */
 export async function removeDeviceImage(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { deviceId, number }: { readonly deviceId: string; readonly number: number },
 ): Promise<string | null> {
   const row = await tx
@@ -66,7 +66,7 @@ export async function removeDeviceImage(
  */
 export async function moveDeviceImages(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { from, to, numbers }: { readonly from: string; readonly to: string; readonly numbers: readonly number[] },
 ): Promise<void> {
   const rows = await tx

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -14,7 +14,7 @@ import { takeOverSessions } from '../sessions/take-over-session.ts'
  *
  * @param codes As the client wrote them.
  */
-export function claimDevices(ctx: Context, scope: OrgScope, codes: readonly string[]): Promise<ClaimPlan> {
+export function claimDevices(ctx: Context, scope: InOrg, codes: readonly string[]): Promise<ClaimPlan> {
   return inTx(ctx, async (tx) => {
     const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
     const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
@@ -25,7 +25,7 @@ export function claimDevices(ctx: Context, scope: OrgScope, codes: readonly stri
 
 async function addDevices(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { added, at }: { readonly added: readonly ClaimedByCode[]; readonly at: Date },
 ): Promise<void> {
   const devices = added.map(({ device }) => device)

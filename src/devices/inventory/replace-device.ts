@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Context } from '../../platform/context.ts'
@@ -57,7 +57,7 @@ export interface PlaceTaking {
  * @returns The replacement as it is then.
  * @throws AppError invalid naming the field; conflict where the replaced device is moved at the same time.
  */
-export async function takePlace(tx: Tx, scope: OrgScope, taking: PlaceTaking): Promise<Device> {
+export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Promise<Device> {
   const { replaced, replacement, discard, at } = taking
   const { siteId, siteName } = placeOf(taking)
   const plan = planReplacement(replaced, replacement, discard)

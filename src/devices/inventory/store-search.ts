@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
 import { type Reader, containing } from '../../platform/db.ts'
@@ -54,7 +54,7 @@ export interface InventoryHit {
 
 export function searchInventory(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, sort, page }: InventorySearch & { readonly page: Page },
 ): Promise<Paged<InventoryHit>> {
   const { siteId, type, model } = filter
@@ -97,7 +97,7 @@ export interface InventoryCount {
 
 export async function countInventory(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { type, field, limit }: InventoryCount,
 ): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }

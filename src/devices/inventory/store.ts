@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope, SiteScope } from '../../access/scope.ts'
+import type { SiteScope, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { longPageOf } from '../../http/store-long-lists.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import type { Reader } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import {
@@ -58,7 +59,7 @@ export interface InventoryFilter {
 /** Ordered by MAC. */
 export function listInventory(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, page }: { readonly filter: InventoryFilter; readonly page: Page },
 ): Promise<Paged<InventoryItem>> {
   const devices = devicesOf(filter)
@@ -118,7 +119,7 @@ function timesOf({ modifiedAfter, disconnectedBefore }: InventoryFilter): RawBui
  * Keys of members that have no device of their own; what they share with their chassis is asked of it. One
  * that has moved, and that its old chassis still names, is of the chassis that is there now.
  */
-function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown> {
+function membersOf(scope: SitesScope, filter: InventoryFilter): RawBuilder<unknown> {
   const { serial, model, mac, vcMac } = filter
   const ofChassis: DeviceFilter = {
     siteId: filter.siteId,
@@ -148,10 +149,14 @@ function membersOf(scope: OrgScope, filter: InventoryFilter): RawBuilder<unknown
 }
 
 /** MAC and name of each device; ordered by MAC, all of them: the interface has no pages here. */
-export function listDeviceNames(reader: Reader, scope: OrgScope): Promise<{ mac: string; name: string | null }[]> {
-  let query = reader.selectFrom('device').select(['mac', 'name']).where('orgId', '=', scope.orgId)
-  if (scope.siteIds !== 'all') query = query.where('siteId', '=', anyOf(scope.siteIds))
-  return query.orderBy('id').execute()
+export function listDeviceNames(reader: Reader, scope: SitesScope): Promise<{ mac: string; name: string | null }[]> {
+  return reader
+    .selectFrom('device')
+    .select(['mac', 'name'])
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('device.site_id')))
+    .orderBy('id')
+    .execute()
 }
 
 export interface SiteDeviceFilter {

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { DeviceRegistryTable } from '../tables.ts'
@@ -45,7 +45,7 @@ export async function lockRegistry(
 }
 
 /** Makes the organization the owner of devices that have none. */
-export async function setOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+export async function setOwner(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
   await tx
     .updateTable('deviceRegistry')
     .set({ orgId: scope.orgId })

@@ -1,4 +1,4 @@
-import { orgAndSite, orgSites } from '../../http/at.ts'
+import { orgSites, orgSitesAndSite } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -24,11 +24,11 @@ export const deviceSearchOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDevices', site: 'searchSiteDevices' },
     tag,
-    at: orgAndSite('/devices/search', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/devices/search', { needs: 'read' }),
     query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
     item: DeviceHitReply,
     parse: parseSearch,
-    run: async (ctx, { scope: { scope }, search }) => {
+    run: async (ctx, { scope, search }) => {
       const now = ctx.clock.now()
       return presentPage(await searchDevices(ctx.db, scope, { ...search, page: search }), (hit) => presentHit(hit, now))
     },
@@ -36,10 +36,10 @@ export const deviceSearchOperations: Operation[] = [
   countOperation({
     id: { org: 'countOrgDevices', site: 'countSiteDevices' },
     tag,
-    at: orgAndSite('/devices/count', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/devices/count', { needs: 'read' }),
     query: { org: OrgDevicesCount, site: SiteDevicesCount },
     parse: parseCount,
-    run: (ctx, { scope: { scope }, search }) => countDevices(ctx.db, scope, search),
+    run: (ctx, { scope, search }) => countDevices(ctx.db, scope, search),
   }),
   operation({
     id: 'listOrgDevicesSummary',

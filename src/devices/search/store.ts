@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import type { Counts } from '../../http/search.ts'
@@ -54,7 +54,7 @@ export interface DeviceHit {
 /** Devices as they are now. */
 export function searchDevices(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, sort, page }: DeviceSearch & { readonly page: Page },
 ): Promise<Paged<DeviceHit>> {
   return pageOfDevices<DeviceHit>(reader, scope, {
@@ -77,7 +77,7 @@ export interface DeviceCountQuery {
 
 export async function countDevices(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, field, limit }: DeviceCountQuery,
 ): Promise<Counts> {
   if (field === null) return { rows: [], total: 0 }

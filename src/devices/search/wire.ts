@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { Place } from '../../http/at.ts'
+import { type SitesScope, siteIdOf } from '../../access/scope.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
@@ -90,13 +90,13 @@ export const SiteDevicesSearch = Type.Object({
 type SearchQuery = Static<typeof OrgDevicesSearch> & { readonly desc_sort?: (typeof sorts)[number] }
 
 /** @throws AppError invalid naming the field. */
-export function parseSearch(query: SearchQuery, now: Date, { siteId }: InSite): DeviceSearch & TimeRange & Page {
+export function parseSearch(query: SearchQuery, now: Date, scope: SitesScope): DeviceSearch & TimeRange & Page {
   const sort = parseSort(query.desc_sort === undefined ? (query.sort ?? '-timestamp') : `-${query.desc_sort}`)
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
     filter: {
-      ...parseFilters(query, now, siteId),
+      ...parseFilters(query, now, siteIdOf(scope)),
       hostnames: [query.hostname, query.last_hostname].filter((part) => part !== undefined),
       extIp: query.ext_ip ?? null,
       nothing: query.mxtunnel_status === 'up' || query.power_constrained === true || asksFor(query, unknownToSearch),
@@ -114,9 +114,6 @@ const sortColumns: Readonly<Record<string, DeviceSearch['sort']['by']>> = {
   site_id: 'site_id',
   serial: 'serial',
 }
-
-/** Where a request is made; null in the organization itself. */
-type InSite = Pick<Place, 'siteId'>
 
 type CommonQuery = Static<typeof OrgDevicesCount> | SearchQuery
 
@@ -180,8 +177,9 @@ type AnyCount = Omit<Static<typeof OrgDevicesCount>, 'distinct'> & {
 export function parseCount(
   query: AnyCount,
   now: Date,
-  { siteId }: InSite,
+  scope: SitesScope,
 ): DeviceCountQuery & TimeRange & { readonly distinct: string } {
+  const siteId = siteIdOf(scope)
   const distinct = query.distinct ?? 'model'
   return {
     ...parseTimeRange(query, now),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { FwUpdate } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
@@ -173,7 +173,7 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
 /** The sessions that devices have right now, with what they said when they connected. */
 export async function listOpenSessions(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   deviceIds: readonly string[],
 ): Promise<{ deviceId: string; epoch: string; connectedAt: Date; connectedMs: number; facts: DeviceFacts }[]> {
   return tx

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { applyConnections } from './record-connect.ts'
 import { listOpenSessions, lockClaimedStatuses } from './store.ts'
@@ -10,7 +10,7 @@ import { listOpenSessions, lockClaimedStatuses } from './store.ts'
  */
 export async function takeOverSessions(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   { deviceIds, at }: { deviceIds: readonly string[]; at: Date },
 ): Promise<void> {
   await lockClaimedStatuses(tx, deviceIds)

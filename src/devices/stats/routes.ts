@@ -1,4 +1,5 @@
-import { orgAndSite, site } from '../../http/at.ts'
+import { siteIdOf } from '../../access/scope.ts'
+import { orgSitesAndSite, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -12,11 +13,11 @@ export const deviceStatsOperations: Operation[] = [
   listOperation({
     id: { org: 'listOrgDevicesStats', site: 'listSiteDevicesStats' },
     tag: { org: 'Stats', site: 'Stats' },
-    at: orgAndSite('/stats/devices', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/stats/devices', { needs: 'read' }),
     query: { org: OrgStatsQuery, site: SiteStatsQuery },
     item: StatsReply,
-    run: async (ctx, { scope: { scope, siteId }, query, page }) => {
-      const found = await listDeviceStats(ctx.db, scope, { filter: parseStats(query, siteId), page })
+    run: async (ctx, { scope, query, page }) => {
+      const found = await listDeviceStats(ctx.db, scope, { filter: parseStats(query, siteIdOf(scope)), page })
       return presentPage(found, (stats) => presentStats(stats, ctx.clock.now()))
     },
   }),

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope, SiteScope } from '../../access/scope.ts'
+import type { SiteScope, SitesScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
@@ -32,7 +32,7 @@ const columns = sql`device.org_id, device.site_id, device.mac, device.serial, de
 /** Ordered by MAC. */
 export function listDeviceStats(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { filter, page }: { readonly filter: StatsFilter; readonly page: Page },
 ): Promise<Paged<DeviceStats>> {
   const { siteId, type, mac, connected, nothing } = filter

@@ -39,9 +39,7 @@ export function importDevices(ctx: Context, scope: SiteScope, items: readonly Im
     // Before the devices: who deletes a map locks its devices after it too.
     const maps = await holdMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
     const locked = await lockDevicesBy(tx, scope, { macs: items.map(({ mac }) => mac), serials: [] })
-    const devices = new Map(
-      locked.filter(({ siteId }) => siteId === scope.siteId).map((device) => [device.mac, device]),
-    )
+    const devices = new Map(locked.map((device) => [device.mac, device]))
     const [refusal, ...refusals] = refusalsOf(items, { devices, maps })
     if (refusal !== undefined) return { refused: [refusal, ...refusals] }
     const at = ctx.clock.now()

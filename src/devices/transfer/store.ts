@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { SiteScope } from '../../access/scope.ts'
+import type { InOrg, SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { type TableDevice, documentColumns } from './device-table.ts'
 
@@ -25,7 +25,7 @@ export interface ChangedDevice {
 /** One statement, however many devices; the caller has locked them. */
 export async function updateDevices(
   tx: Tx,
-  scope: SiteScope,
+  scope: InOrg,
   { devices, at }: { readonly devices: readonly ChangedDevice[]; readonly at: Date },
 ): Promise<void> {
   if (devices.length === 0) return

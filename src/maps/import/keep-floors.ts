@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import {
   type ImageFiles,
@@ -27,7 +27,7 @@ export interface KeptFloor extends ImportedFloor {
  */
 export async function keepFloors(
   files: ImageFiles,
-  scope: OrgScope,
+  scope: InOrg,
   { bundle, floors }: { readonly bundle: Bundle; readonly floors: readonly Floor[] },
 ): Promise<readonly KeptFloor[]> {
   const kept: KeptFloor[] = []
@@ -52,7 +52,7 @@ export function releaseFloors(kept: readonly KeptFloor[]): void {
 
 async function keepPicture(
   files: ImageFiles,
-  { orgId }: OrgScope,
+  { orgId }: InOrg,
   { bundle, floor: { picture } }: { readonly bundle: Bundle; readonly floor: Floor },
 ): Promise<ReceivedImage | null> {
   if (picture === null) return null

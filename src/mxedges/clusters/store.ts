@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -11,16 +11,16 @@ import type { Document } from '../mxedge.ts'
 export type Cluster = Selectable<MxclusterTable>
 
 /** Oldest first. */
-export function listClusters(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Cluster>> {
+export function listClusters(reader: Reader, scope: InOrg, page: Page): Promise<Paged<Cluster>> {
   const hits = selectClusters(reader, scope)
   return pageOf<Cluster>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
 }
 
-function selectClusters(reader: Reader, scope: OrgScope) {
+function selectClusters(reader: Reader, scope: InOrg) {
   return reader.selectFrom('mxcluster').selectAll().where('orgId', '=', scope.orgId)
 }
 
-export async function getCluster(reader: Reader, scope: OrgScope, id: string): Promise<Cluster> {
+export async function getCluster(reader: Reader, scope: InOrg, id: string): Promise<Cluster> {
   const cluster = await selectClusters(reader, scope).where('id', '=', id).executeTakeFirst()
   if (cluster === undefined) throw notFound(id)
   return cluster
@@ -34,7 +34,7 @@ export async function lockCluster(tx: Tx, scope: OrgScope, id: string): Promise<
 }
 
 /** Whether the organization has it; then it is kept from being deleted until `tx` ends. */
-export async function holdCluster(tx: Tx, scope: OrgScope, id: string): Promise<boolean> {
+export async function holdCluster(tx: Tx, scope: InOrg, id: string): Promise<boolean> {
   const row = await selectClusters(tx, scope).where('id', '=', id).forKeyShare().executeTakeFirst()
   return row !== undefined
 }

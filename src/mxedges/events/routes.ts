@@ -1,4 +1,4 @@
-import { orgAndSite } from '../../http/at.ts'
+import { orgSitesAndSite } from '../../http/at.ts'
 import { countOperation } from '../../http/list-operation.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { presentSearch } from '../../http/search.ts'
@@ -21,10 +21,10 @@ export const mxedgeEventOperations: Operation[] = [
     id: { org: 'searchOrgMistEdgeEvents', site: 'searchSiteMistEdgeEvents' },
     method: 'GET',
     tag,
-    at: orgAndSite('/mxedges/events/search', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/mxedges/events/search', { needs: 'read' }),
     query: EventSearchQuery,
     reply: EventSearchReply,
-    run: async (ctx, { scope: { scope }, query, url }) => {
+    run: async (ctx, { scope, query, url }) => {
       const search = parseEventSearch(query, ctx.clock.now())
       const found = await searchEvents(ctx.db, scope, search)
       return { ...presentSearch(found, presentEvent, { search, url }), page: search.page }
@@ -34,9 +34,9 @@ export const mxedgeEventOperations: Operation[] = [
     // The contract names one of the two in its own way.
     id: { org: 'countOrgSiteMxEdgeEvents', site: 'countSiteMxEdgeEvents' },
     tag,
-    at: orgAndSite('/mxedges/events/count', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/mxedges/events/count', { needs: 'read' }),
     query: EventCountQuery,
     parse: parseEventCount,
-    run: (ctx, { scope: { scope }, search: count }) => countEvents(ctx.db, scope, count),
+    run: (ctx, { scope, search: count }) => countEvents(ctx.db, scope, count),
   }),
 ].flat()

@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, TimeRange } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import type { Reader } from '../../platform/db.ts'
 import type { MxedgeEventTable } from '../../events/tables.ts'
 
 export type MxedgeEventRecord = Selectable<MxedgeEventTable>
@@ -23,7 +24,7 @@ export interface EventSearch extends EventFilter, Page {
 }
 
 /** Events of appliances that were of the scope's sites when they happened. */
-function selectEvents(reader: Reader, scope: OrgScope, filter: EventFilter) {
+function selectEvents(reader: Reader, scope: SitesScope, filter: EventFilter) {
   const { start, end, mxedgeId, mxclusterId, type, service, component } = filter
   let hits = reader
     .selectFrom('mxedgeEvent')
@@ -31,7 +32,7 @@ function selectEvents(reader: Reader, scope: OrgScope, filter: EventFilter) {
     .where('orgId', '=', scope.orgId)
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
-  if (scope.siteIds !== 'all') hits = hits.where('siteId', '=', anyOf(scope.siteIds))
+    .where(inSites(scope, sql.ref('mxedge_event.site_id')))
   if (mxedgeId !== undefined) hits = hits.where('mxedgeId', '=', mxedgeId)
   if (mxclusterId !== undefined) hits = hits.where('mxclusterId', '=', mxclusterId)
   if (type !== undefined) hits = hits.where('type', '=', type)
@@ -45,7 +46,11 @@ function member(name: string) {
 }
 
 /** By time. */
-export function searchEvents(reader: Reader, scope: OrgScope, search: EventSearch): Promise<Paged<MxedgeEventRecord>> {
+export function searchEvents(
+  reader: Reader,
+  scope: SitesScope,
+  search: EventSearch,
+): Promise<Paged<MxedgeEventRecord>> {
   const order = search.direction === 'asc' ? sql`hit.created_at, hit.id` : sql`hit.created_at desc, hit.id desc`
   const hits = selectEvents(reader, scope, search)
   return pageOf<MxedgeEventRecord>(reader, hits, search, { order, sizes: sizesOf(hits, sql`hit.event_bytes`) })
@@ -56,7 +61,7 @@ export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'
 /** How many events there are for each value. */
 export function countEvents(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { distinct, limit, ...filter }: EventFilter & { readonly distinct: EventDistinct; readonly limit: number },
 ): Promise<Counts> {
   const field = distinct === 'package' ? member('package') : sql.ref(distinct)

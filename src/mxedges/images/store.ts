@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 
 /** Names of the files by their number, 1 to 3. */
@@ -7,7 +7,7 @@ export type ImageNames = ReadonlyMap<number, string>
 /** For each of the appliances that has pictures. */
 export async function findImages(
   reader: Reader,
-  scope: OrgScope,
+  scope: InOrg,
   mxedgeIds: readonly string[],
 ): Promise<ReadonlyMap<string, ImageNames>> {
   const rows = await reader
@@ -30,7 +30,7 @@ export interface ImageSlot {
 }
 
 /** Of the file of the picture in a slot; 0 where there is none, or where it has not been measured. */
-export async function getImageBytes(reader: Reader, scope: OrgScope, { mxedgeId, number }: ImageSlot): Promise<number> {
+export async function getImageBytes(reader: Reader, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<number> {
   const row = await reader
     .selectFrom('mxedgeImage')
     .select('bytes')
@@ -42,7 +42,7 @@ export async function getImageBytes(reader: Reader, scope: OrgScope, { mxedgeId,
 }
 
 /** Needs lockMxedge in the same transaction. @returns The name of the file that was there; null where none was. */
-export async function deleteImageRow(tx: Tx, scope: OrgScope, { mxedgeId, number }: ImageSlot): Promise<string | null> {
+export async function deleteImageRow(tx: Tx, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<string | null> {
   const row = await tx
     .deleteFrom('mxedgeImage')
     .where('orgId', '=', scope.orgId)
@@ -62,7 +62,7 @@ export interface NewImage extends ImageSlot {
 }
 
 /** Needs lockMxedge in the same transaction, and an empty slot. */
-export async function insertImageRow(tx: Tx, scope: OrgScope, { at, ...image }: NewImage): Promise<void> {
+export async function insertImageRow(tx: Tx, scope: InOrg, { at, ...image }: NewImage): Promise<void> {
   await tx
     .insertInto('mxedgeImage')
     .values({ orgId: scope.orgId, ...image, createdAt: at })

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -22,7 +22,7 @@ export function lockRegistryByCode(tx: Tx, code: string): Promise<RegisteredMxed
 }
 
 /** Makes the organization the owner of hardware that has none. */
-export async function setOwner(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+export async function setOwner(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
     .set({ orgId: scope.orgId })
@@ -32,7 +32,7 @@ export async function setOwner(tx: Tx, scope: OrgScope, id: string): Promise<voi
 }
 
 /** Gives up the organization's ownership, where it is one of hardware. */
-export async function releaseMxedge(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
     .set({ orgId: null })

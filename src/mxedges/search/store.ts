@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
@@ -18,7 +18,7 @@ export interface MxedgeFilter {
   readonly onlyTold: boolean
 }
 
-function hitsOf(reader: Reader, scope: OrgScope, { id, siteId, mxclusterId, model, onlyTold }: MxedgeFilter) {
+function hitsOf(reader: Reader, scope: SitesScope, { id, siteId, mxclusterId, model, onlyTold }: MxedgeFilter) {
   let hits = selectMxedges(reader, scope)
   if (id !== undefined) hits = hits.where('id', '=', id)
   if (siteId !== undefined) hits = hits.where('siteId', '=', siteId)
@@ -35,7 +35,7 @@ export interface MxedgeSearch extends MxedgeFilter, Page {
 }
 
 /** `timestamp` is the time of the last change. */
-export function searchMxedges(reader: Reader, scope: OrgScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
+export function searchMxedges(reader: Reader, scope: SitesScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
   const column = sql.ref(search.by === 'timestamp' ? 'hit.modified_at' : `hit.${search.by}`)
   const way = search.direction === 'asc' ? sql`asc` : sql`desc`
   const hits = hitsOf(reader, scope, search)
@@ -50,7 +50,7 @@ export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | '
 /** How many appliances there are for each value. */
 export function countMxedges(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { distinct, limit, ...filter }: MxedgeFilter & { readonly distinct: MxedgeDistinct; readonly limit: number },
 ): Promise<Counts> {
   return countsOf(reader, hitsOf(reader, scope, filter), { field: fieldOf(distinct), limit })

@@ -1,4 +1,4 @@
-import { orgAndSite, orgSites, site } from '../../http/at.ts'
+import { orgSites, orgSitesAndSite, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -33,10 +33,10 @@ export const mxedgeStatsOperations: Operation[] = [
     id: { org: 'getOrgMxEdgeStats', site: 'getSiteMxEdgeStats' },
     method: 'GET',
     tag,
-    at: orgAndSite('/stats/mxedges/:mxedge_id', { needs: 'read', sites: 'some' }),
+    at: orgSitesAndSite('/stats/mxedges/:mxedge_id', { needs: 'read' }),
     params: { mxedge_id: Uuid },
     query: OneStatsQuery,
     reply: StatsReply,
-    run: async (ctx, { scope: { scope }, params }) => presentStats(await getMxedge(ctx.db, scope, params.mxedge_id)),
+    run: async (ctx, { scope, params }) => presentStats(await getMxedge(ctx.db, scope, params.mxedge_id)),
   }),
 ].flat()

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { type Caller, authorize, authorizeSiteNamed, may } from '../../access/authorize.ts'
-import type { OrgScope, SiteScope } from '../../access/scope.ts'
+import { type Caller, authorizeSiteNamed, authorizeSites, may } from '../../access/authorize.ts'
+import { type SiteScope, type SitesScope, coversOrg } from '../../access/scope.ts'
 import { type At, at } from '../../http/at.ts'
 import { Uuid } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
@@ -48,12 +48,12 @@ export function installerSite(path: string): At<InstallerAtSite> {
  * @throws AppError as authorize().
  */
 async function authorizeInstaller(ctx: Context, caller: Caller, orgId: string): Promise<Installer> {
-  const scope = authorize(caller, { orgId, needs: 'install', sites: 'some' })
+  const scope = authorizeSites(caller, { orgId, needs: 'install' })
   return { scope, reach: await findReach(ctx, caller, scope) }
 }
 
-async function findReach(ctx: Context, caller: Caller, scope: OrgScope): Promise<Reach> {
+async function findReach(ctx: Context, caller: Caller, scope: SitesScope): Promise<Reach> {
   const setting = await findInstallerSetting(ctx.db, scope)
-  const unlimited = scope.siteIds !== 'all' || may(caller, scope, 'write')
+  const unlimited = !coversOrg(scope) || may(caller, scope, 'write')
   return reachOf(setting, { unlimited, now: ctx.clock.now() })
 }

@@ -1,11 +1,11 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import type { InstallerSetting } from '../setting.ts'
 
 const DAY_MS = 86_400_000
 
 /** What an operation under /installer may touch. */
 export interface Installer {
-  readonly scope: OrgScope
+  readonly scope: SitesScope
   readonly reach: Reach
 }
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -13,17 +14,16 @@ type Site = Selectable<SiteTable>
 /** A site with the names of those of its groups that exist, in the order of its `sitegroup_ids`. */
 export type InstallerSite = Site & { readonly sitegroupNames: readonly string[] }
 
-function reached({ orgId, siteIds }: OrgScope, { sites }: Pick<Reach, 'sites'>): RawBuilder<boolean> {
-  const ofScope = siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`
+function reached(scope: SitesScope, { sites }: Pick<Reach, 'sites'>): RawBuilder<boolean> {
   const ofReach =
     sites === null ? sql`true` : sql`(site.created_at >= ${sites.madeSince} or site.id = ${anyOf(sites.extraIds)})`
-  return sql<boolean>`site.org_id = ${orgId} and ${ofScope} and ${ofReach}`
+  return sql<boolean>`site.org_id = ${scope.orgId} and ${inSites(scope, sql`site.id`)} and ${ofReach}`
 }
 
 /** Ordered by name. */
 export function listInstallerSites(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { reach, page }: { readonly reach: Reach; readonly page: Page },
 ): Promise<Paged<InstallerSite>> {
   const hits = sql`
@@ -44,7 +44,7 @@ export function listInstallerSites(
 
 export async function isReachedSite(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { reach, siteId }: { readonly reach: Reach; readonly siteId: string },
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -58,7 +58,7 @@ export type SiteKey = { readonly id: string } | { readonly name: string }
 /** Kept from being deleted until `tx` ends; two at most. */
 export async function holdReachedSites(
   tx: Tx,
-  scope: OrgScope,
+  scope: SitesScope,
   { reach, key }: { readonly reach: Reach; readonly key: SiteKey },
 ): Promise<{ id: string; name: string }[]> {
   const wanted = 'id' in key ? sql`site.id = ${key.id}` : sql`site.name = ${key.name}`
@@ -69,12 +69,12 @@ export async function holdReachedSites(
 }
 
 /** One installer at a time names sites of the organization, so that two never make the same. Others go on. */
-export async function lockSiteNames(tx: Tx, { orgId }: OrgScope): Promise<void> {
+export async function lockSiteNames(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
 /** Sites of the organization with this name, whoever may work on them; where a `+` is as good as a space. */
-export async function lockSitesNamed(tx: Tx, { orgId }: OrgScope, name: string): Promise<Site[]> {
+export async function lockSitesNamed(tx: Tx, { orgId }: InOrg, name: string): Promise<Site[]> {
   return tx
     .selectFrom('site')
     .selectAll()
@@ -89,7 +89,7 @@ export async function lockSitesNamed(tx: Tx, { orgId }: OrgScope, name: string):
 /** Groups with one of these names, ordered by id. */
 export function listSiteGroupsNamed(
   reader: Reader,
-  { orgId }: OrgScope,
+  { orgId }: InOrg,
   names: readonly string[],
 ): Promise<{ id: string; name: string }[]> {
   return reader
@@ -104,7 +104,7 @@ export function listSiteGroupsNamed(
 /** Writes a site that lockSitesNamed() has locked. */
 export function setSite(
   tx: Tx,
-  { orgId }: OrgScope,
+  { orgId }: InOrg,
   { id, name, timezone, doc, at }: SiteContent & { readonly id: string },
 ): Promise<Site> {
   return tx

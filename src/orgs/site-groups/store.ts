@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { OrgScope, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -11,14 +12,15 @@ import type { SiteGroup } from './site-group.ts'
 type SiteGroupRow = Selectable<SiteGroupTable>
 
 /** Groups with their sites. Who may see some sites only sees the groups that these are in, with no other site. */
-function groupsOf({ orgId, siteIds }: OrgScope, id: string | null): RawBuilder<SiteGroup> {
-  const visible = siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`
+function groupsOf(scope: SitesScope, id: string | null): RawBuilder<SiteGroup> {
+  const { orgId, siteIds } = scope
   return sql<SiteGroup>`
     select site_group.*, coalesce(members.site_ids, '[]') as site_ids
     from site_group left join (
       select named.id as group_id, json_agg(distinct site.id) as site_ids
       from site cross join lateral jsonb_array_elements_text(site.doc -> 'sitegroup_ids') as named (id)
-      where site.org_id = ${orgId} and jsonb_typeof(site.doc -> 'sitegroup_ids') = 'array' and ${visible}
+      where site.org_id = ${orgId} and jsonb_typeof(site.doc -> 'sitegroup_ids') = 'array'
+        and ${inSites(scope, sql`site.id`)}
       group by 1) as members on members.group_id = site_group.id::text
     where site_group.org_id = ${orgId}
       and ${id === null ? sql`true` : sql`site_group.id = ${id}`}
@@ -26,13 +28,13 @@ function groupsOf({ orgId, siteIds }: OrgScope, id: string | null): RawBuilder<S
 }
 
 /** In the order in which they were made. */
-export function listSiteGroups(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SiteGroup>> {
+export function listSiteGroups(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<SiteGroup>> {
   const hits = groupsOf(scope, null)
   const bytes = sql`octet_length(hit.doc::text) + octet_length(hit.site_ids::text)`
   return pageOf<SiteGroup>(reader, hits, page, { sizes: sizesOf(hits, bytes) })
 }
 
-export async function getSiteGroup(reader: Reader, scope: OrgScope, id: string): Promise<SiteGroup> {
+export async function getSiteGroup(reader: Reader, scope: SitesScope, id: string): Promise<SiteGroup> {
   const { rows } = await groupsOf(scope, id).execute(reader)
   const [group] = rows
   if (group === undefined) throw notFound(id)

@@ -1,14 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
-import { type Reader, anyOf, containing } from '../../platform/db.ts'
+import { type Reader, containing } from '../../platform/db.ts'
 import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
 
 /** Every site with its flags as columns. Of all settings here only `auto_upgrade` comes from the organization too. */
-function everySite({ orgId, siteIds }: OrgScope): RawBuilder<unknown> {
+function everySite(scope: SitesScope): RawBuilder<unknown> {
   const columns = Object.entries(flagSettings).map(([name, { path, otherwise }]) => {
     const [root] = path
     const doc = root === 'auto_upgrade' ? sql`jsonb_build_object('auto_upgrade', auto_upgrade)` : sql`setting`
@@ -20,14 +21,14 @@ function everySite({ orgId, siteIds }: OrgScope): RawBuilder<unknown> {
     from site
       left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
       left join org_setting of_org on of_org.org_id = site.org_id
-    where site.org_id = ${orgId} and ${siteIds === 'all' ? sql`true` : sql`site.id = ${anyOf(siteIds)}`}`
+    where site.org_id = ${scope.orgId} and ${inSites(scope, sql`site.id`)}`
   return sql`
     select id, org_id, name, timezone, country_code, modified_at,
       coalesce(left(auto_upgrade ->> 'version', 100), 'stable') as auto_upgrade_version, ${sql.join(columns)}
     from (${settings}) as site`
 }
 
-function hitsOf(scope: OrgScope, search: SiteSearch): RawBuilder<unknown> {
+function hitsOf(scope: SitesScope, search: SiteSearch): RawBuilder<unknown> {
   const { id, name, countryCode, autoUpgradeVersion } = search
   const conditions = [
     sql`true`,
@@ -43,7 +44,7 @@ function hitsOf(scope: OrgScope, search: SiteSearch): RawBuilder<unknown> {
 /** One page, and how many there are on all; one query, and a second only past the last page. */
 export function searchSites(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { search, order, page }: { readonly search: SiteSearch; readonly order: SiteOrder; readonly page: Page },
 ): Promise<Paged<FoundSite>> {
   const hits = hitsOf(scope, search)
@@ -58,7 +59,7 @@ export function searchSites(
 /** How many sites there are for each value of `distinct`, all of them texts. */
 export function countSites(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   { distinct, limit }: { readonly distinct: SiteCount; readonly limit: number },
 ): Promise<Counts> {
   return countsOf(reader, everySite(scope), { field: sql`${sql.ref(distinct)}::text`, limit })
