@@ -13,8 +13,8 @@ export type AuthenticateToken = (key: string, srcIp: string) => Promise<Principa
 const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
 
 /**
- * A token works from its addresses only, and no more once it was unused for 90 days, whether or not
- * the sweep has found it yet.
+ * A token works only from its addresses, and no longer once it was unused for 90 days, whether or not the sweep has
+ * deleted it yet.
  */
 export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
   const isWithin = createAddressCheck()

@@ -13,7 +13,7 @@ import { type AdminAccess, type SessionAccess, findAccessByEmail, findAccessBySe
 import type { TokenUses } from './token-uses.ts'
 import { deleteSession, touchSession } from './store-sessions.ts'
 
-/** What a request brings to prove who sends it. */
+/** What a request carries to prove who sends it. */
 export interface Credentials {
   readonly authorization: string | undefined
   readonly sessionId: string | undefined
@@ -21,20 +21,20 @@ export interface Credentials {
   /** Address that the request came from. */
   readonly srcIp: string
   readonly userAgent: string | null
-  /** Whether the method may change something (not GET, HEAD, OPTIONS). */
+  /** True if the method may change something (not GET, HEAD, OPTIONS). */
   readonly unsafe: boolean
 }
 
-/** What the organizations of an admin ask of signing in, the strictest of them. */
+/** What an admin's organizations demand of their sessions; the strictest wins. */
 export interface SignInRules {
   policyOf(adminId: string): Promise<{ readonly requiresTwoFactor: boolean; readonly expiryDays: number | null }>
-  /** After how long without a request a session ends; null: never. */
+  /** Returns after how many minutes without a request a session ends; null: never. */
   idleMinutesOf(adminId: string): Promise<number | null>
 }
 
 export interface AuthenticateParts {
   readonly checkPassword: CheckPassword
-  /** Hears of a wrong password for an account that there is. */
+  /** Called for a wrong password of an account that exists. */
   readonly onWrongPassword: (access: AdminAccess, from: Pick<Credentials, 'srcIp' | 'userAgent'>) => void
   readonly rules: SignInRules
   readonly tokenUses: TokenUses
@@ -42,22 +42,21 @@ export interface AuthenticateParts {
 }
 
 /**
- * Basic is checked before anything is known of its caller. So it takes its turn before it takes a
- * connection of the database, or a flood would fill the queue for those; and it waits rather than is
- * refused, because who is refused at once is back at once. Who was right a moment ago need not wait behind
- * those who guess.
+ * Basic is checked before the caller is known. It takes its turn before it takes a database connection; otherwise a
+ * flood would fill the queue for connections. A caller beyond the limit waits and is not refused, because an instant
+ * refusal invites an instant retry. Callers whose password was right a moment ago don't wait behind those who guess.
  */
 const basicTurns = { running: 2, waiting: 2000, refusal: 'Too Many Request. Too many logins at once.' }
 
-/** @throws AppError unauthenticated, forbidden (a token from elsewhere, a missing CSRF token) or rate_limited. */
+/** @throws AppError unauthenticated; forbidden (a token from another address, a missing CSRF token); rate_limited. */
 export type Authenticate = (credentials: Credentials) => Promise<Principal>
 
 const noCredentials = () => new AppError('unauthenticated', 'Authentication credentials were not provided.')
 const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credentials.')
 
 /**
- * Token, Basic or session cookie; the Authorization header beats cookies.
- * Source: spec, "Authentication", 1, 2 and 5.
+ * Accepts a token, Basic or a session cookie; the Authorization header beats cookies. Source: spec, "Authentication",
+ * 1, 2 and 5.
  */
 export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
   const { checkPassword, onWrongPassword, rules, requestLimits } = parts
@@ -74,7 +73,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     const passwordHash = access?.passwordHash ?? null
     const ok = await checkPassword({ email, passwordHash, password: plain.slice(colon + 1), srcIp })
     if (!ok && access !== undefined) onWrongPassword(access, { srcIp, userAgent })
-    // A second factor can't be given here, so a password alone must not do.
+    // Basic has no room for a second factor, so a password alone must not be enough.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
     const { requiresTwoFactor, expiryDays } = await rules.policyOf(access.adminId)
     if (requiresTwoFactor || isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))

@@ -12,8 +12,8 @@ export interface Caller {
 }
 
 /**
- * `operate`: acts on devices without changing what is configured (restart). `install`: what somebody
- * who mounts devices needs, all of it under /installer.
+ * `operate` acts on devices without changing configuration (restart). `install` is what people who mount devices need,
+ * all of it under /installer.
  */
 export type Need = 'read' | 'operate' | 'install' | 'write' | 'admin'
 
@@ -25,7 +25,7 @@ const rolesThatMay: Record<Need, ReadonlySet<Role>> = {
   admin: new Set(['admin']),
 }
 
-/** The roles that are enough for `need`, the largest first. */
+/** Returns the roles that are enough for `need`, the largest first. */
 export function rolesFor(need: Need): Role[] {
   return [...rolesThatMay[need]]
 }
@@ -36,8 +36,8 @@ export interface OrgRequest {
 }
 
 /**
- * @throws AppError not_found where the caller has no privilege in the organization (as for one that
- *   does not exist), forbidden where the privilege is too small, or for some of its sites alone.
+ * @throws AppError not_found where the caller has no privilege in the organization (as for one that does not exist);
+ *   forbidden where the privilege is too small, or covers only some of its sites.
  */
 export function authorize(caller: Caller, request: OrgRequest): OrgScope {
   const scope = authorizeSites(caller, request)
@@ -46,7 +46,7 @@ export function authorize(caller: Caller, request: OrgRequest): OrgScope {
 }
 
 /**
- * As authorize(), and lets those in whose privileges name single sites: the scope lists these sites.
+ * As authorize(), but also admits callers whose privileges name single sites; the scope lists these sites.
  * @throws AppError as authorize().
  */
 export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): SitesScope {
@@ -58,10 +58,9 @@ export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): Si
 }
 
 /**
- * The scope of an organization that the caller is about to make: nobody can have a privilege in it yet.
- *
- * @throws AppError forbidden for who could not become its administrator: a token that is nobody's, somebody
- *   for whom the identity provider of another organization speaks, and installers, who only install.
+ * Returns the scope of an organization that the caller is about to create, in which nobody has a privilege yet.
+ * @throws AppError forbidden for callers who could not become its administrator: tokens of organizations, accounts that
+ *   another organization's identity provider keeps, and installers.
  */
 export function authorizeNewOrg(caller: Caller, orgId: string): OrgScope {
   const { adminId, ssoId, privileges } = caller.principal
@@ -86,11 +85,10 @@ export async function authorizeSite(
 }
 
 /**
- * As authorizeSite, for a site that is known by its name.
- * @param siteName As decoded from a path, where some clients write a `+` for a space: the very name is
- *   tried first.
- * @throws AppError as authorize(); not_found, and conflict where several sites that the caller may act in
- *   have the name, because a guess would change the wrong one.
+ * As authorizeSite(), for a site that is known by its name.
+ * @param siteName As decoded from a path, where some clients write a `+` for a space: the exact name is tried first.
+ * @throws AppError as authorize(); not_found; conflict where several sites that the caller may act in have the name,
+ *   because a guess could change the wrong one.
  */
 export async function authorizeSiteNamed(
   ctx: Context,
@@ -107,7 +105,7 @@ export async function authorizeSiteNamed(
   return grant({ orgId, siteId, siteIds: [siteId], actor } as const)
 }
 
-/** Whether the caller could also have asked for `needs` in the place of `scope`. */
+/** True if the caller's privileges allow `needs` within `scope`. */
 export function may(
   caller: Caller,
   scope: Pick<OrgScope, 'orgId'> & Partial<Pick<SiteScope, 'siteId'>>,
@@ -129,12 +127,12 @@ function siteIdsOf(privileges: readonly Privilege[]): 'all' | string[] {
   return [...siteIds]
 }
 
-/** `siteId` null asks for the whole organization. */
+/** A `siteId` of null stands for the whole organization. */
 function covers({ siteIds }: Privilege, siteId: string | null): boolean {
   return siteIds === 'all' || (siteId !== null && siteIds.includes(siteId))
 }
 
-/** Who acts in a request, as what it changes names them. */
+/** Returns who acts in a request, as audit records name them. */
 export function actorOf({ principal, srcIp, userAgent }: Caller): Actor {
   return { adminId: principal.adminId, name: actorName(principal), srcIp, userAgent }
 }

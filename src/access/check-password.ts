@@ -3,26 +3,25 @@ import type { LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './password.ts'
 
 export interface PasswordAttempt {
-  /** In lower case; the account that is tried, whether there is one or not. */
+  /** In lower case; the account that is tried, whether or not it exists. */
   readonly email: string
   readonly passwordHash: string | null
   readonly password: string
-  /** Where the try comes from, for who has not counted that already. */
+  /** Source address of the attempt, unless the caller has already counted it. */
   readonly srcIp?: string
 }
 
 /**
- * Whether the password is right, with the tries of the account and those from the address bounded.
- *
+ * Checks a password, with a limit on the attempts for the account and from the address.
  * @throws AppError rate_limited.
  */
 export type CheckPassword = (attempt: PasswordAttempt) => Promise<boolean>
 
 export function createCheckPassword(passwords: Passwords, throttle: LoginThrottle): CheckPassword {
-  // A script that starts with many calls at once proves one password, not many.
+  // Equal attempts that run at the same time share one check: a script that starts with many calls costs one hash.
   const running = new Map<string, Promise<boolean>>()
 
-  /** Who is refused at once is back at once: a refusal takes as long as a check. */
+  /** An instant refusal invites an instant retry, so a refusal takes as long as a check. */
   async function takeFrom(srcIp: string, password: string): Promise<void> {
     try {
       throttle.takeFrom(srcIp)
@@ -36,7 +35,7 @@ export function createCheckPassword(passwords: Passwords, throttle: LoginThrottl
     if (srcIp !== undefined) await takeFrom(srcIp, password)
     throttle.take(email)
     const ok = await passwords.matches(passwordHash, password).catch((refusal: unknown) => {
-      // Too many wait: nobody has learnt anything, and the owner must not pay for the crowd.
+      // The queue was full: the attempt taught its sender nothing, so it must not count against the owner.
       throttle.giveBack(email)
       throw refusal
     })

@@ -1,11 +1,10 @@
-/** How often the last use of a session is written at most. */
+/** The last use of a session is written at most this often. */
 const TOUCH_EVERY_MS = 60_000
 
 /**
- * What becomes of a session that is used now: whether it has been idle for too long, or whether this
- * use is to be written. Uses within a minute of a written one are not, so an idle session lives up to
- * a minute longer and an active one is never ended.
- *
+ * Decides about a session that is used now: whether it has been idle for too long, and whether to write this use. A use
+ * within a minute of a written one is not written, so an idle session lives up to a minute longer, and an active one
+ * never ends.
  * @param idleMinutes Null: never.
  */
 export function decideSession(
@@ -20,7 +19,9 @@ export function decideSession(
 
 const DAY_MS = 86_400_000
 
-/** Whether a password is older than the organizations of its owner allow. @param expiryDays Null: none grows old. */
+/**
+ * True if a password is older than its owner's organizations allow. @param expiryDays Null: passwords do not expire.
+ */
 export function isPasswordExpired(modifiedAt: Date | null, expiryDays: number | null, now: Date): boolean {
   return expiryDays !== null && modifiedAt !== null && now.getTime() - modifiedAt.getTime() > expiryDays * DAY_MS
 }

@@ -6,12 +6,12 @@ export interface TokenAge {
   readonly lastUsedAt: Date | null
 }
 
-/** True when the token was unused for more than 90 days, whether or not it has been swept away yet. */
+/** True if the token was unused for more than 90 days, whether or not the sweep has deleted it yet. */
 export function isIdleTooLong({ createdAt, lastUsedAt }: TokenAge, now: Date): boolean {
   return now.getTime() - (lastUsedAt ?? createdAt).getTime() > IDLE_MS
 }
 
-/** Tokens whose last use was before this are idle too long at `now`. */
+/** Returns the time before which a last use makes a token idle too long at `now`. */
 export function idleSince(now: Date): Date {
   return new Date(now.getTime() - IDLE_MS)
 }

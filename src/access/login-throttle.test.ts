@@ -6,7 +6,7 @@ import { createLoginThrottle, decideWaitMs } from './login-throttle.ts'
 function setUp() {
   let nowMs = Date.parse('2026-11-20T12:00:00Z')
   const throttle = createLoginThrottle({ now: () => new Date(nowMs) })
-  /** Seconds to wait, or 0 where the try was let through. */
+  /** Returns the seconds to wait, or 0 where the attempt was admitted. */
   const tryAt = (work: () => void): number => {
     try {
       work()

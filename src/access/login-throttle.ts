@@ -3,44 +3,45 @@ import { tooManyRequests } from '../platform/errors.ts'
 import { networkOf } from '../platform/network-of.ts'
 import { sha256Hex } from '../platform/secrets.ts'
 
-/** Wrong tries at one account that cost nothing, and how long each counts. */
+/** Wrong attempts at one account that cause no delay, and how long each counts. */
 const FREE_TRIES = 5
 const WINDOW_MS = 15 * 60_000
 const FIRST_DELAY_MS = 30_000
-/** No account is ever locked: whoever knows the password waits at most this long, or recovers by mail. */
+/** No account is ever locked: its owner waits at most this long, or recovers it by mail. */
 const LONGEST_DELAY_MS = 15 * 60_000
 
 const ADDRESS_TRIES = 30
 const ADDRESS_WINDOW_MS = 60_000
 
-/** Beyond this the oldest entries go; an attacker needs thousands of source addresses to get there. */
+/** Beyond this the oldest entries are dropped; an attacker needs thousands of source addresses to get there. */
 const MAX_ENTRIES = 100_000
 
-/** What was tried at one account, or from one address. */
+/** The attempts at one account, or from one address. */
 export interface Tries {
   readonly count: number
   readonly lastMs: number
 }
 
 /**
- * Bounds guessing. It keeps its counts in memory and for every account that is named, whether there is
- * one or not: so a refusal tells nothing, and a flood costs no database. A restart forgets them.
+ * Slows down guessing. It counts in memory, for every account that is named whether or not it exists: a refusal thus
+ * reveals nothing, and a flood does not reach the database. A restart resets the counts.
  */
 export interface LoginThrottle {
   /**
-   * Counts a try before it is checked, so that many at once can't all be the first.
-   *
-   * @param key What is guessed at, like an e-mail address.
-   * @throws AppError rate_limited with the seconds to wait; the try then does not count.
+   * Counts an attempt before it is checked, so that only one of many simultaneous attempts is the first.
+   * @param key What is guessed at, such as an e-mail address.
+   * @throws AppError rate_limited with the seconds to wait; the attempt then does not count.
    */
   take(key: string): void
-  /** The try was right: forgets the wrong ones before. */
+  /** Resets the count of wrong attempts after a right one. */
   succeed(key: string): void
-  /** The try was not checked after all, so it does not count. */
+  /** Removes an attempt from the count because it was not checked after all. */
   giveBack(key: string): void
-  /** Counts a try from an address (login, registration, recovery), whatever the account. @throws AppError rate_limited. */
+  /**
+   * Counts an attempt from an address (login, registration, recovery), for any account. @throws AppError rate_limited.
+   */
   takeFrom(srcIp: string): void
-  /** The try was right, so it does not count: many people may share an address. */
+  /** Removes a right attempt from the count of its address, which many people may share. */
   giveBackTo(srcIp: string): void
 }
 
@@ -66,7 +67,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       const nowMs = clock.now().getTime()
       const key = networkOf(srcIp)
       const known = addresses.get(key)
-      // A fixed window: `lastMs` is its beginning here.
+      // A fixed window; `lastMs` is its start here.
       const window =
         known !== undefined && nowMs - known.lastMs < ADDRESS_WINDOW_MS ? known : { count: 0, lastMs: nowMs }
       if (window.count >= ADDRESS_TRIES)
@@ -82,7 +83,10 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
   }
 }
 
-/** Milliseconds until the next try is allowed; 0 = now. After the free tries the pause doubles with each. */
+/**
+ * Returns the milliseconds until the next attempt is allowed; 0 means now. After the free attempts, each one doubles
+ * the delay.
+ */
 export function decideWaitMs(tries: Tries | undefined, nowMs: number): number {
   const count = countSoFar(tries, nowMs)
   if (tries === undefined || count < FREE_TRIES) return 0
@@ -90,12 +94,12 @@ export function decideWaitMs(tries: Tries | undefined, nowMs: number): number {
   return Math.max(tries.lastMs + delayMs - nowMs, 0)
 }
 
-/** Tries that still count: a quarter of an hour without one forgets them all. */
+/** Counts the attempts that still matter: a quarter of an hour without one resets the count. */
 function countSoFar(tries: Tries | undefined, nowMs: number): number {
   return tries === undefined || nowMs - tries.lastMs > WINDOW_MS ? 0 : tries.count
 }
 
-/** Entries are kept in the order of their last use. */
+/** Keeps entries in the order of their last use. */
 function remember(entries: Map<string, Tries>, key: string, tries: Tries): void {
   entries.delete(key)
   entries.set(key, tries)

@@ -7,7 +7,10 @@ import { createShortMemory } from './short-memory.ts'
 /** argon2id (the library's default), 19 MiB, two passes, one lane: the second profile of RFC 9106's advice as OWASP scales it. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Hashing is the one request cost an unknown caller can cause: it leaves a core to the others, where there are several. */
+/**
+ * Hashing is the one expensive thing that an unknown caller can cause: it leaves one core to other work where there are
+ * several.
+ */
 const hashing = {
   running: Math.max(1, Math.min(2, availableParallelism() - 1)),
   waiting: 100,
@@ -16,20 +19,20 @@ const hashing = {
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** False for a null hash too, after the same work: the time does not tell whether there is an account. */
+  /** False for a null hash too, after the same work, so that the time does not reveal whether the account exists. */
   matches(passwordHash: string | null, password: string): Promise<boolean>
-  /** Whether matches() has said yes to the same a moment ago, and will again at once. */
+  /** True if matches() accepted the same pair a moment ago and would accept it again at once. */
   remembers(passwordHash: string | null, password: string): boolean
 }
 
-/** Compatibility forms of a character are one password (NFKC), whatever keyboard typed it. */
+/** Compatibility forms of a character count as one (NFKC), so that the keyboard does not matter. */
 const normal = (password: string): string => password.normalize('NFKC')
 
 export function createPasswords(): Passwords {
   const limited = limitConcurrency(hashing)
-  // Basic authentication proves the same password with every request.
+  // Basic authentication sends the same password with every request.
   const right = createShortMemory()
-  // Verifying against this costs what verifying against a real one costs.
+  // Verifying against this costs as much as verifying against a real hash.
   const dummyHash = hash(randomBytes(16).toString('hex'), cost)
 
   const memoOf = (passwordHash: string, password: string): string => `${passwordHash}\n${normal(password)}`
@@ -47,7 +50,7 @@ export function createPasswords(): Passwords {
   }
 }
 
-/** Whether the hash was made with other parameters than today's: the next login can make a better one. */
+/** True if the hash was made with other parameters than today's, so that the next login can replace it. */
 export function isOutdatedHash(passwordHash: string): boolean {
   const today = `m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}`
   return !passwordHash.startsWith(`$argon2id$v=19$${today}$`)

@@ -5,19 +5,19 @@ import type { Principal } from './principal.ts'
 const WINDOW_S = 3600
 
 export interface RequestUsage {
-  /** Calls in the hour that runs. */
+  /** Calls in the current hour. */
   readonly requests: number
   readonly requestLimit: number
-  /** Until that hour ends and the count begins anew. */
+  /** Until that hour ends and the count starts again. */
   readonly secondsLeft: number
 }
 
 type Counted = Pick<Principal, 'via' | 'tokenId' | 'adminId'>
 
 /**
- * Calls an hour, for each token by itself; Basic and sessions count for their account. Sessions are
- * counted only: a console asks again and again, and would lock out the person who looks at it.
- * In memory: a restart forgets, and each process has a count of its own.
+ * Limits calls an hour, for each token separately; Basic and sessions count for their account. Sessions are counted
+ * only: a console polls, and a limit would lock out the person who looks at it. The counts are in memory: a restart
+ * resets them, and each process has its own.
  */
 export interface RequestLimits {
   /** @throws AppError rate_limited when the hour's calls are used up. */
@@ -50,7 +50,7 @@ export function createRequestLimits(requestsPerHour: number): RequestLimits {
   }
 }
 
-/** Ids are unique over tokens and admins. */
+/** Ids are unique across tokens and admins. */
 function keyOf({ tokenId, adminId }: Counted): string {
   return tokenId ?? adminId ?? ''
 }

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 const REMEMBER_MS = 60_000
 const REMEMBER_AT_MOST = 1000
 
-/** Knows for a minute what it was told; not readable, because its key dies with the process. */
+/** Remembers for a minute what it was given. Nobody can read it: its key lives in the process alone. */
 export interface ShortMemory {
   remember(text: string): void
   remembers(text: string): boolean

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** True for an IP address or a range like `10.0.0.0/8`. */
+/** True for an IP address or a range such as `10.0.0.0/8`. */
 export function isAddressRange(text: string): boolean {
   const [network = '', bits, ...rest] = text.split('/')
   const family = network.includes('%') ? 0 : isIP(network)
@@ -8,12 +8,12 @@ export function isAddressRange(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 
-/** Whether `address` lies in one of `ranges`. */
+/** True if `address` lies in one of `ranges`. */
 export type AddressCheck = (ranges: readonly string[], address: string) => boolean
 
 const REMEMBER_AT_MOST = 1000
 
-/** A check that remembers the lists it has built: the same token brings the same ranges with each request. */
+/** Returns a check that caches its lists: a token brings the same ranges with each request. */
 export function createAddressCheck(): AddressCheck {
   const lists = new Map<string, BlockList>()
   return (ranges, address) => {
@@ -25,12 +25,12 @@ export function createAddressCheck(): AddressCheck {
       lists.set(key, list)
     }
     const plain = withoutZone(address)
-    // BlockList holds mapped addresses (::ffff:a.b.c.d), as a socket for both families has them, against IPv4 too.
+    // BlockList compares mapped addresses (::ffff:a.b.c.d), which dual-stack sockets report, with IPv4 ranges too.
     return list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6')
   }
 }
 
-/** @param ranges Each an isAddressRange(). */
+/** @param ranges Each passes isAddressRange(). */
 function listOf(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {

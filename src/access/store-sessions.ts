@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/db.ts'
 
-/** Remembers that the session was used. */
+/** Records the last use of the session. */
 export async function touchSession(tx: Tx, idHash: Buffer, at: Date): Promise<void> {
   await tx.updateTable('session').set({ lastSeenAt: at }).where('idHash', '=', idHash).execute()
 }

@@ -7,8 +7,8 @@ export interface TokenUse {
 }
 
 /**
- * Other processes write theirs: the latest use stays. Tokens that are gone are passed over. Locked in one order, as by
- * everybody who locks several, so that nobody waits in a circle.
+ * Other processes record uses too: the latest one wins. Deleted tokens are skipped. Rows are locked in one order, as
+ * everywhere, to prevent deadlocks.
  */
 export async function recordTokenUses(tx: Tx, uses: readonly TokenUse[]): Promise<void> {
   const ids = uses.map(({ id }) => id)

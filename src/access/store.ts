@@ -14,7 +14,7 @@ export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash
   readonly tokenId: string
   readonly tokenName: string
   readonly adminId: string | null
-  /** Addresses and ranges that may use it; empty = any. */
+  /** Addresses and ranges that may use the token; empty means any. */
   readonly srcIps: readonly string[]
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
@@ -26,7 +26,10 @@ export interface SessionAccess extends AdminAccess {
   readonly lastSeenAt: Date | null
 }
 
-/** Privileges of `source` (rows of org_id, scope, role, site_id, sitegroup_id, views) in the shape of `Privilege`. */
+/**
+ * Selects the privileges of `source` (rows of org_id, scope, role, site_id, sitegroup_id, views) in the shape of
+ * `Privilege`.
+ */
 function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
   return sql<Privilege[]>`(
     select coalesce(json_agg(json_build_object(
@@ -67,7 +70,7 @@ function selectAccess(db: Db) {
     .select(privilegesFrom(ofAdmin).as('privileges'))
 }
 
-/** Keyed by the hex of the token's SHA-256. A token of an admin has the admin's privileges, another its own. */
+/** Keyed by the hex of the token's SHA-256. An admin's token has the admin's privileges, any other token its own. */
 export function accessByTokenHashes(db: Db): (hexHashes: readonly string[]) => Promise<Map<string, TokenAccess>> {
   const read = readByKeys(db, selectByTokenHashes)
   return async (hexHashes) => {
@@ -114,7 +117,7 @@ export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Pr
   return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-/** The account with a password of its own. @param email In lower case. */
+/** Returns the account that has a password of its own. @param email In lower case. */
 export async function findAccessByEmail(db: Db, email: string): Promise<AdminAccess | undefined> {
   const row = await selectAccess(db)
     .where('admin.email', '=', email)
@@ -123,7 +126,7 @@ export async function findAccessByEmail(db: Db, email: string): Promise<AdminAcc
   return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-/** The organization of a site, where it is one of `orgIds`; so a foreign site is as unknown as a missing one. */
+/** Returns the organization of a site if it is one of `orgIds`, so that a foreign site looks like a missing one. */
 export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('site')
@@ -134,13 +137,13 @@ export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: s
   return row?.orgId
 }
 
-/** Of the organization's sites, or of those of `siteIds`, the ones with this very name. At most two. */
+/** Returns at most two sites of the organization that have exactly this name. */
 export async function findSitesNamed(db: Db, { orgId, siteIds }: SitesOfOrg, name: string): Promise<string[]> {
   const rows = await selectSiteIds(db, { orgId, siteIds }).where('name', '=', name).limit(2).execute()
   return rows.map(({ id }) => id)
 }
 
-/** As findSitesNamed, where a `+` and a space are the same. */
+/** As findSitesNamed(), but a `+` equals a space. */
 export async function findSitesNamedLike(db: Db, { orgId, siteIds }: SitesOfOrg, name: string): Promise<string[]> {
   const rows = await selectSiteIds(db, { orgId, siteIds })
     .where(sql<string>`replace(name, '+', ' ')`, '=', name.replaceAll('+', ' '))

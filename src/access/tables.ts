@@ -92,7 +92,7 @@ export interface SessionTable {
   userAgent: string | null
 }
 
-/** A privilege in wire shape, as organization tokens, roles and invites keep it. */
+/** A privilege in wire shape, as organization tokens, roles and invitations store it. */
 export interface WirePrivilege {
   readonly scope: 'org' | 'site' | 'sitegroup'
   readonly role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'

@@ -5,7 +5,7 @@ import { openDataDir } from '../platform/data-dir.ts'
 import { createLog } from '../platform/log.ts'
 import { migrate } from '../platform/migrate.ts'
 
-/** Brings the database up to date without serving: `npm run migrate`. The server does it at every start. */
+/** Migrates the database without serving: `npm run migrate`. The server also does it at every start. */
 async function main(): Promise<void> {
   const config = parseConfig(process.env)
   const log = createLog(config.logLevel)

@@ -25,12 +25,13 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     if (ending.signal.aborted) return
     ending.abort()
     setTimeout(() => process.exit(code || 1), SHUTDOWN_WITHIN_MS).unref()
-    // What is half started is let start, to be stopped in order.
+    // A start in progress is allowed to finish, so that it can be stopped in order.
     void starting.then((running) => running.stop()).finally(() => process.exit(code))
   }
-  // Not once: Ctrl-C comes twice, from the terminal and from the runner, and the second must not cut the first short.
+  // Not `once`: Ctrl-C arrives twice, from the terminal and from the runner, and the second must not cut the first
+  // short.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(0))
-  // The runner died (even by kill -9): nothing of it may stay behind.
+  // The runner died (even by kill -9), so this process must end too.
   process.once('disconnect', () => end(0))
   const running = await starting
   void running.failed.then((why) => {
@@ -39,12 +40,12 @@ async function serve(config: Config, demo: boolean): Promise<void> {
   })
   try {
     if (demo) {
-      // Not to be loaded by those who want no demo.
+      // Loaded only for the demo.
       const { runDemo } = await import('../cli/demo.ts')
       await runDemo({ ...running, dataDir: config.dataDir })
     }
   } catch (error) {
-    if (ending.signal.aborted) return // which cut the demo off
+    if (ending.signal.aborted) return // The stop interrupted the demo.
     await running.stop()
     throw error
   }

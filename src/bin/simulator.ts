@@ -114,7 +114,7 @@ function commandLine(): Command {
     .addHelpText('after', notes)
 }
 
-/** An option whose bad value ends the program with a line that says why. */
+/** Adds an option; a bad value ends the program with a line that gives the reason. */
 function option(flags: string, description: string, parse: (text: string) => unknown): Option {
   return new Option(flags, description).argParser((text) => {
     try {
@@ -172,7 +172,7 @@ async function run(flags: Flags): Promise<void> {
   const devices = await plannedDevices(flags)
   let fleet: Fleet | null = null
   const stop = (): void => void (fleet?.stop() ?? Promise.resolve()).then(() => process.exit(0))
-  // Not once: Ctrl-C comes from the terminal and from the runner.
+  // Not `once`: Ctrl-C arrives from the terminal and from the runner.
   process.on('SIGINT', stop).on('SIGTERM', stop)
   fleet = await startFleet({
     gateway: flags.gateway,
@@ -187,7 +187,7 @@ async function run(flags: Flags): Promise<void> {
   })
 }
 
-/** Counts instead of asking all devices at each change. */
+/** Counts changes instead of asking all devices at each one. */
 function announceWhenReady(total: number): NonNullable<FleetOptions['onChange']> {
   let connected = 0
   return (device, change) => {

@@ -4,11 +4,11 @@ import { rootCertificates } from 'node:tls'
 import { Agent, type RequestInit, fetch } from 'undici'
 import { AppError } from '../platform/errors.ts'
 
-/** Calls the service over HTTP, as every other client does. */
+/** Calls the service over HTTP, as any other client does. */
 export interface Client {
-  /** @throws AppError with the server's own words. */
+  /** @throws AppError with the server's own text. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
-  /** Sends a file's bytes; `type` is `application/octet-stream` where it is not said. */
+  /** Sends a file's bytes; `type` defaults to `application/octet-stream`. */
   upload(path: string, bytes: Uint8Array, type?: string): Promise<unknown>
 }
 
@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly url: string
   /** The whole Authorization header. */
   readonly authorization: string
-  /** Its CA is trusted besides the public ones: a self-made certificate of the server is signed by it. */
+  /** Trusted besides the public CAs: this folder's CA signs the server's self-signed certificate. */
   readonly dataDir: string
 }
 
@@ -52,7 +52,7 @@ function ownCa(dataDir: string): string[] {
   try {
     return [readFileSync(join(dataDir, 'device-ca', 'ca.pem'), 'utf8')]
   } catch {
-    // An operator with certificates of their own has none here.
+    // An operator who brings certificates has none here.
     return []
   }
 }

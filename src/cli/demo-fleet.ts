@@ -1,4 +1,4 @@
-/** What the demo consists of: plain data, the same on every machine. */
+/** The content of the demo: plain data, the same on every machine. */
 
 export interface DemoDevice {
   /** Lower-case hex without separators. */
@@ -23,13 +23,13 @@ export const demoSites = [
   { name: 'Tokyo', timezone: 'Asia/Tokyo', country_code: 'JP', latlng: { lat: 35.677, lng: 139.65 } },
 ] as const
 
-/** The fleet starts on the first; the second is there to upgrade to. */
+/** The fleet starts with the first; the second is there to upgrade to. */
 export const demoVersions = [
   { version: '3.1.0', tag: null },
   { version: '3.2.0', tag: 'suggested' },
 ] as const
 
-/** What stands at each site: twenty devices. */
+/** The twenty devices of each site. */
 const perSite = [
   { model: 'EAP102', type: 'ap', count: 7 },
   { model: 'EAP104', type: 'ap', count: 7 },
@@ -39,7 +39,7 @@ const perSite = [
 
 export const demoModels = perSite.map(({ model, type }) => ({ model, type }))
 
-/** Devices by site, in the order of `demoSites`. MACs are locally administered, so no real device has one. */
+/** Returns devices by site, in the order of `demoSites`. MACs are locally administered, so no real device has one. */
 export function demoDevices(): DemoDevice[][] {
   return demoSites.map((site, siteIndex) => {
     let ordinal = 0
@@ -75,7 +75,7 @@ function pad(value: number, length: number): string {
 
 const IMAGE_BYTES = 256 * 1024
 
-/** An image as simulated devices read it: a header line, then filler. */
+/** Returns an image as simulated devices read it: a header line, then filler. */
 export function demoImage(models: readonly string[], version: string): Buffer {
   return Buffer.alloc(IMAGE_BYTES, `SIGNALBOX-FIRMWARE model=${models.join(',')} version=${version}\n`)
 }

@@ -8,7 +8,7 @@ import type { DemoDevice } from './demo-fleet.ts'
 
 export interface SimulatorOptions {
   readonly fleet: readonly DemoDevice[]
-  /** What the fleet starts on; later runs go on with what they had. */
+  /** The version that the fleet starts with; later runs keep their versions. */
   readonly firmware: string
   readonly ucentralPort: number
   readonly dataDir: string
@@ -17,8 +17,8 @@ export interface SimulatorOptions {
 const program = fileURLToPath(new URL('../bin/simulator.ts', import.meta.url))
 
 /**
- * Starts the simulator as a process of its own, which ends with ours, and waits until every device
- * has connected once.
+ * Starts the simulator as a separate process, which ends with this one, and waits until every device has connected
+ * once.
  * @throws AppError unavailable when it ends before that.
  */
 export async function runSimulator({ fleet, firmware, ucentralPort, dataDir }: SimulatorOptions): Promise<void> {
@@ -55,7 +55,7 @@ export async function runSimulator({ fleet, firmware, ucentralPort, dataDir }: S
     child.once('exit', (code, signal) => {
       const why = `the simulator ended (${signal ?? code})`
       reject(new AppError('unavailable', why))
-      // Later on the service goes on without its fleet; that it ends with us is nothing to tell.
+      // Once running, the service goes on without its fleet. A fleet that ends together with it needs no message.
       if (code !== 0) process.stderr.write(`signalbox: ${why}\n`)
     })
   })

@@ -29,9 +29,9 @@ const Listed = Type.Array(Type.Object({ id: Type.String(), name: Type.String() }
 const Versions = Type.Array(Type.Object({ version: Type.String() }))
 
 /**
- * Fills a running service with the demo through its own API, prints how to get in, and starts the
- * simulated fleet. Until it is complete, which `demo.json` says by its site ids, every step looks at what is
- * there first, so a run after a crash in the middle completes it. A complete one is left as its user has changed it.
+ * Fills a running service with the demo through its API, prints how to log in, and starts the simulated fleet. Until
+ * the demo is complete, which `demo.json` says by its site ids, every step first looks at what exists, so a run after a
+ * crash completes it. A complete demo stays as its user has changed it.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const path = join(options.dataDir, 'demo.json')

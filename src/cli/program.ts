@@ -101,8 +101,8 @@ async function readBytes(path: string): Promise<Buffer> {
 const Certificate = Type.Object({ certificate: Type.String(), key: Type.String(), ca: Type.String() })
 
 /**
- * Current access point firmware looks for `operational.pem` and `operational.ca`; switches and older
- * firmware look for `cert.pem` and `cas.pem`, which current firmware wants to be there as well.
+ * Current access point firmware looks for `operational.pem` and `operational.ca`; switches and older firmware look for
+ * `cert.pem` and `cas.pem`, which current firmware requires as well.
  */
 async function writeCertificate(dir: string, answer: unknown): Promise<void> {
   const { certificate, key, ca } = Value.Parse(Certificate, answer)

@@ -8,8 +8,8 @@ import { removeImageFile } from './storage.ts'
 import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './store.ts'
 
 /**
- * Removes an image and its lines of the catalog; its file goes after the commit.
- * @throws AppError not_found, conflict while an upgrade uses it.
+ * Deletes an image and its catalog entries; its file is removed after the commit.
+ * @throws AppError not_found; conflict while an upgrade uses it.
  */
 export async function deleteFirmware(
   ctx: Context,

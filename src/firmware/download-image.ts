@@ -12,7 +12,7 @@ import { findImage } from './store.ts'
 import { findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
 
 const CHUNK_BYTES = 64 * 1024
-/** Often enough for the 15 s after which a download counts as given up. */
+/** A download counts as stalled after 15 s, so this is often enough. */
 const TOUCH_MS = 5000
 
 /** @throws AppError not_found. */
@@ -23,8 +23,8 @@ export async function getTicketImage(ctx: Context, { orgId, imageId }: DownloadT
 }
 
 /**
- * A name for the file, as `Content-Disposition` has it: `VERSION.bin`. Devices that can't read the
- * version from the image take it from there.
+ * Returns a file name for `Content-Disposition`: `VERSION.bin`. Devices that can't read the version from the image take
+ * it from there.
  */
 export async function nameTicketFile(ctx: Context, { orgId, commandId, imageId }: DownloadTicket): Promise<string> {
   const version = await findCommandVersion(ctx.db, systemScope('firmware', orgId), commandId)
@@ -32,7 +32,7 @@ export async function nameTicketFile(ctx: Context, { orgId, commandId, imageId }
   return `attachment; filename*=UTF-8''${name}`
 }
 
-/** Of characters that RFC 8187 reserves, but `encodeURIComponent` leaves. */
+/** Encodes characters that RFC 8187 reserves and `encodeURIComponent` leaves. */
 function percentEncode(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
@@ -41,18 +41,17 @@ export interface DownloadPart {
   readonly files: FirmwareFiles
   readonly ticket: DownloadTicket
   readonly range: ByteRange
-  /** Of the whole image. */
+  /** The size of the whole image. */
   readonly sizeBytes: number
 }
 
 /**
- * Begins to send a part of an image to a device.
- *
- * The image's last byte leaves only after `delivered_at` has been committed, and never once the
- * download is fenced. So a device whose download was fenced undelivered does not have the image,
- * however it put its requests together (see store-downloads.ts).
- * @returns A stream of exactly the range; it fails, short of it, when the download is fenced.
- * @throws AppError forbidden where it is fenced already, unavailable where the file is missing.
+ * Starts to send a part of an image to a device.
+ * The image's last byte leaves only after `delivered_at` has been committed, and never once the download is fenced. So
+ * a device whose download was fenced before delivery does not have the image, however it combines its requests (see
+ * store-downloads.ts).
+ * @returns A stream of exactly the range; it fails early when the download is fenced.
+ * @throws AppError forbidden where the download is fenced already; unavailable where the file is missing.
  */
 export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
   const { files, ticket } = part
@@ -69,12 +68,12 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
     throw error
   }
   const body = Readable.from(partOf(ctx, part, file), { objectMode: false, highWaterMark: CHUNK_BYTES })
-  // Not in the generator: one that was never asked for a chunk does not run its `finally`.
+  // A generator that was never asked for a chunk does not run its `finally`, so the stream closes the file.
   body.once('close', () => void file.close())
   return body
 }
 
-/** Reads no further than the socket takes: the stream asks for a chunk when it has room. */
+/** Reads only as far as the socket accepts: the stream asks for a chunk when it has room. */
 async function* partOf(
   ctx: Context,
   { ticket, range, sizeBytes }: DownloadPart,

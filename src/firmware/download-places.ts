@@ -2,13 +2,18 @@ import type { Readable } from 'node:stream'
 import { tooManyRequests } from '../platform/errors.ts'
 import type { DownloadTicket } from './download-url.ts'
 
-/** A device needs one; the others are for those of its connections that broke without our notice. */
+/** A device needs one place; the others cover its connections that broke without our notice. */
 const PLACES = 4
 const RETRY_AFTER_S = 10
 
-/** Bounds the responses under way for each command: each holds a file open, and whoever has the address may ask. */
+/**
+ * Limits the responses in progress for each command: each one holds a file open, and anybody who has the address may
+ * ask.
+ */
 export interface DownloadPlaces {
-  /** Holds a place from now until the body that `begin` makes is closed. @throws AppError rate_limited without one. */
+  /**
+   * Occupies a place until the body that `begin` returns is closed. @throws AppError rate_limited where none is free.
+   */
   within(ticket: DownloadTicket, begin: () => Promise<Readable>): Promise<Readable>
 }
 

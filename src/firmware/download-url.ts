@@ -7,7 +7,7 @@ export interface DownloadTicket {
   readonly imageId: string
 }
 
-/** The segments of the address's path, as they come. */
+/** The segments of the address's path, as received. */
 export interface DownloadPath {
   readonly org_id: string
   readonly command_id: string
@@ -17,11 +17,10 @@ export interface DownloadPath {
 }
 
 /**
- * The address at which the device of one command gets its image, until `expiresAt` (whole seconds).
- * The signature is the credential: whoever has the address may download.
- *
- * Consists of unreserved characters and slashes only, because devices put it into a shell command
- * (uCentral protocol, `upgrade.uri`).
+ * Returns the address at which the device of one command gets its image until `expiresAt` (whole seconds). The
+ * signature is the credential: anybody who has the address may download.
+ * It consists of unreserved characters and slashes only, because devices put it into a shell command (uCentral
+ * protocol, `upgrade.uri`).
  */
 export function firmwareDownloadUrl(
   ctx: Pick<Context, 'secrets' | 'baseUrl'>,
@@ -32,10 +31,10 @@ export function firmwareDownloadUrl(
   return `${ctx.baseUrl}/firmware/${path}/${ctx.secrets.sign('firmware', path)}`
 }
 
-/** @throws AppError not_found for an address that was not made here, forbidden for one that has expired. */
+/** @throws AppError not_found for an address that was not made here; forbidden for one that has expired. */
 export function openDownloadTicket(ctx: Pick<Context, 'secrets' | 'clock'>, path: DownloadPath): DownloadTicket {
   const { org_id: orgId, command_id: commandId, image_id: imageId, expires, signature } = path
-  // The text is compared as it came: only one spelling of it was ever signed.
+  // The path is compared as received: only one spelling of it was ever signed.
   if (!ctx.secrets.verify('firmware', [orgId, commandId, imageId, expires].join('/'), signature))
     throw notFound(imageId)
   if (Number(expires) * 1000 <= ctx.clock.now().getTime()) throw new AppError('forbidden', 'This address has expired.')

@@ -1,14 +1,14 @@
 import type { UploadQuota } from '../platform/storage/upload-quota.ts'
 
-/** Where images are kept, and how large one may be. Built once in app/. */
+/** Where images are stored, and how large one may be. Built once in app/. */
 export interface FirmwareFiles {
-  /** Absolute path; one file an image, named by the image's id. */
+  /** Absolute path; one file per image, named by the image's id. */
   readonly dir: string
   readonly maxBytes: number
   readonly quota: UploadQuota
 }
 
-/** 2 GiB: larger than any image of the device families we drive. */
+/** 2 GiB: larger than any image of the supported device families. */
 export const DEFAULT_MAX_IMAGE_BYTES = 2 * 1024 ** 3
 
 export const versionTags = ['latest', 'suggested', 'stable', 'beta', 'alpha'] as const
@@ -22,7 +22,7 @@ export interface Image {
   readonly createdAt: Date
 }
 
-/** One line of the catalog: `model` can run `version`, and this image makes it. */
+/** A catalog entry: `model` can run `version`, and this image installs it. */
 export interface CatalogVersion {
   readonly model: string
   readonly version: string
@@ -31,7 +31,9 @@ export interface CatalogVersion {
   readonly createdAt: Date
 }
 
-/** An image with what it is offered as; all its versions are of the same upload or later ones of equal bytes. */
+/**
+ * An image with the versions that it is offered as. They come from its upload, or from later uploads of the same bytes.
+ */
 export interface CatalogImage extends Image {
   readonly versions: readonly { readonly model: string; readonly version: string; readonly tag: string | null }[]
 }

@@ -5,10 +5,9 @@ export interface ByteRange {
 }
 
 /**
- * Reads a `Range` header for a file of `size` bytes, at least one (RFC 9110, 14.1.2).
- *
- * @returns `whole` where there is no header or one to be ignored: another unit, several ranges, or
- *   malformed; `unsatisfiable` for a range that begins behind the end.
+ * Parses a `Range` header for a file of `size` bytes, at least one (RFC 9110, 14.1.2).
+ * @returns `whole` where there is no header or one to be ignored (another unit, several ranges, malformed);
+ *   `unsatisfiable` for a range that starts beyond the end.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^\s*bytes\s*=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? []

@@ -8,21 +8,21 @@ import type { FirmwareFiles } from './firmware.ts'
 import { parseRange } from './range.ts'
 import { DownloadParams } from './wire.ts'
 
-/** A device that takes nothing for so long has gone, whatever its socket says. */
+/** A device that accepts no data for this long is gone, even if its socket is open. */
 const IDLE_MS = 60_000
 
 /**
- * Where devices get their images: outside /api/v1, and without credentials because the signed path is
- * one. Register without a prefix. See download-url.ts and download-image.ts.
+ * Serves images to devices, outside /api/v1 and without credentials, because the signed path is one. Register it
+ * without a prefix. See download-url.ts and download-image.ts.
  */
 export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
     const sending = new Set<Readable>()
     const places = createDownloadPlaces()
-    // A stop does not wait for the slowest device: devices take up a cut download where it ended.
+    // A stop does not wait for the slowest device: devices resume an interrupted download.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
 
-    // The downloader of some switches ignores the status and takes the body of a refusal for the image.
+    // The downloader of some switches ignores the status and would take the body of a refusal for the image.
     http.addHook('onSend', (_request, reply, payload, done) => {
       if (reply.statusCode < 400) return done(null, payload)
       void reply.removeHeader('content-type').removeHeader('content-length')
@@ -49,7 +49,7 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
           request.method === 'HEAD'
             ? null
             : await places.within(ticket, () => downloadImage(ctx, { files, ticket, range: part, sizeBytes }))
-        // From here on nothing can fail into an error body of another length.
+        // From here on nothing can fail and change the length of the body.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
         if (range !== 'whole')
           void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)

@@ -31,8 +31,8 @@ const one = '/firmware/:image_id'
 const params = { image_id: Uuid }
 
 /**
- * The firmware catalog. Upload, list, get and delete of images are our own (the interface has none);
- * the versions listings are the interface's.
+ * The firmware catalog. Upload, list, get and delete of images are Signalbox's own, because the interface has none; the
+ * lists of versions are the interface's.
  */
 export function firmwareOperations(files: FirmwareFiles): Operation[] {
   return [
@@ -101,7 +101,7 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
 }
 
 function imageIn(body: unknown, contentType = ''): Readable {
-  // Its boundaries would become part of the image.
+  // The boundaries of a form would become part of the image.
   if (/^multipart\//i.test(contentType)) throw new AppError('invalid', 'Send the image as the body itself, not a form.')
   if (body instanceof Readable) return body
   throw new AppError('invalid', 'The body is empty: send the image as it is.')

@@ -13,12 +13,12 @@ import { type UploadedFile, discardUpload, emptyIncoming, receiveUpload } from '
 import type { FirmwareFiles } from './firmware.ts'
 import { filterKnownImageIds } from './store-files.ts'
 
-/** An upload that lies complete in the folder of incoming files. */
+/** A complete upload in the folder of incoming files. */
 export interface ReceivedFile extends UploadedFile {
   readonly sha256: string
 }
 
-/** Makes the folders and removes what a crash left behind: half uploads, and files that no image owns. */
+/** Creates the folders and removes what a crash left behind: partial uploads, and files without an image. */
 export async function sweepFirmwareFiles(
   ctx: Pick<Context, 'db' | 'log'>,
   { dir }: Pick<FirmwareFiles, 'dir'>,
@@ -27,10 +27,10 @@ export async function sweepFirmwareFiles(
   await removeOwnerlessFiles(ctx, dir, null)
 }
 
-/** An upload gets its name before its image is committed: files that are younger may have one soon. */
+/** An upload gets its name before its image is committed, so younger files may belong to an image soon. */
 const SETTLED_MS = 3600e3
 
-/** The chore that removes the files of images that went with their organizations. */
+/** The chore that removes the files of images that were deleted with their organizations. */
 export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir }: Pick<FirmwareFiles, 'dir'>): Task[] {
   const run = () => removeOwnerlessFiles(ctx, dir, addMs(ctx.clock.now(), -SETTLED_MS))
   return [{ name: 'firmware_files', cron: '40 * * * *', run }]
@@ -51,7 +51,7 @@ function isImageId(name: string): boolean {
 
 /**
  * Streams an upload to disk and hashes it on the way.
- * @throws AppError invalid (empty), as receiveUpload().
+ * @throws AppError invalid (empty); as receiveUpload().
  */
 export async function receiveFile(
   { dir, maxBytes }: FirmwareFiles,
@@ -71,7 +71,7 @@ export async function receiveFile(
   throw new AppError('invalid', 'The body is empty: send the image as it is.')
 }
 
-/** Makes a received file the file of an image: after this a power cut leaves it whole, under its name. */
+/** Moves a received file to its image's name. Afterwards a power loss leaves it complete there. */
 export async function keepFile(
   { dir }: Pick<FirmwareFiles, 'dir'>,
   received: Pick<ReceivedFile, 'path'>,
@@ -80,12 +80,12 @@ export async function keepFile(
   await moveWhole(received.path, join(dir, imageId))
 }
 
-/** Downloads that have the file open go on to their end. */
+/** Downloads that have the file open continue to their end. */
 export async function removeImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<void> {
   await rm(join(dir, imageId), { force: true })
 }
 
-/** The caller closes it. @throws Error ENOENT where the file is missing. */
+/** The caller closes the file. @throws Error ENOENT where it is missing. */
 export function openImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<FileHandle> {
   return open(join(dir, imageId), 'r')
 }

@@ -3,22 +3,22 @@ import type { OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 
-/** A download belongs to the command that caused it: each attempt has an address, hence a row, of its own. */
+/** A download belongs to the command that caused it: each attempt has its own address, hence its own row. */
 export interface DownloadKey {
   readonly commandId: string
   readonly imageId: string
 }
 
 /**
- * Stops the downloads of commands for good, unless their devices may have got the whole image already. A download that
- * is stopped before its last byte left can't be flashed; it works before the first request, too. The same answer every
- * time it is asked again.
+ * Stops the downloads of commands for good, unless their devices may already have the whole image. A download that is
+ * stopped before its last byte left can't be flashed; this also works before the first request. Repeated calls give the
+ * same answer.
  * @returns The ids of the commands whose downloads are stopped. The devices of the others may flash: wait for them.
  */
 export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly DownloadKey[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const rows = keys.map(({ commandId, imageId }) => ({ command_id: commandId, image_id: imageId }))
-  // In one order, as everybody locks the rows of several downloads.
+  // Rows of several downloads are locked in one order everywhere.
   const fenced = await sql<{ commandId: string }>`
     insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, bytes_served, fenced_at)
     select ${scope.orgId}::uuid, command_id, image_id, now(), now(), 0, now()
@@ -32,7 +32,7 @@ export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly Dow
 }
 
 /**
- * Notes that a response to the device begins.
+ * Records that a response to the device begins.
  * @returns False for a fenced download: nothing may be sent.
  */
 export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & Moment): Promise<boolean> {
@@ -53,21 +53,21 @@ export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & 
 
 interface Moment {
   readonly at: Date
-  /** The same in service time. */
+  /** The same instant in service time. */
   readonly atMs: number
 }
 
 export interface DownloadProgress extends Moment {
   readonly commandId: string
-  /** What has left since the last note of this response. */
+  /** Bytes sent since the last record of this response. */
   readonly bytes: number
-  /** The next byte to leave is the image's last: from here on the device may flash. */
+  /** True if the next byte is the image's last: from here on the device may flash. */
   readonly last: boolean
 }
 
 /**
- * Notes progress. With `last`, this is the write that decides between delivery and fence: the row's
- * lock orders the two, and whichever commits first excludes the other.
+ * Records progress. With `last`, this is the write that decides between delivery and fence: the row's lock orders the
+ * two, and whichever commits first excludes the other.
  * @returns False for a fenced download: nothing more may be sent.
  */
 export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadProgress): Promise<boolean> {
@@ -89,7 +89,7 @@ export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadP
   return row !== undefined
 }
 
-/** Moves the device's `fwupdate` on. Bytes of requests that broke off count too, so only delivery proves the end. */
+/** Updates the device's `fwupdate`. Bytes of interrupted requests count too, so only delivery proves the end. */
 async function showDownload(
   tx: Tx,
   scope: OrgScope,
@@ -115,7 +115,7 @@ async function showDownload(
   `.execute(tx)
 }
 
-/** The version that the command is to install: one of those that its image is offered as. */
+/** Returns the version that the command is to install: one of those that its image is offered as. */
 export async function findCommandVersion(
   reader: Reader,
   scope: OrgScope,

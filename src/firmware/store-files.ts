@@ -1,8 +1,8 @@
 import { type Reader, anyOf } from '../platform/db.ts'
 
 /**
- * Of `imageIds`, those that any organization has an image for. Files have no tenant, so this is the
- * one look across organizations: at start-up, to tell images from leftovers.
+ * Of `imageIds`, returns those for which any organization has an image. Files have no tenant, so this is the only read
+ * across organizations: at start-up, to tell images from leftovers.
  */
 export async function filterKnownImageIds(reader: Reader, imageIds: readonly string[]): Promise<Set<string>> {
   const rows = await reader.selectFrom('firmwareImage').select('id').where('id', '=', anyOf(imageIds)).execute()

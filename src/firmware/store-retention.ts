@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { AgingRows } from '../platform/retention.ts'
 
 /**
- * Downloads whose command is gone. As long as it is there, the fence of its download holds; the signed
- * address of a download has expired long before its command is deleted.
+ * Downloads whose command is gone. While the command exists, the fence of its download holds; the signed address has
+ * expired long before the command is deleted.
  */
 export const agingDownloads: AgingRows = {
   table: 'firmware_download',

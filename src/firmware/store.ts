@@ -9,11 +9,11 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
 
 export interface VersionFilter {
-  /** Hardware models; left out or empty means every model. */
+  /** Hardware models; missing or empty means every model. */
   readonly models?: readonly string[]
 }
 
-/** The organization's catalog, ordered by model, then newest first. */
+/** Lists the organization's catalog by model, then newest first. */
 export function listVersions(reader: Reader, scope: InOrg, { models = [] }: VersionFilter): Promise<CatalogVersion[]> {
   let query = reader
     .selectFrom('firmwareVersion')
@@ -23,7 +23,10 @@ export function listVersions(reader: Reader, scope: InOrg, { models = [] }: Vers
   return query.orderBy('model').orderBy('createdAt', 'desc').orderBy('version', 'desc').execute()
 }
 
-/** The type that the organization's devices of each model have: a manifest may name it against its model's look. */
+/**
+ * Returns the device type of each model in the organization; a manifest may declare another one than the model's name
+ * suggests.
+ */
 export async function listDeviceTypesByModel(reader: Reader, scope: InOrg): Promise<Map<string, DeviceType>> {
   const rows = await reader
     .selectFrom('device')
@@ -51,7 +54,7 @@ function selectImages(reader: Reader, scope: InOrg) {
     .where('orgId', '=', scope.orgId)
 }
 
-/** Ordered by id, which is the order of upload. */
+/** Lists images by id, which is the order of upload. */
 export async function listImages(reader: Reader, scope: InOrg, page: Page): Promise<Paged<CatalogImage>> {
   const hits = selectImages(reader, scope)
   const { rows, ...whole } = await pageOf<ImageRow>(reader, hits, page, {
@@ -70,9 +73,9 @@ function imageOf({ sizeBytes, ...row }: ImageRow): CatalogImage {
 }
 
 /**
- * Inserts the image, or finds the organization's image of the same bytes; either way its row is
- * locked until `tx` ends, so that it can't be deleted from under the versions that follow.
- * @returns The id of the image that is there now.
+ * Inserts the image, or finds the organization's image of the same bytes. Either way its row is locked until `tx` ends,
+ * so that it can't be deleted before the versions that follow are written.
+ * @returns The id of the stored image.
  */
 export async function insertImage(tx: Tx, scope: OrgScope, image: Image): Promise<string> {
   const { id } = await tx
@@ -87,8 +90,8 @@ export async function insertImage(tx: Tx, scope: OrgScope, image: Image): Promis
 }
 
 /**
- * Adds lines to the catalog. A line that is there with the same image takes the new tag.
- * @returns Those that are there with another image, unchanged.
+ * Inserts catalog entries. An existing entry of the same image takes the new tag.
+ * @returns The existing entries of another image, unchanged.
  */
 export async function insertVersions(
   tx: Tx,
@@ -110,7 +113,7 @@ export async function insertVersions(
   return versions.filter(({ model }) => !models.has(model))
 }
 
-/** Locks the row against upgrades that are about to use the image (see lockImages) and against a second delete. */
+/** Locks the row against upgrades that are about to use the image (see lockImages) and against a concurrent delete. */
 export async function lockImageForDelete(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('firmwareImage')
@@ -123,8 +126,8 @@ export async function lockImageForDelete(tx: Tx, scope: OrgScope, imageId: strin
 }
 
 /**
- * Holds images until `tx` ends, so that none is deleted while an upgrade to it is being written.
- * @returns The ids that are there.
+ * Locks images until `tx` ends, so that none is deleted while an upgrade to it is written.
+ * @returns The ids that exist.
  */
 export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly string[]): Promise<string[]> {
   const rows = await tx
@@ -138,7 +141,7 @@ export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly str
   return rows.map(({ id }) => id)
 }
 
-/** Whether a running upgrade, or a command that has not ended, will still download the image. */
+/** True if a running upgrade, or a command that has not ended, will still download the image. */
 export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
   const target = tx
     .selectFrom('activeUpgradeTarget as a')
@@ -164,7 +167,7 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
   return Boolean(row.inUse)
 }
 
-/** Its lines of the catalog go with it. */
+/** The image's catalog entries are deleted in cascade. */
 export async function deleteImage(tx: Tx, scope: OrgScope, imageId: string): Promise<void> {
   await tx.deleteFrom('firmwareImage').where('orgId', '=', scope.orgId).where('id', '=', imageId).execute()
 }

@@ -32,7 +32,7 @@ export interface FirmwareDownloadTable {
   imageId: string
   startedAt: Date
   touchedAt: Date
-  /** The same in service time. */
+  /** The same instant in service time. */
   touchedMs: Generated<number>
   bytesServed: string
   deliveredAt: Date | null

@@ -11,29 +11,29 @@ import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
 import { type ReceivedFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
 import { findImage, insertImage, insertVersions } from './store.ts'
 
-/** What an image is offered as. */
+/** The versions and models that an image is offered for. */
 export interface Offer {
   readonly version: string
-  /** At least one, distinct. */
+  /** At least one, without duplicates. */
   readonly models: readonly string[]
   readonly tag: VersionTag | null
-  /** What the client says the bytes are, lower-case hex; null = not said. */
+  /** The hash that the client announces, lower-case hex; null if none. */
   readonly sha256: string | null
 }
 
 export interface Upload {
   readonly files: FirmwareFiles
   readonly body: Readable
-  /** As the client says; undefined where it does not. */
+  /** The length that the client announces; undefined if none. */
   readonly declaredBytes: number | undefined
   readonly offer: Offer
 }
 
 /**
- * Takes an image into the catalog. The file is on disk, synced, before the row that names it is
- * committed; a failure leaves neither.
- * @throws AppError invalid for another hash than announced, conflict where the model has that version
- *   from another image, too_large, unavailable; as UploadQuota.reserve().
+ * Adds an image to the catalog. The file is on disk, synced, before the row that names it is committed; a failure
+ * leaves neither.
+ * @throws AppError invalid for another hash than announced; conflict where the model has that version from another
+ *   image; too_large; unavailable; as UploadQuota.reserve().
  */
 export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<CatalogImage> {
   const { files, declaredBytes } = upload
@@ -67,7 +67,7 @@ async function receiveImage(
     if (image.id !== id) await removeImageFile(files, id)
     return image
   } catch (error) {
-    // Of another error we can't tell whether it committed: then the next start's sweep decides by the rows.
+    // After any other error the commit may have happened: the sweep at the next start decides by the rows.
     if (error instanceof AppError) await removeImageFile(files, id)
     throw error
   }

@@ -6,7 +6,7 @@ import type { DeviceType } from '../events/device-type.ts'
 import { type CatalogImage, type CatalogVersion, versionTags } from './firmware.ts'
 import type { Offer } from './upload-image.ts'
 
-/** Device versions carry blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
+/** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const Version = Type.String({ minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' })
 
 export const UploadQuery = Type.Object({
@@ -95,7 +95,7 @@ export interface VersionChoice {
   readonly model: string | undefined
 }
 
-/** `type` is an access point where it is not said. Source: contract, `listOrgAvailableDeviceVersions`. */
+/** Without `type`, access points are meant. Source: contract, `listOrgAvailableDeviceVersions`. */
 export function parseVersionChoice({ type = 'ap', model }: Static<typeof VersionsQuery>): VersionChoice {
   return { type, model }
 }

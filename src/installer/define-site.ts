@@ -13,18 +13,18 @@ import { AppError, invalidField, notFound } from '../platform/errors.ts'
 export interface SiteDefinition {
   /** As decoded from the path, where some clients write a `+` for a space. */
   readonly siteName: string
-  /** In wire shape; its `name` is that of the site from now on. */
+  /** In wire shape; `name` is the site's name from now on. */
   readonly body: Document & { readonly name: string }
-  /** Null: not asked for. */
+  /** Null: the request does not name groups. */
   readonly groupNames: readonly string[] | null
 }
 
 /**
- * Makes the site of that name, or changes the one there is.
- * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name is
- *   not that of the path; forbidden for who may work on
- *   single sites only and asks for a new one or other groups; conflict where several sites have the name; invalid for
- *   the name of another site, a name that is no good in a path, and for unknown groups.
+ * Creates the site of that name, or updates it if it exists.
+ * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name differs from
+ *   the path; forbidden for an installer of single sites who asks for a new site or other groups; conflict where
+ *   several sites have the name; invalid for the name of another site, a name that can't stand in a path, and unknown
+ *   groups.
  */
 export async function defineSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
   const { scope } = installer
@@ -38,7 +38,7 @@ export async function defineSite(ctx: Context, installer: Installer, definition:
   })
 }
 
-/** The site of the very name, or else the one where a `+` stands for a space; null where there is none. */
+/** Returns the site of exactly this name, else the one where a `+` stands for a space; null where there is none. */
 async function findSite(tx: Tx, { scope, reach }: Installer, siteName: string): Promise<Site | null> {
   const alike = await lockSitesNamed(tx, scope, siteName)
   const exact = alike.filter(({ name }) => name === siteName)
@@ -76,7 +76,7 @@ async function addSite(tx: Tx, scope: SitesScope, { definition, body, at }: NewS
     body: { name },
   } = definition
   if (!coversOrg(scope)) throw new AppError('forbidden', 'You do not have permission to perform this action.')
-  // Asked to rename a site that is not there.
+  // The request renames a site that does not exist.
   if (name.replaceAll('+', ' ') !== siteName.replaceAll('+', ' ')) throw notFound(siteName)
   assertPathName(name)
   const site = await insertSite(tx, scope, { id: uuidv7(), ...mergeSite(null, body), at })
@@ -91,7 +91,7 @@ interface ChangedSite {
 
 async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: ChangedSite): Promise<void> {
   const content = mergeSite(before, body)
-  // Groups carry privileges: who installs at single sites could let themselves into others' roles.
+  // Groups carry privileges: an installer of single sites could otherwise gain other roles.
   if (!coversOrg(scope) && !isInSameGroups(before, content))
     throw new AppError('forbidden', 'Who installs at single sites only can not change their sitegroup_names.')
   if (content.name !== before.name) {
@@ -110,8 +110,7 @@ async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: Chang
 }
 
 /**
- * A name that many clients and proxies could not bring through a path unharmed. Sites that have such
- * names already keep them.
+ * Refuses names that many clients and proxies could not carry in a path. Sites that already have such names keep them.
  */
 function assertPathName(name: string): void {
   if (/[/\p{Cc}]|\p{Emoji_Presentation}|\p{Emoji}\u{fe0f}/u.test(name))

@@ -9,11 +9,11 @@ import { inTx } from '../platform/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { lockInstallerDevice } from './store.ts'
 
-/** Who looks for a device that does not blink by then has gone on. */
+/** By then the installer has moved on. */
 const SEND_WITHIN_MS = 60_000
 
 /**
- * Queues the command that has a device blink, or end it, with its audit record.
+ * Queues the command that makes a device blink, or stop blinking, with its audit record.
  * @throws AppError not_found; invalid where the device is offline or can't blink.
  */
 export async function locateDevice(

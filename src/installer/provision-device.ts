@@ -14,14 +14,14 @@ import { type InstallerDevice, holdMap, lockInstallerDevice } from './store.ts'
 export interface Provision {
   /** In lower case without separators. */
   readonly mac: string
-  /** MAC of the device whose place it takes; null: of none. */
+  /** MAC of the device that it replaces; null: none. */
   readonly replacing: string | null
   readonly name: string
-  /** Null: the site that it has. */
+  /** Null: the device stays at its site. */
   readonly site: SiteKey | null
-  /** Null: not asked for. */
+  /** Null: the request names no map. */
   readonly mapId: string | null
-  /** What else of its document changes, in wire shape; see mergeDocument. */
+  /** Further changes of its document, in wire shape; see mergeDocument(). */
   readonly placement: Readonly<Record<string, unknown>>
 }
 
@@ -30,19 +30,19 @@ interface Site {
   readonly name: string
 }
 
-/** Where a device is on the map of a site that it leaves. */
+/** Fields that place a device on a map, which it loses when it leaves the site. */
 const ON_THE_MAP = ['map_id', 'x', 'y']
 
 /**
- * Names a device, gives it to a site and says where it hangs, in one change; in the place of another device,
- * where the request names one.
- * @throws AppError not_found for the devices and the site; invalid for a map of another site and as
- *   takePlace(); conflict where several sites have the name.
+ * Names a device, assigns it to a site and says where it hangs, in one change; if the request says so, in place of
+ * another device.
+ * @throws AppError not_found for the devices and the site; invalid for a map of another site and as takePlace();
+ *   conflict where several sites have the name.
  */
 export async function provisionDevice(ctx: Context, installer: Installer, provision: Provision): Promise<void> {
   await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
-    // Before the devices, as everybody does who needs these: hence no deadlock.
+    // These rows are locked before the devices, as everywhere, to prevent deadlocks.
     const place = provision.replacing === null ? undefined : await holdPlaceOf(tx, installer.scope, provision.replacing)
     const asked = provision.site === null ? null : await holdSite(tx, installer, provision.site)
     const map = provision.mapId === null ? null : await holdMap(tx, installer.scope, provision.mapId)
@@ -71,7 +71,7 @@ interface Replacing {
   readonly at: Date
 }
 
-/** Both devices, and the site, have to be ones that the installer may work on. @returns The replacement. */
+/** The installer must be allowed to work on both devices and on the site. @returns The replacement. */
 async function replace(
   tx: Tx,
   installer: Installer,
@@ -81,7 +81,7 @@ async function replace(
   if (place !== undefined && (await holdReachedSites(tx, scope, { reach, key: { id: place.siteId } })).length === 0)
     throw notFound(replacing)
   const locked = new Map<string, InstallerDevice>()
-  // In the order in which everybody locks devices.
+  // Devices are locked in one order everywhere.
   for (const one of [mac, replacing].toSorted()) locked.set(one, await lockKnownDevice(tx, installer, one))
   const [replacement, replaced] = [locked.get(mac), locked.get(replacing)]
   if (replacement === undefined || replaced === undefined) throw notFound(mac)
@@ -146,7 +146,7 @@ export async function unassignDevice(ctx: Context, installer: Installer, mac: st
       after: { mac },
       at,
     })
-    // Told to the site that loses it: nobody else would hear of it.
+    // The event goes to the site that loses the device, because no other site would hear of it.
     await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'UNASSIGNED', auditId }], at)
   })
 }

@@ -44,7 +44,7 @@ const locateOperations: Operation[] = [
   }),
 )
 
-/** Devices in the hands of those who mount them. Source: contract, Installer. */
+/** Devices as the people who mount them see them. Source: contract, Installer. */
 export const installerDeviceOperations: Operation[] = [
   listOperation({
     id: 'listInstallerListOfRecentlyClaimedDevices',
@@ -97,7 +97,7 @@ export const installerDeviceOperations: Operation[] = [
     id: 'getInstallerDeviceVirtualChassis',
     method: 'GET',
     tag,
-    // A Virtual Chassis is known by its first member.
+    // A Virtual Chassis is identified by its first member.
     at: installer('/devices/:fpc0_mac/vc'),
     params: { fpc0_mac: Type.String() },
     reply: ChassisReply,

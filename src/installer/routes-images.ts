@@ -17,7 +17,7 @@ const tag = 'Installer'
 /** The pattern leaves other names to other operations. */
 const at = installer('/devices/:device_mac/:image_name(^image[1-3]$)')
 
-/** Photos of devices by those who have just mounted them. Source: contract, Installer. */
+/** Photos of devices by the people who have just mounted them. Source: contract, Installer. */
 export function installerImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
@@ -29,7 +29,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
       body: DeviceImageForm,
       reply: Empty,
       run: async (ctx, { scope: installer, params, request }) => {
-        // Refuses a device that is not found before megabytes are read.
+        // Refuses an unknown device before megabytes are read.
         const place = await getImagePlace(ctx, installer, { files, params })
         const { scope } = installer
         const replacedBytes = await getDeviceImageBytes(ctx.db, scope, place)

@@ -12,7 +12,7 @@ import { SiteBody, SiteReply, parseSite, presentSite } from './wire-sites.ts'
 
 const tag = 'Installer'
 
-/** Kinds of objects that Signalbox does not have, and that installers' programs list before they offer a choice. */
+/** Kinds of objects that Signalbox does not have. Programs of installers list them before they offer a choice. */
 const emptyLists: Operation[] = [
   { path: '/alarmtemplates', id: 'listInstallerAlarmTemplates', query: {} },
   {
@@ -32,7 +32,7 @@ const emptyLists: Operation[] = [
   }),
 )
 
-/** Sites of those who mount devices, and what they choose from. Source: contract, Installer. */
+/** Sites of installers, and the lists that they choose from. Source: contract, Installer. */
 export const installerSiteOperations: Operation[] = [
   listOperation({
     id: 'listInstallerSites',
@@ -46,7 +46,7 @@ export const installerSiteOperations: Operation[] = [
     id: 'createOrUpdateInstallerSites',
     method: 'PUT',
     tag,
-    // Not installerSite(): the site may be about to be created.
+    // Not installerSite(), because the operation may create the site.
     at: installer('/sites/:site_name'),
     params: { site_name: Type.String() },
     body: SiteBody,

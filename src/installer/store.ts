@@ -9,7 +9,7 @@ import type { Installer } from '../orgs/installers/reach.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
 
-/** A device with what it last said of itself; null for what it never said. */
+/** A device with its last report; null for what it never reported. */
 export type InstallerDevice = Device &
   Pick<Selectable<DeviceStatusTable>, 'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load'> & {
     readonly connected: boolean | null
@@ -31,10 +31,7 @@ const devices = sql`
   from device left join site on site.org_id = device.org_id and site.id = device.site_id
     left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
 
-/**
- * Whose privileges name sites still see what was claimed lately and hangs nowhere yet: they have it in
- * their hands.
- */
+/** Installers of single sites also see unassigned devices that were claimed lately: they have them in their hands. */
 function reached({ scope, reach }: Installer): RawBuilder<unknown> {
   const claimedLately = sql`device.created_at >= ${reach.claimedSince}`
   const ofScope = inSites(scope, sql`device.site_id`)
@@ -42,7 +39,7 @@ function reached({ scope, reach }: Installer): RawBuilder<unknown> {
     (${ofScope} and ${reach.allDevices ? sql`true` : claimedLately}) or (device.site_id is null and ${claimedLately}))`
 }
 
-/** Ordered by MAC. What is shown of a device is read of those of the page alone. */
+/** Lists devices by MAC. Details are read for the devices of the page alone. */
 export function listInstallerDevices(
   reader: Reader,
   installer: Installer,
@@ -94,7 +91,7 @@ export async function lockInstallerDevice(
   return rows[0]
 }
 
-/** The site of a map, which is kept from being deleted until `tx` ends. Lock devices after it. */
+/** Returns the site of a map, which can't be deleted until `tx` ends. Lock devices after it. */
 export async function holdMap(tx: Tx, scope: SitesScope, id: string): Promise<{ siteId: string } | undefined> {
   return tx
     .selectFrom('siteMap')

@@ -14,19 +14,19 @@ export const deviceImageParams = {
   image_name: Type.String({ description: 'image1, image2 or image3' }),
 }
 
-/** @param name As the route lets it pass: `image1` to `image3`. */
+/** @param name One that the route admits: `image1` to `image3`. */
 export function imageNumberOf(name: string): number {
   return Number(name.slice('image'.length))
 }
 
-/** @throws AppError not_found for what is no MAC. */
+/** @throws AppError not_found for a text that is no MAC. */
 export function macOf(text: string): string {
   const mac = parseMac(text)
   if (mac === null) throw notFound(text)
   return mac
 }
 
-/** Objects of which only the name matters here. */
+/** Objects that are answered by their name only. */
 export const NameReply = Type.Object({ id: Uuid, name: Type.String() })
 
 export const InstallerDevicesQuery = Type.Object({
@@ -40,7 +40,7 @@ export function parseFilter(query: Static<typeof InstallerDevicesQuery>): Instal
   return { model: query.model ?? null, siteId: query.site_id ?? null, siteName: query.site_name ?? null }
 }
 
-/** Source: contract, `installer_device`; what is not known is left out. */
+/** Source: contract, `installer_device`; unknown values are left out. */
 export const InstallerDeviceReply = Type.Object({
   mac: Type.String(),
   serial: Type.String(),
@@ -74,7 +74,7 @@ export function presentDevice(device: InstallerDevice, now: Date): Static<typeof
     connected,
     ...(siteName !== null && { site_name: siteName }),
     ...(firmware !== null && { version: firmware }),
-    // At least one: clients take 0 for "not known".
+    // At least one: clients take 0 for "unknown".
     ...(connected &&
       bootedAt !== null && { uptime: Math.max(1, Math.floor((now.getTime() - bootedAt.getTime()) / 1000)) }),
     ...(lastSeenAt !== null && { last_seen: epochS(lastSeenAt) }),
@@ -87,7 +87,7 @@ export function presentDevice(device: InstallerDevice, now: Date): Static<typeof
   }
 }
 
-/** Documents of devices are kept as they come: whoever wrote it, a text is no place. */
+/** Documents of devices are stored as received, so a coordinate may be a text, which is no position. */
 function numbersOf(doc: Readonly<Record<string, unknown>>): { x?: number; y?: number; height?: number } {
   const { x, y, height } = doc
   return {
@@ -99,7 +99,7 @@ function numbersOf(doc: Readonly<Record<string, unknown>>): { x?: number; y?: nu
 
 const Name = Type.String({ maxLength: 200 })
 
-/** Source: contract, `installer_provision_device`. Empty texts are as good as none. */
+/** Source: contract, `installer_provision_device`. Empty texts count as missing. */
 export const ProvisionBody = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -119,7 +119,7 @@ export const ProvisionBody = Type.Object(
   { additionalProperties: true },
 )
 
-/** Of a device's document; installers change no more of it. */
+/** Fields of a device's document that installers may change. */
 const placed = ['map_id', 'x', 'y', 'height', 'orientation', 'role']
 
 /** @throws AppError invalid naming the field. */
@@ -149,7 +149,7 @@ function siteKeyOf({ site_id: id, site_name: name }: Static<typeof ProvisionBody
   return name ? { name } : null
 }
 
-/** Source: contract, `response_virtual_chassis_config`, as far as devices tell. */
+/** Source: contract, `response_virtual_chassis_config`, as far as devices report it. */
 export const ChassisReply = Type.Object({
   id: Uuid,
   org_id: Uuid,

@@ -11,7 +11,7 @@ import { type NewMap, insertMap } from './store.ts'
 import { lockUsage } from './store-usage.ts'
 import { changeMap } from './update-map.ts'
 
-/** @throws AppError invalid where the site has enough of them. */
+/** @throws AppError invalid where the site has the maximum of maps. */
 export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Promise<SiteMap> {
   const content = { id: uuidv7(), doc: mergeMap({}, body), image: null, at: ctx.clock.now() }
   return inTx(ctx, async (tx) => {
@@ -24,9 +24,9 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
 }
 
 /**
- * Makes the map of that id, or changes the one there is as an update would: who defines a map does not
- * have to know whether an answer got lost on the way. Source: spec, "Installer", 9.
- * @throws AppError not_found for a map of another site, invalid where the site has enough of them.
+ * Creates the map of that id, or updates it if it exists, so that a client may repeat the request when an answer got
+ * lost. Source: spec, "Installer", 9.
+ * @throws AppError not_found for a map of another site; invalid where the site has the maximum of maps.
  */
 export function defineMap(
   ctx: Context,
@@ -47,7 +47,7 @@ export function defineMap(
   })
 }
 
-/** The caller looks after limits. @returns Null where the organization has a map of that id already. */
+/** The caller checks limits. @returns Null where the organization has a map of that id already. */
 export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise<SiteMap | null> {
   const map = await insertMap(tx, scope, content)
   if (map === undefined) return null

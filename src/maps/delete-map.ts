@@ -9,10 +9,10 @@ import { titleOf } from './map.ts'
 import { deleteMap as eraseMap, lockMap } from './store.ts'
 import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
 
-/** The place of a device that is on no map. Height and orientation are its own, whatever the map. */
+/** The place of a device that is on no map. Height and orientation belong to the device and stay. */
 export const NO_PLACE = { map_id: null, x: null, y: null }
 
-/** Its devices are on no map then; its picture goes after the commit. @throws AppError not_found. */
+/** Its devices are on no map afterwards; its picture is removed after the commit. @throws AppError not_found. */
 export async function deleteMap(
   ctx: Context,
   scope: SiteScope,
@@ -37,7 +37,7 @@ export async function deleteMap(
   await removePictures(files, map)
 }
 
-/** The files of a map that no row names any more. */
+/** Removes the picture files of a map that no row names any more. */
 export async function removePictures(
   files: ImageFiles,
   { image, thumbnail }: { readonly image: string | null; readonly thumbnail: string | null },

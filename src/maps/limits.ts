@@ -3,14 +3,14 @@ import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { countMapsOfSite } from './store-usage.ts'
 
-/** A tower with its car parks; the largest import brings a hundred. */
+/** Enough for a tower with its car parks; the largest import brings a hundred. */
 export const MAX_MAPS_OF_SITE = 250
 export const MAX_STACKS_OF_SITE = 250
 
 /**
- * After what makes maps: who only changes or removes something may do so however many there are. Needs
- * lockUsage() at the start of `tx`, so that two don't pass together.
- * @throws AppError invalid; what `tx` wrote goes with it.
+ * Call it after creating maps; changes and deletions are allowed at any number. It needs lockUsage() at the start of
+ * `tx`, so that two transactions don't pass together.
+ * @throws AppError invalid; it rolls back what `tx` wrote.
  */
 export async function assertMapLimit(tx: Tx, scope: SiteScope): Promise<void> {
   if ((await countMapsOfSite(tx, scope)) > MAX_MAPS_OF_SITE)

@@ -9,15 +9,15 @@ import { isObject } from '../platform/is-object.ts'
 
 export interface WayfindingLink {
   readonly mapId: string
-  /** The member of `wayfinding` by which the client knows the vendor. */
+  /** The member of `wayfinding` under which clients expect the vendor. */
   readonly vendor: 'micello' | 'mapvendor'
   /** In wire shape: `account_key`, `default_level_id`, `map_id`. */
   readonly account: Readonly<Record<string, unknown>>
 }
 
 /**
- * Says which map of a wayfinding service belongs to this one; apps on the spot fetch it there. Whatever
- * else `wayfinding` holds stays. Source: contract, `importSiteWayfindings`.
+ * Links the map to a map of a wayfinding service, from which apps on site fetch it. The rest of `wayfinding` stays.
+ * Source: contract, `importSiteWayfindings`.
  * @throws AppError not_found.
  */
 export function linkWayfinding(

@@ -10,7 +10,7 @@ type ThumbnailFiles = Pick<ImageFiles, 'dir' | 'decode'>
 const SIDE = 256
 const BATCH = 20
 
-/** Makes the thumbnail of every map's picture that has none, until none is left or `signal` aborts. */
+/** Creates the missing thumbnails of map pictures until none is missing or `signal` aborts. */
 export async function makeThumbnails(ctx: Context, files: ThumbnailFiles, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const pictures = await listBarePictures(ctx.db, BATCH)
@@ -24,12 +24,12 @@ export async function makeThumbnails(ctx: Context, files: ThumbnailFiles, signal
 
 async function makeThumbnail(ctx: Context, files: ThumbnailFiles, picture: BarePicture): Promise<void> {
   const made = await shrinkImage(files, picture.image, SIDE).catch((error: unknown) => {
-    // Too many at once: another run finds it again.
+    // Too many pictures are being decoded: a later run finds this one again.
     if (error instanceof AppError && error.code === 'rate_limited') throw error
     return error instanceof Error ? error : new Error(String(error))
   })
   if (made instanceof Error) {
-    // Unless the picture has been replaced meanwhile.
+    // This changes nothing if the picture has been replaced meanwhile.
     if (await inTx(ctx, (tx) => setThumbnail(tx, picture, null)))
       ctx.log.warn({ err: made, image: picture.image }, 'no thumbnail can be made of a picture')
     return

@@ -2,13 +2,13 @@ import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import type { SiteMapTable } from './tables.ts'
 
-/** A plan of a floor, or a cut-out of a map of streets. */
+/** A floor plan, or a section of a street map. */
 export type SiteMap = Selectable<SiteMapTable>
 
 /** In wire shape; see wire.ts for its fields. */
 export type MapDocument = Readonly<Record<string, unknown>>
 
-/** What the service itself says of a map; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const OWN_FIELDS = [
   'id',
   'org_id',
@@ -24,12 +24,12 @@ const OWN_FIELDS = [
 /** A node of a path takes some hundred bytes, and a drawn building has thousands of them. */
 const MAX_MAP_BYTES = 512 * 1024
 
-/** Replaces the top-level fields that `change` names; see mergeDocument. */
+/** Replaces the top-level fields that `change` names; see mergeDocument(). */
 export function mergeMap(before: MapDocument, change: MapDocument): Record<string, unknown> {
   return omitFields(mergeDocument(before, change, MAX_MAP_BYTES), OWN_FIELDS)
 }
 
-/** How a person would call it, in the audit log. */
+/** Returns the map's name for people, as the audit log shows it. */
 export function titleOf({ id, doc }: Pick<SiteMap, 'id' | 'doc'>): string {
   const { name } = doc
   return typeof name === 'string' && name !== '' ? `"${name}"` : id

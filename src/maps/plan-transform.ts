@@ -3,8 +3,8 @@ import type { MapDocument } from './map.ts'
 import { isObject } from '../platform/is-object.ts'
 
 /**
- * How places on the picture before lie on the one that takes its place: turned about the upper left
- * corner, clockwise as people see it, then scaled, then moved. Source: contract, `replaceSiteMapImage`.
+ * Maps positions on the former picture to the new one: rotated about the upper left corner, clockwise on the screen,
+ * then scaled, then moved. Source: contract, `replaceSiteMapImage`.
  */
 export interface Transform {
   readonly rotationDegrees: number
@@ -18,26 +18,26 @@ export interface Point {
   readonly y: number
 }
 
-/** Finer than anybody draws; hides what is left of a sine. */
+/** Finer than any drawing; hides rounding errors of the sine. */
 const PRECISION = 1e6
-/** Pixels. Far off any picture, and numbers of that precision are still exact. */
+/** Pixels: far beyond any picture, and numbers of that precision are still exact. */
 const FARTHEST = 1e9
 
-/** @throws AppError invalid where it would lie farther off than any map reaches. */
+/** @throws AppError invalid where the position would lie beyond any map. */
 export function transformPoint({ x, y }: Point, { rotationDegrees, scale, x: moveX, y: moveY }: Transform): Point {
   const radians = (rotationDegrees * Math.PI) / 180
   const [sin, cos] = [Math.sin(radians), Math.cos(radians)]
-  // The y axis of a picture points down, which makes this turn clockwise.
+  // The y axis of a picture points down, so this rotates clockwise.
   return { x: round(scale * (x * cos - y * sin) + moveX), y: round(scale * (x * sin + y * cos) + moveY) }
 }
 
 function round(value: number): number {
   if (!(Math.abs(value) <= FARTHEST)) throw invalidField('transform', `moves something by more than ${FARTHEST} pixels`)
-  // Adding zero turns -0, which JSON can't tell from 0, into it.
+  // Adding zero turns -0 into 0, which JSON can't tell apart.
   return Math.round(value * PRECISION) / PRECISION + 0
 }
 
-/** What lies on a map in pixels: paths, geofences, the origin. Fields that are not there stay away. */
+/** Transforms everything that lies on a map in pixels: paths, geofences, the origin. Missing fields stay missing. */
 export function transformMap(doc: MapDocument, transform: Transform): Record<string, unknown> {
   const moved: Record<string, unknown> = { ...doc }
   for (const name of ['wall_path', 'wayfinding_path'])
@@ -78,7 +78,7 @@ function transformVertex(vertex: unknown, transform: Transform): unknown {
 }
 
 /**
- * Where a device lies after it, and how it is turned; a device without a place keeps having none.
+ * Returns the transformed place and orientation of a device; a device without a place still has none.
  * @param doc The device's document, in wire shape.
  */
 export function transformPlace(doc: MapDocument, transform: Transform): Record<string, unknown> {
@@ -88,7 +88,7 @@ export function transformPlace(doc: MapDocument, transform: Transform): Record<s
   return { ...placed, orientation: wholeDegrees(orientation + transform.rotationDegrees) }
 }
 
-/** In 0 to 359. */
+/** Within 0 to 359. */
 export function wholeDegrees(degrees: number): number {
   return ((Math.round(degrees) % 360) + 360) % 360
 }

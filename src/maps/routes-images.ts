@@ -65,7 +65,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
 }
 
 /**
- * What the quota needs to know about a picture for the map. Finding the map first refuses an unknown one before
+ * Finds what the quota needs to know about a picture of the map. Finding the map first refuses an unknown one before
  * megabytes are read.
  */
 async function roomOf(ctx: Context, scope: SiteScope, mapId: string): Promise<NewUpload> {

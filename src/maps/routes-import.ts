@@ -14,9 +14,9 @@ import { limitConcurrency } from '../platform/limit-concurrency.ts'
 import { importMaps } from './import/import-maps.ts'
 import { ImportForm, ImportReply, parseImport, presentImport } from './wire-import.ts'
 
-/** Room for a project with surveys. Each of its pictures has the limit of an upload. */
+/** Enough for a project with surveys. Each picture in it has the limit of an upload. */
 const MAX_BUNDLE_BYTES = 256 * 1024 * 1024
-/** Counts from the end of the form: nothing moves on the connection while a hundred pictures are decoded. */
+/** Counts from the end of the form: the connection is idle while a hundred pictures are decoded. */
 const WORK_WITHIN_MS = 15 * 60e3
 
 const importing = limitConcurrency({ running: 2, waiting: 10, refusal: 'Too many imports at once, try again soon.' })
@@ -81,9 +81,9 @@ export function mapImportOperations(files: ImageFiles): Operation[] {
 
 interface BundleRequest {
   readonly files: ImageFiles
-  /** The site to import into, given the `site_id` of the form. */
+  /** Returns the site to import into, given the `site_id` of the form. */
   readonly siteOf: (siteId: string | null) => SiteScope | Promise<SiteScope>
-  /** The caller may place devices claimed since then; default null, which is all. */
+  /** The caller may place only devices claimed since then; null, the default, means all. */
   readonly claimedSince?: Date | null
 }
 

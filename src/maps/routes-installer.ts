@@ -13,7 +13,7 @@ import { MapBody, MapReply, mapParams as params, presentMap } from './wire.ts'
 const tag = 'Installer'
 const single = installerSite('/maps/:map_id')
 
-/** Maps for those who mount devices. Source: spec, "Installer", 9; contract, Installer. */
+/** Maps for installers. Source: spec, "Installer", 9; contract, Installer. */
 export function installerMapOperations(files: ImageFiles): Operation[] {
   return [
     listOperation({

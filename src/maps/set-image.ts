@@ -15,16 +15,16 @@ import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
 export interface NewPicture {
   readonly files: ImageFiles
   readonly mapId: string
-  /** Kept or discarded when this returns. */
+  /** Stored or discarded when the function returns. */
   readonly received: ReceivedImage
-  /** Fields of the map that change with it; its width and height are the picture's. */
+  /** Fields of the map that change with it; width and height come from the picture. */
   readonly change: MapDocument
-  /** Null leaves everything that lies on the map where it is. */
+  /** Null leaves everything on the map where it is. */
   readonly transform: Transform | null
 }
 
 /**
- * Gives a map its picture, in the place of the one it had.
+ * Sets or replaces the picture of a map.
  * @throws AppError not_found.
  */
 export async function setImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
@@ -59,7 +59,7 @@ async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Dat
   return before
 }
 
-/** What lies on the map stays where it is. @throws AppError not_found, also for a map without a picture. */
+/** Everything on the map stays where it is. @throws AppError not_found, also for a map without a picture. */
 export async function deleteImage(
   ctx: Context,
   scope: SiteScope,

@@ -15,16 +15,16 @@ export interface MapSetting {
 
 /** MACs in lower case without separators. */
 export interface MapSettingReport {
-  /** On the map now, those that were there before too. */
+  /** Devices on the map now, including those that were there before. */
   readonly moved: readonly string[]
-  /** Left where they are because their `locked` is set. */
+  /** Devices that stay where they are because their `locked` is set. */
   readonly locked: readonly string[]
 }
 
 /**
- * Puts devices of the site on a map. Who comes from elsewhere has no place on it yet: a position counts
- * in the pixels of its own map.
- * @throws AppError not_found for the map, invalid for MACs that no device of the site has.
+ * Puts devices of the site on a map. A device from another map has no position yet, because positions count in the
+ * pixels of their own map.
+ * @throws AppError not_found for the map; invalid for MACs that no device of the site has.
  */
 export function setMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapSetting): Promise<MapSettingReport> {
   const wanted = macs.map((text, index) => plainMac(text, index))
@@ -59,12 +59,12 @@ function plainMac(text: string, index: number): string {
   return mac
 }
 
-/** @param mapId As the database writes it. */
+/** @param mapId In the spelling of the database. */
 function isOn(mapId: string, { map_id }: Record<string, unknown>): boolean {
   return typeof map_id === 'string' && map_id.toLowerCase() === mapId
 }
 
-/** Where a device is, of its document. */
+/** Returns the fields of a device's document that say where it is. */
 export function placeOf(doc: Record<string, unknown>): Record<string, unknown> {
   const { map_id, x, y } = doc
   return Object.fromEntries(Object.entries({ map_id, x, y }).filter(([, value]) => value !== undefined))

@@ -3,7 +3,7 @@ import type { InOrg, SiteScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
-/** A device as far as maps are concerned. */
+/** The part of a device that maps need. */
 export interface MapDevice {
   readonly id: string
   readonly mac: string
@@ -13,13 +13,13 @@ export interface MapDevice {
   readonly doc: Record<string, unknown>
 }
 
-/** By what a bundle may call devices. */
+/** Names by which a bundle may identify devices. */
 export interface DeviceNames {
   readonly macs: readonly string[]
   readonly names: readonly string[]
 }
 
-/** Ordered by id: every caller locks in one order, hence no deadlock. Lock the map first. */
+/** Locks in the order of ids, as everywhere, to prevent deadlocks. Lock the map first. */
 function lockDevices(tx: Tx, orgId: string) {
   return tx
     .selectFrom('device')
@@ -29,7 +29,7 @@ function lockDevices(tx: Tx, orgId: string) {
     .forUpdate()
 }
 
-/** @param mapId As the database writes it: clients may have given it in capitals. */
+/** @param mapId In the spelling of the database; clients may have written it in capitals. */
 export function lockDevicesOnMap(tx: Tx, scope: SiteScope, mapId: string): Promise<MapDevice[]> {
   return lockDevices(tx, scope.orgId)
     .where('siteId', '=', scope.siteId)
@@ -38,14 +38,14 @@ export function lockDevicesOnMap(tx: Tx, scope: SiteScope, mapId: string): Promi
     .execute()
 }
 
-/** Of the scope's site. */
+/** Locks devices of the scope's site. */
 export function lockSiteDevices(tx: Tx, scope: SiteScope, macs: readonly string[]): Promise<MapDevice[]> {
   return lockDevices(tx, scope.orgId).where('siteId', '=', scope.siteId).where('mac', '=', anyOf(macs)).execute()
 }
 
 /**
- * Of the organization by MAC, and of the scope's site by name.
- * @param claimedSince Only devices claimed from then on; null: all.
+ * Locks devices of the organization by MAC, and of the scope's site by name.
+ * @param claimedSince Only devices claimed at or after this time; null: all.
  */
 export function lockCandidates(
   tx: Tx,
@@ -60,15 +60,15 @@ export function lockCandidates(
     .execute()
 }
 
-/** What a device takes on, in wire shape; a field that is null goes. */
+/** The fields that a device takes on, in wire shape; a null removes a field. */
 export interface Placement {
   readonly id: string
   readonly fields: Record<string, unknown>
-  /** What it is called from now on, where that changes. */
+  /** The new name, where it changes. */
   readonly name?: string
 }
 
-/** One statement, however many devices. */
+/** Updates any number of devices in one statement. The caller has locked them. */
 export async function placeDevices(tx: Tx, scope: InOrg, placements: readonly Placement[], at: Date): Promise<void> {
   if (placements.length === 0) return
   await sql`

@@ -1,14 +1,14 @@
 import type { Reader, Tx } from '../platform/db.ts'
 import type { MapImage } from './store.ts'
 
-/** A picture that has no smaller copy yet. */
+/** A picture that has no thumbnail yet. */
 export interface BarePicture {
   readonly orgId: string
   readonly mapId: string
   readonly image: string
 }
 
-/** Of any organization: the work of a job. */
+/** Lists pictures of all organizations, for a job. */
 export async function listBarePictures(reader: Reader, limit: number): Promise<BarePicture[]> {
   const rows = await selectBare(reader).orderBy('orgId').orderBy('id').limit(limit).execute()
   return rows.flatMap(({ orgId, mapId, image }) => (image === null ? [] : [{ orgId, mapId, image }]))
@@ -24,7 +24,7 @@ function selectBare(reader: Reader) {
 }
 
 /**
- * @param thumbnail A kept picture; null: it can't be made.
+ * @param thumbnail A stored picture; null: it can't be made.
  * @returns False where the map has another picture by now, or a thumbnail, or is gone.
  */
 export async function setThumbnail(

@@ -1,7 +1,10 @@
 import type { InOrg, SiteScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 
-/** One at a time adds maps to the organization. Before anything else of `tx`: all lock it before its sites. */
+/**
+ * Lets one transaction at a time add maps to the organization. Call it first in `tx`: everybody locks this before
+ * sites.
+ */
 export async function lockUsage(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }

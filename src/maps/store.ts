@@ -6,7 +6,7 @@ import { pageOf } from '../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { SiteMap } from './map.ts'
 
-/** Maps of the scope's site in the order of their ids, which is that of their making where we choose the id. */
+/** Lists maps of the scope's site by id, which is the order of creation where the service chooses the id. */
 export function listMaps(reader: Reader, scope: SiteScope, page: Page): Promise<Paged<SiteMap>> {
   const hits = selectMaps(reader, scope)
   return pageOf<SiteMap>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
@@ -16,12 +16,12 @@ export function findMap(reader: Reader, scope: SiteScope, mapId: string): Promis
   return selectMaps(reader, scope).where('id', '=', mapId).executeTakeFirst()
 }
 
-/** As findMap, locked against other changes until `tx` ends. */
+/** As findMap(), locked against other changes until `tx` ends. */
 export function lockMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
   return selectMaps(tx, scope).where('id', '=', mapId).forUpdate().executeTakeFirst()
 }
 
-/** As findMap, kept from being deleted until `tx` ends. */
+/** As findMap(); the map can't be deleted until `tx` ends. */
 export function holdMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
   return selectMaps(tx, scope).where('id', '=', mapId).forKeyShare().executeTakeFirst()
 }
@@ -30,7 +30,7 @@ function selectMaps(reader: Reader, scope: SiteScope) {
   return reader.selectFrom('siteMap').selectAll().where('orgId', '=', scope.orgId).where('siteId', '=', scope.siteId)
 }
 
-/** A kept picture, as rows have it. */
+/** A stored picture, as rows describe it. */
 export interface MapImage {
   readonly name: string
   readonly sizeBytes: number
@@ -43,7 +43,7 @@ export interface NewMap {
   readonly at: Date
 }
 
-/** @returns Undefined where the organization has a map of that id already, in whichever site. */
+/** @returns Undefined where any site of the organization has a map of that id already. */
 export function insertMap(
   tx: Tx,
   { orgId, siteId }: SiteScope,
@@ -60,7 +60,7 @@ export function insertMap(
 export interface MapContent {
   readonly id: string
   readonly doc: Record<string, unknown>
-  /** Of its picture, where that changes with it: the thumbnail of the one before goes. */
+  /** The new picture, where it changes; the former picture's thumbnail is then cleared. */
   readonly image?: MapImage | null
   readonly at: Date
 }
@@ -92,7 +92,7 @@ export async function deleteMap(tx: Tx, scope: SiteScope, mapId: string): Promis
     .execute()
 }
 
-/** Of `names`, those of pictures and thumbnails of any organization's maps: files have no tenant. */
+/** Returns those of `names` that are pictures and thumbnails of any organization's maps: files have no tenant. */
 export async function filterKnownMapImages(reader: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await reader
     .selectFrom('siteMap')

@@ -3,7 +3,7 @@ import type { ImageFiles } from '../platform/images/image-files.ts'
 import type { Task } from '../platform/jobs.ts'
 import { makeThumbnails } from './make-thumbnails.ts'
 
-/** Asked for when a picture comes; its own runs make up for what was asked for in vain. */
+/** Requested when a picture arrives; scheduled runs cover requests that failed. */
 export const THUMBNAILS = 'map_thumbnails'
 
 /** The chores of maps, for startJobs(). */

@@ -12,7 +12,7 @@ export interface MapChange {
   readonly change: MapDocument
 }
 
-/** Replaces the top-level fields that the change names; see mergeDocument. @throws AppError not_found. */
+/** Replaces the top-level fields that the change names; see mergeDocument(). @throws AppError not_found. */
 export function updateMap(ctx: Context, scope: SiteScope, { mapId, change }: MapChange): Promise<SiteMap> {
   return inTx(ctx, async (tx) => {
     const map = await changeMap(tx, scope, { mapId, change, at: ctx.clock.now() })

@@ -7,7 +7,7 @@ import { MapBody } from './wire.ts'
 
 const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
-/** For the document only: forms are read part by part, and their parts checked as they come. */
+/** For the document only: forms are read part by part, and each part is checked as it arrives. */
 export const ImageForm = {
   content: {
     'multipart/form-data': {
@@ -16,12 +16,12 @@ export const ImageForm = {
   },
 }
 
-/** Fields of the map that are to change with its picture. @throws AppError invalid. */
+/** Parses the fields of the map that change with its picture. @throws AppError invalid. */
 export function parseImageChange(fields: FormFields): MapDocument {
   return check(MapBody, jsonPart(fields, 'json'))
 }
 
-/** Farther than any picture is wide. */
+/** Beyond the width of any picture. */
 const FAR = 1e6
 
 const TransformPart = Type.Object(

@@ -9,7 +9,7 @@ import type { ImportWish } from './import/project.ts'
 
 const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
-/** `images` is our own: a zip file of nothing but pictures. Source: contract, `map_import_json`. */
+/** `images` is Signalbox's own: a zip file of pictures only. Source: contract, `map_import_json`. */
 const ImportPart = Type.Object(
   {
     vendor_name: Type.Enum(['ekahau', 'ibwave', 'images']),
@@ -38,7 +38,7 @@ export const ImportForm = {
 export interface ParsedImport {
   readonly vendor: Vendor
   readonly wish: ImportWish
-  /** Where the form names a site; null where the path does. */
+  /** The site that the form names; null where the path names it. */
   readonly siteId: string | null
 }
 

@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import { mergeMap } from './map.ts'
 import { MapBody } from './wire.ts'
 
-/** The field that a body is refused for; null where it is accepted. */
+/** The field for which a body is refused; null where it is accepted. */
 function refusedFor(body: unknown): string | null {
   try {
     check(MapBody, body)
@@ -28,7 +28,7 @@ const nodes = fc.array(
 const vendor = optional({ account_key: text, default_level_id: whole, map_id: text })
 const corner = optional({ lat: text, lng: text })
 
-/** What the specification's table allows, field by field. */
+/** What the specification's table allows, by field. */
 const allowed = {
   geofences: fc.array(optional({ name: text, vertices: fc.array(optional({ X: real, Y: real }), { maxLength: 3 }) })),
   group_idx: whole,

@@ -9,7 +9,7 @@ import type { SiteMap } from './map.ts'
 
 export const mapParams = { map_id: Uuid }
 
-/** A larger one would come back from the database as another. */
+/** Bounded, because the database would return a larger number as another. */
 const Whole = (options: { minimum?: number; maximum?: number; description?: string } = {}) =>
   Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...options })
 
@@ -21,7 +21,7 @@ const LatLng = (corner: string) =>
     { ...open, description: `${corner} bounds; applies where type is google (map_vendor)` },
   )
 
-/** Positions are whole pixels in the specification and fractions in what clients send. */
+/** Positions are whole pixels in the specification, and fractions in what clients send. */
 const Node = Type.Object(
   {
     edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
@@ -53,10 +53,10 @@ const Geofence = Type.Object(
 )
 
 /**
- * What a client may set. Fields that apply only where `type` is another are kept too: clients write a
- * map field by field, in any order. Two names for one thing (`google` and `map_vendor`, `micello` and
- * `mapvendor`) are two releases of the interface; each is kept and answered as it was sent.
- * Source: spec, "Map"; contract, `map`; addendum.
+ * What a client may set. Fields that apply only to another `type` are stored too, because clients write a map field by
+ * field, in any order. Two names for one thing (`google` and `map_vendor`, `micello` and `mapvendor`) come from two
+ * releases of the interface; each is stored and answered as it was sent. Source: spec, "Map"; contract, `map`;
+ * addendum.
  */
 const fields = {
   geofences: Type.Optional(Type.Array(Geofence)),
@@ -117,10 +117,10 @@ export const MapReply = Type.Object(
   open,
 )
 
-/** Defaults of the specification, which its clients read even where nobody set the field. */
+/** Defaults of the specification, which its clients expect even where nobody set the field. */
 const defaults = { locked: false, orientation: 0, type: 'image' as const }
 
-/** Until the job has made the thumbnail, the image stands for it. */
+/** The image stands for the thumbnail until the job has made it. */
 export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> {
   const { doc, id, orgId, siteId, image, thumbnail, createdAt, modifiedAt } = map
   return {
@@ -144,8 +144,8 @@ export const SetMapBody = Type.Object(
 export const SetMapReply = Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) })
 
 /**
- * Members that both services have; `micello` and `mapvendor` are one. What is to be fetched from
- * jibestream would have to be fetched by us, so it is refused. Source: contract, `importSiteWayfindings`.
+ * Members that both services have; `micello` and `mapvendor` are one. Maps of jibestream would have to be fetched by
+ * the server, so they are refused. Source: contract, `importSiteWayfindings`.
  */
 export const WayfindingImportBody = Type.Object(
   {

@@ -9,14 +9,14 @@ import { notFound } from '../platform/errors.ts'
 import { type Mxedge, mxedgeOfEvent, titleOf } from './mxedge.ts'
 import { lockMxedges, moveMxedges } from './store.ts'
 
-/** Ids as they were sent, each once. */
+/** Ids as sent, each once. */
 export interface AssignReport {
   readonly success: readonly string[]
   /** Ids that the organization does not have. */
   readonly unknown: readonly string[]
 }
 
-/** Gives appliances to a site of the organization. @throws AppError not_found for the site. */
+/** Assigns appliances to a site of the organization. @throws AppError not_found for the site. */
 export function assignMxedges(
   ctx: Context,
   scope: OrgScope,
@@ -30,7 +30,7 @@ export function assignMxedges(
   })
 }
 
-/** Takes appliances out of their sites; the organization keeps them. */
+/** Takes appliances out of their sites; they stay in the organization. */
 export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
     await holdOrg(tx, scope)
@@ -73,7 +73,7 @@ async function record(
     at,
   })
   const happenings = moved.map((mxedge) => ({
-    // One that leaves its site is told to the site that loses it: nobody else would hear of it.
+    // The event of an unassigned appliance goes to the site that loses it, because no other site would hear of it.
     mxedge: { ...mxedgeOfEvent(mxedge), siteId: siteId ?? mxedge.siteId },
     type: 'ME_CONFIG_CHANGED_BY_USER' as const,
     auditId,

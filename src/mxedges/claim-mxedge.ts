@@ -11,7 +11,7 @@ import { insertMxedge, isRegistrationCodeUsed } from './store.ts'
 
 /**
  * Claims hardware by the code on its label, in any spelling; it registers with the same code.
- * @throws AppError invalid where no hardware that could be claimed has this code; it does not tell whose it is.
+ * @throws AppError invalid where no unclaimed hardware has this code; the error does not reveal an owner.
  */
 export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<Mxedge> {
   const at = ctx.clock.now()

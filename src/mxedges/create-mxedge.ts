@@ -11,7 +11,7 @@ import { recordChange } from './record-change.ts'
 import { insertMxedge } from './store.ts'
 
 /**
- * Makes an appliance that no label speaks for, a virtual machine: it registers with a code of its own.
+ * Creates an appliance that has no label: a virtual machine, which registers with a code of its own.
  * @throws AppError invalid naming the field.
  */
 export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Promise<Mxedge> {
@@ -28,7 +28,9 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
   })
 }
 
-/** The cluster is of the organization, and stays until `tx` ends. @throws AppError invalid. */
+/**
+ * Asserts that the organization has the cluster, which then can't be deleted until `tx` ends. @throws AppError invalid.
+ */
 export async function assertCluster(tx: Tx, scope: InOrg, mxclusterId: string | null): Promise<void> {
   if (mxclusterId !== null && !(await holdCluster(tx, scope, mxclusterId)))
     throw invalidField('mxcluster_id', 'the organization has no such cluster')

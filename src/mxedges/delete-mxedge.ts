@@ -10,7 +10,8 @@ import { releaseMxedge } from './registry/store.ts'
 import { deleteMxedgeRow, lockMxedge } from './store.ts'
 
 /**
- * With its pictures. Claimed hardware may be claimed anew by whoever has the code of its label.
+ * Deletes the appliance with its pictures. Claimed hardware may be claimed again by anybody who has the code of its
+ * label.
  * @throws AppError not_found.
  */
 export async function deleteMxedge(

@@ -1,8 +1,8 @@
-/** An edge appliance that Signalbox knows by name; others are taken too. */
+/** A model that Signalbox knows by name; it accepts others too. */
 export interface MxedgeModel {
   readonly model: string
   readonly display: string
-  /** A virtual machine: it has no label, and the ports that its host gives it. */
+  /** True for a virtual machine, which has no label and gets its ports from its host. */
   readonly virtual: boolean
 }
 
@@ -19,7 +19,7 @@ export const mxedgeModels: readonly MxedgeModel[] = [
   { model: 'ME-X10', display: 'Edge X10', virtual: false },
 ]
 
-/** What the name of a model says: every maker of these names its edge appliances so. */
+/** True if the name looks like one of an edge appliance: every maker of these follows the pattern. */
 export function isMxedgeModel(model: string): boolean {
   return /^me-/i.test(model)
 }

@@ -5,13 +5,13 @@ import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MxedgeTable } from './tables.ts'
 
-/** As it is stored. */
+/** The stored form. */
 export type Mxedge = Selectable<MxedgeTable>
 
 /** In wire shape. */
 export type Document = Readonly<Record<string, unknown>>
 
-/** What a client decides of an edge appliance; `doc` is what Signalbox only keeps. */
+/** The part of an edge appliance that clients set. Signalbox stores `doc` without acting on it. */
 export interface MxedgeContent {
   readonly name: string
   readonly model: string
@@ -19,7 +19,7 @@ export interface MxedgeContent {
   readonly doc: Document
 }
 
-/** What the service says of an appliance; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const ownFields = [
   'id',
   'org_id',
@@ -39,8 +39,8 @@ const ownFields = [
 ]
 
 /**
- * What an appliance is after `body`: on creation, where `before` is null, as on update.
- * @throws AppError invalid for one without a name or a model.
+ * Merges `body` into an appliance; `before` is null on creation.
+ * @throws AppError invalid for an appliance without a name or a model.
  */
 export function mergeMxedge(before: MxedgeContent | null, body: Document): MxedgeContent {
   const merged = mergeDocument(before === null ? {} : documentOf(before), omitFields(body, ownFields))
@@ -50,12 +50,12 @@ export function mergeMxedge(before: MxedgeContent | null, body: Document): Mxedg
   return { name, model, mxclusterId: typeof mxclusterId === 'string' ? mxclusterId : null, doc }
 }
 
-/** What was set, in wire shape. */
+/** Returns what was set, in wire shape. */
 export function documentOf({ name, model, mxclusterId, doc }: MxedgeContent): Document {
   return { ...doc, name, model, ...(mxclusterId !== null && { mxcluster_id: mxclusterId }) }
 }
 
-/** For the audit log. */
+/** Returns the appliance in the form that the audit log shows. */
 export function auditDocument(content: MxedgeContent): Record<string, unknown> {
   return omitSecrets(documentOf(content))
 }
@@ -64,7 +64,7 @@ export function mxedgeOfEvent({ id, name, mac, mxclusterId, siteId }: Mxedge): E
   return { id, name, mac, mxclusterId, siteId }
 }
 
-/** As people read it in the audit log. */
+/** Returns the appliance's name for the audit log. */
 export function titleOf({ name }: Pick<Mxedge, 'name'>): string {
   return `edge appliance "${name}"`
 }

@@ -6,9 +6,9 @@ import { type Mxedge, mxedgeOfEvent } from './mxedge.ts'
 
 export interface MxedgeChange {
   readonly mxedge: Mxedge
-  /** For the audit log. */
+  /** Text of the audit record. */
   readonly message: string
-  /** For the event. */
+  /** Text of the event. */
   readonly text: string
   /** Without secrets. */
   readonly before?: Record<string, unknown>
@@ -16,7 +16,7 @@ export interface MxedgeChange {
   readonly at: Date
 }
 
-/** Writes the audit record and the event of what a person has changed, in the transaction of the change. */
+/** Appends the audit record and the event of a person's change, in the transaction of the change. */
 export async function recordChange(tx: Tx, scope: InOrg, change: MxedgeChange): Promise<void> {
   const { mxedge, message, text, before, after, at } = change
   const { siteId } = mxedge

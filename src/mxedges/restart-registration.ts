@@ -9,8 +9,8 @@ import { recordChange } from './record-change.ts'
 import { lockMxedge, renewRegistration } from './store.ts'
 
 /**
- * Calls off the registration of the present appliance so that another can take its place: the code with
- * which it registered and what it was given then no longer count. Source: spec, "Edge appliances", 13.
+ * Cancels the registration of the present appliance so that another can replace it: its code and its credentials become
+ * invalid. Source: spec, "Edge appliances", 13.
  * @throws AppError not_found.
  */
 export async function restartRegistration(ctx: Context, scope: OrgScope, id: string): Promise<void> {

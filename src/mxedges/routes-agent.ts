@@ -66,7 +66,7 @@ async function refuseCommand(ctx: Context, scope: SitesScope, id: string): Promi
   throw new AppError('invalid', 'the edge appliance is not connected')
 }
 
-/** Older clients ask at the first path, newer ones at the second. */
+/** Older clients use the first path, newer ones the second. */
 const versionOperations: Operation[] = [
   { path: '/mxedges/version', id: 'getOrgMxEdgeUpgradeInfo' },
   { path: '/mxedges/versions', id: 'listOrgMxEdgeVersions' },
@@ -78,12 +78,12 @@ const versionOperations: Operation[] = [
     at: orgSites(path, { needs: 'read' }),
     query: VersionsQuery,
     reply: VersionsReply,
-    // There is no package yet that an appliance could be upgraded to.
+    // No package exists yet to which an appliance could be upgraded.
     run: () => [],
   }),
 )
 
-/** What the agent of an appliance does or needs. Source: contract, Orgs MxEdges and Sites MxEdges. */
+/** Operations that need the agent of an appliance. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const agentOperations: Operation[] = [
   ...commandOperations,
   ...versionOperations,

@@ -15,7 +15,7 @@ import {
 
 const tag = 'Orgs MxEdges'
 
-/** Two names for one operation. A restart of the agent's process is an action of its service instead. */
+/** Two names for one operation. Restarting the agent's process is an action of its service instead. */
 const restartOperations: Operation[] = (['restart', 'unregister'] as const).flatMap((action) =>
   operation({
     id: `${action}OrgMxEdge`,
@@ -31,7 +31,7 @@ const restartOperations: Operation[] = (['restart', 'unregister'] as const).flat
   }),
 )
 
-/** Who has an appliance, and which appliance it is. Source: contract, Orgs MxEdges; spec, "Edge appliances", 13. */
+/** Claiming, releasing and registering appliances. Source: contract, Orgs MxEdges; spec, "Edge appliances", 13. */
 export const registrationOperations: Operation[] = [
   operation({
     id: 'claimOrgMxEdge',

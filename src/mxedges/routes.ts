@@ -126,7 +126,7 @@ async function presentOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {
   return present(mxedge)
 }
 
-/** Reads what all of `mxedges` need besides themselves at once. */
+/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
 async function presenterOf(ctx: Context, { caller, scope }: Viewer, mxedges: readonly Mxedge[]) {
   const withSecrets = await revealsSecrets(ctx, caller, scope)
   const ids = mxedges.map(({ id }) => id)

@@ -2,7 +2,10 @@ import type { SiteScope } from '../access/scope.ts'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import type { Tx } from '../platform/db.ts'
 
-/** Takes the edge appliances out of a site that goes. @returns As they were, ordered by id. */
+/**
+ * Takes the edge appliances out of a site that is being deleted. @returns The appliances before the change, ordered by
+ * id.
+ */
 export async function unassignMxedges(tx: Tx, { orgId, siteId }: SiteScope, at: Date): Promise<EventMxedge[]> {
   const mxedges = await tx
     .selectFrom('mxedge')

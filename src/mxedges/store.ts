@@ -8,7 +8,7 @@ import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Mxedge, MxedgeContent } from './mxedge.ts'
 
-/** Those of the sites that the scope lists, which a scope of one site does too. */
+/** Selects the appliances of the scope's sites. */
 export function selectMxedges(reader: Reader, scope: SitesScope) {
   return reader
     .selectFrom('mxedge')
@@ -18,8 +18,8 @@ export function selectMxedges(reader: Reader, scope: SitesScope) {
 }
 
 /**
- * Ordered by id.
- * @param forSite Whether a site has them; null: either.
+ * Lists appliances by id.
+ * @param forSite True: only assigned ones; false: only unassigned ones; null: both.
  */
 export function listMxedges(
   reader: Reader,
@@ -37,14 +37,14 @@ export async function getMxedge(reader: Reader, scope: SitesScope, id: string): 
   return row
 }
 
-/** Locked against other changes until `tx` ends. */
+/** Returns the appliance, locked against other changes until `tx` ends. */
 export async function lockMxedge(tx: Tx, scope: SitesScope, id: string): Promise<Mxedge> {
   const row = await selectMxedges(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row
 }
 
-/** Those of `ids` that are there, ordered by id: every caller locks in one order, hence no deadlock. */
+/** Locks those of `ids` that exist, in the order of ids, as everywhere, to prevent deadlocks. */
 export function lockMxedges(tx: Tx, scope: SitesScope, ids: readonly string[]): Promise<Mxedge[]> {
   return selectMxedges(tx, scope).where('id', '=', anyOf(ids)).orderBy('id').forUpdate().execute()
 }
@@ -81,7 +81,7 @@ export function updateMxedgeRow(
     .executeTakeFirstOrThrow()
 }
 
-/** @param siteId Null: of no site any more. */
+/** @param siteId Null takes them out of their sites. */
 export async function moveMxedges(
   tx: Tx,
   scope: OrgScope,
@@ -95,7 +95,7 @@ export async function moveMxedges(
     .execute()
 }
 
-/** The epoch in which an appliance can register now is a new one, and the code that it shows. */
+/** Starts a new epoch for registrations, with a new code. */
 export async function renewRegistration(
   tx: Tx,
   scope: OrgScope,
@@ -114,12 +114,12 @@ export async function renewRegistration(
     .execute()
 }
 
-/** With its pictures' rows; what happened to it stays. */
+/** The rows of its pictures are deleted in cascade; its events stay. */
 export async function deleteMxedgeRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('mxedge').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 
-/** Whether an appliance of any organization registers with this code. @param code As plainClaimCode() makes it. */
+/** True if an appliance of any organization registers with this code. @param code As plainClaimCode() returns it. */
 export async function isRegistrationCodeUsed(tx: Tx, code: string): Promise<boolean> {
   const row = await tx
     .selectFrom('mxedge')

@@ -51,7 +51,7 @@ export interface MxedgeImageTable {
   mxedgeId: string
   /** 1 to 3. */
   number: number
-  /** Of its file. */
+  /** Name of its file. */
   name: string
   /** 0: not measured yet. */
   bytes: Generated<number>

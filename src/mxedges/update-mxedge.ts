@@ -8,7 +8,7 @@ import { recordChange } from './record-change.ts'
 import { lockMxedge, updateMxedgeRow } from './store.ts'
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument.
+ * Replaces the top-level fields that `body` names; see mergeDocument().
  * @throws AppError not_found; invalid naming the field.
  */
 export function updateMxedge(

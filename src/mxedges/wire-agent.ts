@@ -35,7 +35,7 @@ export const VersionsReply = Type.Array(
 
 export const VmParamsReply = Type.Object({ name: Type.String(), model: Type.String() })
 
-/** Null for what is no virtual machine. */
+/** Null for an appliance that is no virtual machine. */
 export function presentVmParams({ name, model }: Mxedge): Static<typeof VmParamsReply> | null {
   return isVirtual(model) ? { name, model } : null
 }

@@ -1,13 +1,12 @@
 import { type TSchema, Type } from 'typebox'
 
 /**
- * Schemas of what Signalbox keeps for edge appliances and their clusters without acting on it. Other
- * clients parse what one of them has set, so the types have to be right. Source: contract, `mxedge`,
- * `mxcluster`.
+ * Schemas of what Signalbox stores for edge appliances and their clusters without acting on it. Clients parse what
+ * other clients have set, so the types must be right. Source: contract, `mxedge`, `mxcluster`.
  */
 const open = { additionalProperties: true }
 
-/** Null unsets as well as nothing does. */
+/** Null unsets a field, as leaving it out does. */
 export function kept<T extends TSchema>(schema: T) {
   return Type.Optional(Type.Union([schema, Type.Null()]))
 }
@@ -75,7 +74,7 @@ const Addresses = kept(
   ),
 )
 
-/** What appliances and clusters have in common. */
+/** Fields that appliances and clusters share. */
 const common = {
   mxedge_mgmt: Management,
   proxy: Proxy,

@@ -11,7 +11,7 @@ import { kept, mxedgeFields } from './wire-documents.ts'
 /** Clients in Python write booleans with a capital. */
 export const ForSite = Type.Enum(['any', 'true', 'false', 'True', 'False'], { default: 'any' })
 
-/** Null: either. */
+/** Null: both assigned and unassigned. */
 export function parseForSite(forSite: Static<typeof ForSite> = 'any'): boolean | null {
   return forSite === 'any' ? null : forSite.toLowerCase() === 'true'
 }
@@ -25,7 +25,7 @@ const settable = {
   ...mxedgeFields,
 }
 
-/** Whatever else an appliance's document holds is kept as it comes. */
+/** The rest of an appliance's document is stored as received. */
 export const CreateMxedgeBody = Type.Object({ name: Name, model: Model, ...settable }, { additionalProperties: true })
 export const UpdateMxedgeBody = Type.Object(
   { name: Type.Optional(Name), model: Type.Optional(Model), ...settable },
@@ -58,9 +58,9 @@ export const MxedgeReply = Type.Object(
 )
 
 export interface Showing {
-  /** See revealsSecrets(); without, its secrets are as if never set. */
+  /** See revealsSecrets(); without it, secrets look as if they were never set. */
   readonly withSecrets: boolean
-  /** Where its pictures are shown, by their number. */
+  /** The addresses of its pictures, by number. */
   readonly imageUrls: ReadonlyMap<number, string>
 }
 
@@ -73,7 +73,7 @@ export function presentMxedge(mxedge: Mxedge, { withSecrets, imageUrls }: Showin
   }
 }
 
-/** What the service says of an appliance, in lists, statistics and by itself. */
+/** Presents the fields that the service sets, for lists, statistics and single answers. */
 export function presentOwn(mxedge: Mxedge) {
   const { id, orgId, siteId, name, model, mxclusterId, mac, serial, registeredAt, createdAt, modifiedAt } = mxedge
   return {
@@ -87,7 +87,7 @@ export function presentOwn(mxedge: Mxedge) {
     ...(mac !== null && { mac }),
     ...(serial !== null && { serial }),
     mxagent_registered: registeredAt !== null,
-    // It registers by its agent, which has not told of any yet.
+    // The agent reports this, and none has yet.
     tunterm_registered: false,
     created_time: epochS(createdAt),
     modified_time: epochS(modifiedAt),
@@ -101,14 +101,14 @@ const Ids = Type.Array(Uuid, { maxItems: 1000 })
 export const AssignMxedgesBody = Type.Object({ site_id: Uuid, mxedge_ids: Ids })
 export const UnassignMxedgesBody = Type.Object({ mxedge_ids: Ids })
 
-/** `reason` is parallel to `error`, as in the inventory; both are there only where something failed. */
+/** `reason` runs parallel to `error`, as in the inventory; both are present only where something failed. */
 export const AssignMxedgesReply = Type.Object({
   success: Type.Array(Uuid),
   error: Type.Optional(Type.Array(Uuid)),
   reason: Type.Optional(Type.Array(Type.String())),
 })
 
-/** @throws AppError invalid, with the same members, where none of the appliances is there. */
+/** @throws AppError invalid, with the same members, where none of the appliances exists. */
 export function presentAssign({ success, unknown }: AssignReport): Static<typeof AssignMxedgesReply> {
   if (unknown.length === 0) return { success: [...success] }
   const reply = { success: [...success], error: [...unknown], reason: unknown.map(() => 'not found') }

@@ -12,9 +12,9 @@ import { findSetting, upsertSetting } from './store-setting.ts'
 const MAX_NAME = 200
 
 /**
- * Makes the organization of `scope` in the image of another one: its fields and its settings. Sites and
- * their groups, people, tokens, SSOs, webhooks, firmware, devices and secrets are not copied. Who
- * clones becomes its administrator. Source: contract, cloneOrg.
+ * Creates the organization of `scope` as a copy of another one: its fields and its settings. Sites and their groups,
+ * people, tokens, SSOs, webhooks, firmware, devices and secrets are not copied. The caller becomes its administrator.
+ * Source: contract, cloneOrg.
  */
 export async function cloneOrg(
   ctx: Context,

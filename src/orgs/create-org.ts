@@ -7,7 +7,7 @@ import { inTx } from '../platform/db.ts'
 import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, insertOrg } from './store.ts'
 
-/** Makes the organization of `scope`; who makes it becomes its administrator. */
+/** Creates the organization of `scope`; the caller becomes its administrator. */
 export async function createOrg(ctx: Context, scope: OrgScope, body: Document): Promise<Org> {
   const at = ctx.clock.now()
   const content = mergeOrg(null, body)

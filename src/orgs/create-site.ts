@@ -22,7 +22,7 @@ export async function createSite(ctx: Context, scope: OrgScope, body: Document):
   })
 }
 
-/** A site as the audit log shows it. */
+/** Returns the site in the form that the audit log shows. */
 export function auditDocument(site: Site): Record<string, unknown> {
   return { ...omitSecrets(site.doc), name: site.name, timezone: site.timezone }
 }

@@ -7,11 +7,11 @@ import { IANAZone } from 'luxon'
 
 export type Document = Readonly<Record<string, unknown>>
 
-/** What the service decides itself; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
 const readOnlyOfOrg = [...readOnly, 'msp_id', 'msp_name', 'msp_logo_url']
 
-/** Fields of a site that are never null in an answer: clients that send it mean that there is none. */
+/** Fields of a site that no answer shows as null. Clients that send null mean that there is no value. */
 const notNull = ['country_code', 'latlng']
 
 export interface OrgDocument {
@@ -24,13 +24,13 @@ export interface SiteDocument extends OrgDocument {
   readonly timezone: string
 }
 
-/** Merges a client's body over what is stored; `before` is null on creation. */
+/** Merges a client's body into what is stored; `before` is null on creation. */
 export function mergeOrg(before: Org | null, body: Document): OrgDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
   return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOfOrg, 'name']) }
 }
 
-/** As mergeOrg. @throws AppError invalid for a zone that the IANA database does not know. */
+/** As mergeOrg(). @throws AppError invalid for a zone that the IANA database does not have. */
 export function mergeSite(before: Site | null, body: Document): SiteDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name, timezone: before?.timezone ?? 'UTC' }, body)
   const timezone = merged['timezone'] ?? 'UTC'
@@ -39,17 +39,17 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   const unset = notNull.filter((name) => merged[name] === null)
   const doc = omitFields(merged, [...readOnly, ...unset, 'name', 'timezone'])
   const groups = doc['sitegroup_ids']
-  // Privileges are looked up by these ids as they are spelled.
+  // Privileges are looked up by these ids as text, so all are stored in lower case.
   if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())
   return { name: requireName(merged), timezone, doc }
 }
 
-/** An organization as the audit log shows it. */
+/** Returns the organization in the form that the audit log shows. */
 export function auditDocumentOfOrg({ name, doc }: OrgDocument): Record<string, unknown> {
   return { ...omitSecrets(doc), name }
 }
 
-/** Whether both documents of a site name the same groups, in whatever order. */
+/** True if both documents of a site name the same groups, in any order. */
 export function isInSameGroups(before: Pick<SiteDocument, 'doc'>, after: Pick<SiteDocument, 'doc'>): boolean {
   const [was, is] = [groupsOf(before), groupsOf(after)]
   return was.size === is.size && [...was].every((id) => is.has(id))

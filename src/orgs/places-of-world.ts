@@ -7,7 +7,7 @@ export interface Country {
   readonly numeric: number
 }
 
-/** By name. Source: ISO 3166-1. */
+/** Lists countries by name. Source: ISO 3166-1. */
 export function listCountries(): Country[] {
   return iso31661
     .map(({ alpha2, name, numeric }) => ({ alpha2, name, numeric: Number(numeric) }))
@@ -15,8 +15,8 @@ export function listCountries(): Country[] {
 }
 
 /**
- * States, provinces and the like, by name; some countries have none. Source: ISO 3166-2.
- * @throws AppError invalid for a code that is no country's.
+ * Lists states, provinces and their like by name; some countries have none. Source: ISO 3166-2.
+ * @throws AppError invalid for a code that no country has.
  */
 export function listStates(countryCode: string): { readonly code: string; readonly name: string }[] {
   const country = countryCode.toUpperCase()
@@ -28,7 +28,7 @@ export function listStates(countryCode: string): { readonly code: string; readon
     .toSorted((a, b) => a.name.localeCompare(b.name, 'en'))
 }
 
-/** BCP 47. Written languages with many readers; a setting may name others too. */
+/** BCP 47 tags of written languages with many readers; a setting may name others too. */
 const languageTags = [
   'ar',
   'bg',
@@ -85,7 +85,7 @@ export interface Language {
   readonly ownName: string
 }
 
-/** Ordered by tag; the names are those of the Unicode consortium. */
+/** Lists languages by tag, with the names that the Unicode consortium gives them. */
 export function listLanguages(): Language[] {
   const english = new Intl.DisplayNames('en', { type: 'language' })
   return languageTags.map((tag) => ({

@@ -3,7 +3,10 @@ import type { InOrg } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { hidesSecrets } from './store-setting.ts'
 
-/** Whether the caller is shown secrets here: who may write is, unless the organization hides them from everyone. */
+/**
+ * True if the caller sees secrets in this scope: callers who may write do, unless the organization hides secrets from
+ * everyone.
+ */
 export async function revealsSecrets(ctx: Context, caller: Caller, scope: InOrg): Promise<boolean> {
   return may(caller, scope, 'write') && !(await hidesSecrets(ctx.db, scope))
 }

@@ -7,7 +7,7 @@ import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuer
 
 const tag = 'Orgs Logs'
 
-/** Older clients ask at the first path, newer ones at the second. */
+/** Older clients use the first path, newer ones the second. */
 const spellings = [
   { id: 'listOrgAuditLogs', path: '/logs' },
   { id: 'searchOrgAuditLogs', path: '/logs/search' },

@@ -27,7 +27,7 @@ import {
   presentSite,
 } from './wire.ts'
 
-/** Where anybody with an account creates an organization: the scope is that of the new one. */
+/** Anybody with an account may create an organization; the scope is that of the new one. */
 const newOrg = at({ audience: 'person', needs: null, path: '/orgs', params: {} }, (_ctx, caller) =>
   authorizeNewOrg(caller, uuidv7()),
 )
@@ -124,7 +124,10 @@ export function siteOperations(context: Context): Operation[] {
   ].flat()
 }
 
-/** The most frequent read of dashboards and scripts: equal pages that are asked for at once are read and written once. */
+/**
+ * Dashboards and scripts read this most often: equal pages that are requested at the same time are read and encoded
+ * once.
+ */
 function sitesReader({ hotDb }: Context) {
   return coalesceEqual(async ({ reach, page }: { readonly reach: Reach; readonly page: Page }) => {
     const { rows, ...whole } = await listSites(hotDb, reach, page)

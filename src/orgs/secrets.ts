@@ -4,12 +4,12 @@ import { isObject } from '../platform/is-object.ts'
 type Document = Readonly<Record<string, unknown>>
 
 const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)|^community_name)$/i
-/** Several secrets by names of their own, as those of OSPF. */
+/** Fields that hold several secrets under names of their own, as those of OSPF do. */
 const secretsName = /(^|_)(auth_keys|passwords|secrets|psks)$/i
 
 /**
- * For the audit log and for who may not see secrets: the document without texts whose names say that
- * they are secrets, and without the logins in addresses, at any depth.
+ * Returns the document without secrets, for the audit log and for callers who may not see them. It drops texts whose
+ * names say that they are secrets, and logins in addresses, at any depth.
  */
 export function omitSecrets(document: Document): Record<string, unknown> {
   return Object.fromEntries(
@@ -27,7 +27,7 @@ function isUrl(name: string, value: unknown): value is string {
   return typeof value === 'string' && /(^|_)url$/i.test(name)
 }
 
-/** Those of proxies may have no scheme. */
+/** Addresses of proxies may have no scheme. */
 function withoutLogin(url: string): string {
   return url.replace(/^([^/?#]*\/\/)?[^/?#]*@/, '$1')
 }

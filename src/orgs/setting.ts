@@ -4,7 +4,7 @@ import type { Document } from './org.ts'
 import { isObject } from '../platform/is-object.ts'
 import { omitSecrets } from './secrets.ts'
 
-/** Settings of an organization that the service itself heeds; everything else in the document is only kept. */
+/** Settings of an organization that the service acts on; it only stores the rest of the document. */
 export interface SettingDocument {
   readonly password_policy?: {
     readonly enabled?: boolean
@@ -14,7 +14,7 @@ export interface SettingDocument {
     readonly expiry_in_days?: number
   }
   readonly api_policy?: { readonly no_reveal?: boolean }
-  /** Minutes; 0 is off. */
+  /** Minutes; 0 turns it off. */
   readonly ui_idle_timeout?: number
   readonly installer?: {
     readonly allow_all_devices?: boolean
@@ -25,18 +25,18 @@ export interface SettingDocument {
   }
 }
 
-/** What the service decides itself; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const readOnly = ['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time']
 
 /**
- * Clients write settings as one document with networks, port profiles, ACL tags and command lists of any number,
- * and no list answers them.
+ * Clients write settings as one document with any number of networks, port profiles, ACL tags and command lists. No
+ * list answers such documents, so they may be larger than others.
  */
 const MAX_SETTING_BYTES = 1024 * 1024
 
 /**
- * Merges a client's body over the stored settings of an organization or a site, top level only.
- * @throws AppError invalid for a protection that would not protect.
+ * Merges a client's body into the stored settings of an organization or a site, top level only.
+ * @throws AppError invalid for a protection that would protect nothing.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
   const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnly)
@@ -48,7 +48,7 @@ export function mergeSetting(before: Document, body: Document): Record<string, u
     )
   const extra = memberOf(merged['installer'], 'extra_site_ids')
   if (!Array.isArray(extra)) return merged
-  // In the spelling of our ids, so that a site that goes is found.
+  // Ids are stored as we spell them, so that removing a site finds it here.
   const ids = extra.map((id) => String(id).toLowerCase())
   return { ...merged, installer: { ...asDocument(merged['installer']), extra_site_ids: ids } }
 }
@@ -62,8 +62,8 @@ function asDocument(value: unknown): Document {
 }
 
 /**
- * Settings of an organization that a site has where it does not say otherwise; the others are the
- * organization's alone. Source: the members that both have in the contract.
+ * Settings that a site takes from its organization unless it has its own; the others apply to the organization alone.
+ * Source: the members that both have in the contract.
  */
 const inherited: ReadonlySet<string> = new Set([
   'allow_mist',
@@ -85,25 +85,27 @@ const inherited: ReadonlySet<string> = new Set([
   'synthetic_test',
 ])
 
-/** What holds for a site: its own settings over those that it has from its organization, top level only. */
+/** Returns the effective settings of a site: its own over those that it takes from its organization, top level only. */
 export function deriveSetting(ofOrg: Document, ofSite: Document): Record<string, unknown> {
   return { ...Object.fromEntries(Object.entries(ofOrg).filter(([name]) => inherited.has(name))), ...ofSite }
 }
 
-/** Settings of an organization for its clone: without secrets, and without what names the original's sites. */
+/**
+ * Returns the settings for a clone of an organization: without secrets, and without references to the original's sites.
+ */
 export function cloneSetting(doc: Document): Record<string, unknown> {
   const copy = omitSecrets(doc)
   const installer = copy['installer']
   return isObject(installer) ? { ...copy, installer: omitFields(installer, ['extra_site_ids']) } : copy
 }
 
-/** What those with the role `installer` may work on, besides what was claimed lately. */
+/** What admins with the role `installer` may work on besides recently claimed devices. */
 export interface InstallerSetting {
   readonly allowAllDevices: boolean
   readonly allowAllSites: boolean
-  /** In lower case; ids of sites that the organization does not have may be among them. */
+  /** In lower case; may include ids of sites that the organization does not have. */
   readonly extraSiteIds: readonly string[]
-  /** For how long after its claim a device, and after its creation a site, is the installers'. */
+  /** The number of days for which installers may work on a device after its claim, and on a site after its creation. */
   readonly graceDays: number
 }
 
@@ -118,7 +120,7 @@ export function installerSettingOf({ installer }: SettingDocument): InstallerSet
   }
 }
 
-/** Minutes that devices are away before anybody is told. */
+/** Minutes that a device must be away before an event says so. */
 export const updownFields = [
   'ap_updown_threshold',
   'device_updown_threshold',
@@ -126,24 +128,29 @@ export const updownFields = [
   'switch_updown_threshold',
 ] as const
 
-/** How long devices of a type are away before anybody is told, in minutes. @param derived See deriveSetting. */
+/**
+ * Returns how many minutes a device of a type must be away before an event says so. @param derived See deriveSetting().
+ */
 export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
   const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']
   return typeof minutes === 'number' ? minutes : 0
 }
 
-/** What the passwords of an admin must satisfy beyond the rules of the service. */
+/** Rules for an admin's password beyond those of the service. */
 export interface PasswordPolicy {
   readonly minLength: number
   readonly requiresSpecialChar: boolean
   readonly requiresTwoFactor: boolean
-  /** Null: passwords don't grow old. */
+  /** Null: passwords do not expire. */
   readonly expiryDays: number | null
 }
 
 const MIN_LENGTH = 8
 
-/** The strictest of what several organizations ask for, each rule by itself. None asks: the service's minimum. */
+/**
+ * Combines the policies of several organizations; for each rule the strictest wins. Without any, the service's minimum
+ * holds.
+ */
 export function strictestPolicy(settings: readonly SettingDocument[]): PasswordPolicy {
   const policies = settings.flatMap(({ password_policy: policy }) => (policy?.enabled === true ? [policy] : []))
   const days = positive(policies.map((policy) => policy.expiry_in_days))
@@ -155,7 +162,7 @@ export function strictestPolicy(settings: readonly SettingDocument[]): PasswordP
   }
 }
 
-/** The shortest `ui_idle_timeout` in minutes; null where none is set. */
+/** Returns the shortest `ui_idle_timeout` in minutes; null where none is set. */
 export function shortestIdleMinutes(settings: readonly SettingDocument[]): number | null {
   const minutes = positive(settings.map((setting) => setting.ui_idle_timeout))
   return minutes.length === 0 ? null : Math.min(...minutes)

@@ -15,9 +15,9 @@ export interface AuditMatch {
   readonly end: Date
   readonly siteId?: string
   readonly adminId?: string
-  /** Part of the name or the address, any case. */
+  /** Part of the name or the address, in any case. */
   readonly adminName?: string
-  /** Part of the message, any case. */
+  /** Part of the message, in any case. */
   readonly message?: string
 }
 
@@ -25,7 +25,7 @@ export interface AuditFilter extends AuditMatch, Page {
   readonly sort: { readonly by: 'created_at' | 'site_id' | 'admin_id'; readonly direction: 'asc' | 'desc' }
 }
 
-/** Records of the range. */
+/** Lists the records of a time range. */
 export function listAuditLog(db: Db, scope: SitesScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
   const hits = matching(db, scope, filter).selectAll()
   const way = filter.sort.direction === 'asc' ? sql`asc` : sql`desc`
@@ -52,7 +52,10 @@ export interface AuditCount extends AuditMatch {
   readonly limit: number
 }
 
-/** How many records there are of each admin, message or site, the most frequent first; and how many of those there are. */
+/**
+ * Counts the records of each admin, message or site, the most frequent first, and returns how many different values
+ * there are.
+ */
 export async function countAuditLog(
   db: Db,
   scope: SitesScope,

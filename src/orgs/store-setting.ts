@@ -18,7 +18,7 @@ import {
 export type Setting = Selectable<OrgSettingTable>
 export type SiteSetting = Selectable<SiteSettingTable>
 
-/** Undefined until somebody has set something. */
+/** Undefined while the organization has no settings. */
 export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting | undefined> {
   return reader.selectFrom('orgSetting').selectAll().where('orgId', '=', scope.orgId).executeTakeFirst()
 }
@@ -37,41 +37,41 @@ export async function upsertSetting(
     .executeTakeFirstOrThrow()
 }
 
-/** What all organizations of the admin together ask of their password. */
+/** Combines what all organizations of the admin demand of their password. */
 export async function passwordPolicyOf(reader: Reader, adminId: string): Promise<PasswordPolicy> {
   return strictestPolicy(await listSettingsOfAdmin(reader, adminId))
 }
 
-/** After how many minutes without a request a session of the admin ends; null: never. */
+/** Returns after how many minutes without a request a login session of the admin ends; null: never. */
 export async function idleMinutesOf(reader: Reader, adminId: string): Promise<number | null> {
   return shortestIdleMinutes(await listSettingsOfAdmin(reader, adminId))
 }
 
-/** `api_policy.no_reveal`: secrets of the organization are shown to nobody. */
+/** True if `api_policy.no_reveal` hides the organization's secrets from everyone. */
 export async function hidesSecrets(reader: Reader, scope: InOrg): Promise<boolean> {
   const setting = await findSetting(reader, scope)
   return setting !== undefined && settingDocument(setting).api_policy?.no_reveal === true
 }
 
-/** What those with the role `installer` may work on; the defaults where nothing is set. */
+/** Returns what the role `installer` may work on; the defaults where nothing is set. */
 export async function findInstallerSetting(reader: Reader, scope: InOrg): Promise<InstallerSetting> {
   const setting = await findSetting(reader, scope)
   return installerSettingOf(setting === undefined ? {} : settingDocument(setting))
 }
 
-/** A site of an organization; null: no site. */
+/** A site of an organization, or the organization itself where the site is null. */
 export interface SettingPlace {
   readonly orgId: string
   readonly siteId: string | null
 }
 
-/** A setting with nothing but the thresholds: the rest of thousands of sites may be long. */
+/** Selects the thresholds alone: the rest of thousands of settings may be long. */
 const thresholds = sql<Document>`(
   select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(updownFields)})`
 
 /**
- * The updown thresholds that hold in places of several organizations, for workers: two queries.
- * @returns Of each place what deriveSetting() makes of them.
+ * Reads the updown thresholds of places in several organizations, for workers, with two queries.
+ * @returns For each place the result of deriveSetting().
  */
 export async function readerOfThresholds(
   reader: Reader,
@@ -104,7 +104,7 @@ async function listSettingsOfAdmin(reader: Reader, adminId: string): Promise<Set
   return rows.map(settingDocument)
 }
 
-/** The route's schema has checked these members before they were stored. */
+/** The route's schema checked these members before they were stored. */
 function settingDocument({ doc }: Setting): SettingDocument {
   return doc
 }

@@ -18,7 +18,7 @@ export interface SiteContent {
   readonly at: Date
 }
 
-/** Sites by name, and how many there are; one query. */
+/** Lists sites by name with their total, in one query. */
 export function listSites(db: Db, scope: Reach, page: Page): Promise<Paged<Site>> {
   const hits = db
     .selectFrom('site')
@@ -34,7 +34,7 @@ export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
   return site
 }
 
-/** The site, locked against other changes until `tx` ends. */
+/** Returns the site, locked against other changes until `tx` ends. */
 export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
   const site = await selectSite(tx, scope).forUpdate().executeTakeFirst()
   if (site === undefined) throw notFound(scope.siteId)

@@ -26,14 +26,14 @@ export async function getOrg(reader: Reader, scope: InOrg): Promise<Org> {
   return org
 }
 
-/** The organization, locked against other changes until `tx` ends. */
+/** Returns the organization, locked against other changes until `tx` ends. */
 export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
   const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forUpdate().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
   return org
 }
 
-/** Keeps the organization from being deleted until `tx` ends; before anything of it is locked. */
+/** Keeps the organization from being deleted until `tx` ends. Call it before locking anything in it. */
 export async function holdOrg(tx: Tx, scope: InOrg): Promise<void> {
   const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)

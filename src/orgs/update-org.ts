@@ -5,7 +5,7 @@ import { inTx } from '../platform/db.ts'
 import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, lockOrg, updateOrg as writeOrg } from './store.ts'
 
-/** Replaces the top-level fields that `body` names; see mergeDocument. */
+/** Replaces the top-level fields that `body` names; see mergeDocument(). */
 export async function updateOrg(ctx: Context, scope: OrgScope, body: Document): Promise<Org> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {

@@ -8,11 +8,11 @@ import { mergeSetting } from './setting.ts'
 import { lockOrg } from './store.ts'
 import { type Setting, findSetting, upsertSetting } from './store-setting.ts'
 
-/** Replaces the top-level fields that `body` names; see mergeDocument. */
+/** Replaces the top-level fields that `body` names; see mergeDocument(). */
 export async function updateSetting(ctx: Context, scope: OrgScope, body: Document): Promise<Setting> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    // The settings have no row at first, so the organization's own stands for it.
+    // The settings have no row at first, so the organization's row is locked in its place.
     await lockOrg(tx, scope)
     const before = (await findSetting(tx, scope))?.doc ?? {}
     const setting = await upsertSetting(tx, scope, { doc: mergeSetting(before, body), at })

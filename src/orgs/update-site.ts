@@ -9,13 +9,13 @@ import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
 
 export interface SiteUpdate {
   readonly body: Document
-  /** Whether the caller may change which groups the site is in: that is who may do what there. */
+  /** True if the caller may change the site's groups, which decide who may do what in it. */
   readonly mayRegroup: boolean
 }
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument.
- * @throws AppError forbidden for other groups than before from who may not regroup.
+ * Replaces the top-level fields that `body` names; see mergeDocument().
+ * @throws AppError forbidden for a change of groups by a caller who may not make it.
  */
 export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegroup }: SiteUpdate): Promise<Site> {
   const at = ctx.clock.now()

@@ -30,7 +30,7 @@ const UpdownMinutes = Type.Optional(
   }),
 )
 
-/** Of organizations and sites alike. */
+/** Organizations and sites have the same thresholds. */
 export const updownThresholds = {
   device_updown_threshold: UpdownMinutes,
   ap_updown_threshold: UpdownMinutes,
@@ -71,7 +71,7 @@ export const SettingReply = Type.Object(
   { additionalProperties: true },
 )
 
-/** @param setting Undefined where nothing was ever set. */
+/** @param setting Undefined while there are no settings. */
 export function presentSetting(
   { orgId, setting }: { readonly orgId: string; readonly setting: Setting | undefined },
   withSecrets: boolean,

@@ -15,9 +15,8 @@ import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
 
 /**
- * With everything in it but the audit log. Nobody is there any more to be told by a webhook: the
- * administrators find it in the logs of their own accounts.
- *
+ * Deletes the organization with everything in it but the audit log. No webhook is left to announce it; the
+ * administrators find it in the logs of their accounts.
  * @throws AppError conflict while it has devices or an upgrade runs.
  */
 export async function deleteOrg(ctx: Context, scope: OrgScope): Promise<void> {

@@ -7,7 +7,7 @@ import { deleteSiteGroupRow, lockSiteGroup, setMembers } from '../orgs/site-grou
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 
-/** Its sites name it no more, and nobody has a privilege of it any more. */
+/** Removes the group from its sites, and every privilege that names it. */
 export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {

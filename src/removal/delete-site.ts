@@ -13,15 +13,14 @@ import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
 
 /**
- * With its settings, webhooks and privileges, and with all that other nouns keep of it. Its edge appliances
- * stay, of no site.
- *
+ * Deletes the site with its settings, webhooks and privileges, and with everything that other nouns store for it. Its
+ * edge appliances stay unassigned.
  * @throws AppError conflict while devices are assigned to it or an upgrade runs in it.
  */
 export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    // The organization before its site, as everybody does who needs both.
+    // The organization is locked before its site, as everywhere.
     const grants = await holdGrants(tx, scope)
     const site = await lockSite(tx, scope)
     await assertNothingInTheWay(tx, scope)

@@ -4,7 +4,7 @@ import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { countRunningUpgrades } from '../rollout/store-removal.ts'
 
-/** @throws AppError conflict that says, in words and numbers, what has to go before the organization or the site can. */
+/** @throws AppError conflict that names, with numbers, what prevents the deletion of the organization or the site. */
 export async function assertNothingInTheWay(tx: Tx, scope: OrgScope | SiteScope): Promise<void> {
   const devices = await countDevices(tx, scope)
   const upgrades = await countRunningUpgrades(tx, scope)

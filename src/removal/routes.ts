@@ -6,7 +6,7 @@ import { deleteOrg } from './delete-org.ts'
 import { deleteSiteGroup } from './delete-site-group.ts'
 import { deleteSite } from './delete-site.ts'
 
-/** A site, for those who may also create sites: privileges in some sites do not decide which sites exist. */
+/** A site, for callers who may also create sites: a privilege for some sites does not decide which sites exist. */
 const siteOfOrg = at(
   { audience: 'org', needs: 'write', path: '/sites/:site_id', params: { site_id: Uuid } },
   async (ctx, caller, { site_id: siteId = '' }) => {
@@ -16,7 +16,7 @@ const siteOfOrg = at(
   },
 )
 
-/** What goes with much that other nouns have. Source: contract, Orgs, Sites and Orgs Sitegroups. */
+/** Deletions that reach into other nouns. Source: contract, Orgs, Sites and Orgs Sitegroups. */
 export const removalOperations: Operation[] = [
   operation({
     id: 'deleteOrg',

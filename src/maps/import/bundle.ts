@@ -4,23 +4,23 @@ import { type Entry, type ZipFile, openPromise } from 'yauzl'
 import { assertText, parseJsonBody } from '../../http/body.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
 
-/** A zip file that somebody sent; its entries are read one by one, by their names, and never unpacked to paths. */
+/** A received zip file. Its entries are read one by one, by name, and never unpacked to paths. */
 export interface Bundle {
-  /** Of every entry that is a file, in the order of the archive. */
+  /** The names of all entries that are files, in the order of the archive. */
   readonly names: readonly string[]
-  /** @throws AppError invalid where it is missing, too large, or broken. */
+  /** @throws AppError invalid where the entry is missing, too large, or broken. */
   open(name: string, maxBytes: number): Promise<Readable>
   close(): void
 }
 
-/** A project with surveys has some thousands. */
+/** A project with surveys has a few thousand. */
 const MAX_ENTRIES = 10_000
-/** Names, comments and further fields of all entries: they are held together, and packed by nobody. */
+/** Names, comments and further fields of all entries are held in memory and not compressed. */
 const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
-/** Of all entries that are read together: what a small file may blow up to. */
+/** Bounds the unpacked size of all entries that are read: a small file may expand enormously. */
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024
 
-/** @throws AppError invalid for what is no zip file, or one that nobody would send in earnest. */
+/** @throws AppError invalid for a file that is no zip file or exceeds a limit. */
 export async function openBundle(path: string): Promise<Bundle> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((error: unknown) => {
     throw broken('is no zip file', error)
@@ -41,7 +41,7 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
     for await (const entry of zip.eachEntry()) {
       bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
       if (bytes > MAX_DIRECTORY_BYTES) throw new Error(`it has more than ${MAX_DIRECTORY_BYTES} bytes`)
-      // Names of pictures become those of maps.
+      // Names of pictures become names of maps.
       assertText(entry.fileName)
       if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
     }
@@ -71,7 +71,7 @@ function bundleOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Bundle {
   }
 }
 
-/** The reader stops an entry that is longer than it says, and one that is no data of its method. */
+/** The reader stops an entry that is longer than declared, and one whose data does not fit its method. */
 async function* unpacked(name: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body
@@ -80,10 +80,10 @@ async function* unpacked(name: string, body: AsyncIterable<Buffer>): AsyncGenera
   }
 }
 
-/** Parsed in one go, with nothing else moving meanwhile. */
+/** A document is parsed in one go, which blocks the process meanwhile. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 
-/** A document of the bundle; undefined where it has none of that name. @throws AppError invalid. */
+/** Returns a document of the bundle; undefined where it has none of that name. @throws AppError invalid. */
 export async function readDocument(bundle: Bundle, name: string): Promise<unknown> {
   if (!bundle.names.includes(name)) return undefined
   const content = await text(await bundle.open(name, MAX_DOCUMENT_BYTES))

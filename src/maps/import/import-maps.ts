@@ -28,29 +28,28 @@ const readers: Record<Vendor, (bundle: Bundle) => Project | Promise<Project>> = 
 
 export interface ImportRequest {
   readonly files: ImageFiles
-  /** Of the received bundle; the caller removes it. */
+  /** Path of the received bundle; the caller removes it. */
   readonly path: string
   readonly vendor: Vendor
   readonly wish: ImportWish
-  /** Whether devices of the inventory that no site has may join this one. */
+  /** True if unassigned devices of the inventory may join this site. */
   readonly mayAssign: boolean
-  /** Devices claimed earlier are left alone, and not told of; null: none are. */
+  /** Devices claimed before are neither placed nor reported; null: no limit. */
   readonly claimedSince: Date | null
 }
 
 export interface ImportReport {
   readonly siteId: string
   readonly imported: readonly KeptFloor[]
-  /** Without an access point on them, where only those with some were wished for. */
+  /** Floors without access points, if the request asked only for floors with some. */
   readonly skipped: readonly Floor[]
   readonly aps: readonly ApReport[]
   readonly assigned: number
 }
 
 /**
- * Makes a map of every floor of a bundle, and places the devices that its access points mean: all of it,
- * or nothing.
- * @throws AppError invalid for a bundle that can't be read, or a picture in it, or one map too many.
+ * Creates a map for every floor of a bundle and places the devices that its access points name: all of it, or nothing.
+ * @throws AppError invalid for a bundle or a picture that can't be read, and for one map too many.
  */
 export async function importMaps(ctx: Context, scope: SiteScope, request: ImportRequest): Promise<ImportReport> {
   const { files, path, vendor, wish } = request
@@ -65,7 +64,7 @@ export async function importMaps(ctx: Context, scope: SiteScope, request: Import
     try {
       return { ...(await inTx(ctx, (tx) => write(tx, scope, { ...request, project, kept }, ctx.clock.now()))), skipped }
     } catch (error) {
-      // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+      // After any other error the commit may have happened: a sweep decides by the rows.
       if (error instanceof AppError) await removeFloors(files, kept)
       throw error
     } finally {

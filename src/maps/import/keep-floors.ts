@@ -14,16 +14,16 @@ import type { Bundle } from './bundle.ts'
 import type { ImportedFloor } from './plan-placements.ts'
 import type { Floor } from './project.ts'
 
-/** A floor whose picture is on disk, under the name that a row is to have. */
+/** A floor whose picture is on disk, under the name that its row will have. */
 export interface KeptFloor extends ImportedFloor {
   readonly image: (MapImage & Pick<ReceivedImage, 'reservation'>) | null
-  /** Of the map, in wire shape. */
+  /** The map's document, in wire shape. */
   readonly doc: Record<string, unknown>
 }
 
 /**
- * One picture after the other: together they would be too much to decode. None is left when this throws;
- * otherwise the caller releases their reservations.
+ * Stores one picture after the other, because decoding all at once would need too much memory. Removes all of them when
+ * it throws; otherwise the caller releases their reservations.
  */
 export async function keepFloors(
   files: ImageFiles,
@@ -41,7 +41,7 @@ export async function keepFloors(
   }
 }
 
-/** The pictures of floors that no row names. */
+/** Removes the pictures of floors that no row names. */
 export async function removeFloors(files: ImageFiles, kept: readonly KeptFloor[]): Promise<void> {
   for (const { image } of kept) if (image !== null) await removeImage(files, image.name)
 }
@@ -58,7 +58,7 @@ async function keepPicture(
   if (picture === null) return null
   const body = await bundle.open(picture, files.maxBytes)
   const received = await receiveImage(files, { orgId, body, declaredType: null }).catch((error: unknown) => {
-    // The field names the bundle; say which of its pictures it is. What is wrong with the bundle itself names it already.
+    // The error's field is the bundle, so the text names the picture. Errors of the bundle itself name it already.
     const reason = error instanceof AppError && error.code === 'invalid' ? error.fields['reason'] : undefined
     if (typeof reason === 'string' && !reason.startsWith(picture)) throw invalidField('file', `${picture} ${reason}`)
     throw error

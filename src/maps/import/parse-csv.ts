@@ -2,12 +2,12 @@ import { parse } from 'csv-parse/sync'
 import { parseMac } from '../../devices/device.ts'
 import { invalidField } from '../../platform/errors.ts'
 
-/** As of any device: who is placed takes it on. */
+/** The limit for the name of any device, because a placed device takes this name. */
 const MAX_NAME = 200
 
 /**
- * Which access point of a project is which device: rows of its name there and its MAC, with or without
- * a line of headings. Source: contract, `importSiteMaps`.
+ * Parses which access point of a project is which device: rows of the project's name and a MAC, with or without a
+ * header line. Source: contract, `importSiteMaps`.
  * @returns MACs, twelve lower-case hex digits, by name.
  * @throws AppError invalid naming the line.
  */

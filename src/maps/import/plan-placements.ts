@@ -3,11 +3,11 @@ import { wholeDegrees } from '../plan-transform.ts'
 import type { DeviceNames, MapDevice, Placement } from '../store-devices.ts'
 import type { Floor, ImportWish, PlannedAp } from './project.ts'
 
-/** A map that a floor has become. */
+/** A floor that became a map. */
 export interface ImportedFloor {
   readonly floor: Floor
   readonly mapId: string
-  /** Of its picture; without one, of the floor in its own units. */
+  /** Width of its picture; without one, of the floor in its own units. */
   readonly width: number
   readonly height: number
 }
@@ -18,10 +18,10 @@ export type PlacementAction = 'assigned-named-placed' | 'assigned-placed' | 'nam
 export interface ApReport {
   readonly ap: PlannedAp
   readonly mapId: string
-  /** Twelve hex digits; null where no device is meant that we know of. */
+  /** Twelve hex digits; null where the access point names no known device. */
   readonly mac: string | null
   readonly action: PlacementAction
-  /** Of ignored ones. */
+  /** Set for ignored access points. */
   readonly reason: string | null
   readonly height: number | null
   readonly orientation: number
@@ -38,28 +38,31 @@ export interface PlacementPlan {
 export interface PlacementInput {
   readonly accessPoints: readonly PlannedAp[]
   readonly floors: readonly ImportedFloor[]
-  /** All that `namesOf` may mean. */
+  /** All devices that `namesOf` may name. */
   readonly devices: readonly MapDevice[]
   readonly siteId: string
-  /** Whether devices that no site has may join this one. */
+  /** True if unassigned devices may join this site. */
   readonly mayAssign: boolean
   readonly wish: ImportWish
 }
 
-/** What to look for: MACs in the organization, and names at the site. */
+/** Returns what to look for: MACs in the organization, and names at the site. */
 export function namesOf(accessPoints: readonly PlannedAp[], wish: ImportWish): DeviceNames {
   const macs = accessPoints.map((ap) => macOf(ap, wish))
   const names = accessPoints.filter((_ap, index) => macs[index] === null).map(({ name }) => name)
   return { macs: macs.filter((mac) => mac !== null), names: names.filter((name) => name !== '') }
 }
 
-/** As the list says, or as the name itself does: all of it, or its end (`Lobby - 5c:5b:35:00:00:01`). */
+/**
+ * Returns the MAC that the list gives for the name, or that the name itself contains: all of it, or its end (`Lobby -
+ * 5c:5b:35:00:00:01`).
+ */
 function macOf({ name }: PlannedAp, { macs }: ImportWish): string | null {
   const trimmed = name.trim()
   return macs.get(trimmed) ?? parseMac(trimmed) ?? parseMac(trimmed.split(/\s/).at(-1) ?? '')
 }
 
-/** Which device lies where. Every device is placed once, by the first access point that means it. */
+/** Plans the place of each device. A device is placed once, by the first access point that names it. */
 export function planPlacements(input: PlacementInput): PlacementPlan {
   const floors = new Map(input.floors.map((floor) => [floor.floor.id, floor]))
   const taken = new Set<string>()
@@ -87,7 +90,7 @@ function actionOf(joins: boolean, isNamed: boolean): PlacementAction {
   return isNamed ? 'named-placed' : 'placed'
 }
 
-/** The device that is meant, and why it stays where it is; null where nothing keeps it. */
+/** Returns the named device and the reason why it stays where it is; a null reason lets it be placed. */
 function choose(
   ap: PlannedAp,
   { devices, siteId, mayAssign, wish }: PlacementInput,
@@ -106,7 +109,7 @@ function choose(
   return { device, reason: device.doc['locked'] === true ? 'locked' : null }
 }
 
-/** Finer than anybody mounts. */
+/** Finer than any mounting position. */
 const PRECISION = 1000
 
 function placeOn({ floor, mapId, width, height }: ImportedFloor, ap: PlannedAp, wish: ImportWish) {

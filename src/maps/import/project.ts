@@ -1,7 +1,7 @@
-/** What a bundle says, whoever's format it is in. */
+/** The content of a bundle, whatever its format. */
 export interface Project {
   readonly floors: readonly Floor[]
-  /** Only those that lie on a floor. */
+  /** Access points that lie on a floor. */
   readonly accessPoints: readonly PlannedAp[]
 }
 
@@ -9,13 +9,13 @@ export interface Floor {
   /** A UUID. */
   readonly id: string
   readonly name: string
-  /** Name of the entry with its picture; null where it has none that we take. */
+  /** Name of the entry with its picture; null where it has none that is supported. */
   readonly picture: string | null
   /** Why there is no picture. */
   readonly note: string | null
-  /** In the units of the positions; null where these are the picture's pixels. */
+  /** In the units of the positions; null where positions are pixels of the picture. */
   readonly size: { readonly width: number; readonly height: number } | null
-  /** Of one of these units. */
+  /** The length of one of these units in metres. */
   readonly metres: number | null
 }
 
@@ -29,7 +29,7 @@ export interface PlannedAp {
   readonly orientationDegrees: number | null
 }
 
-/** How a bundle is to be read. */
+/** Options for reading a bundle. */
 export interface ImportWish {
   /** Floors without access points too. */
   readonly allFloors: boolean

@@ -5,8 +5,8 @@ import { type Bundle, readDocument } from './bundle.ts'
 import type { Floor, PlannedAp, Project } from './project.ts'
 
 /**
- * A project of Ekahau (`.esx`): a zip file of JSON documents that refer to each other by id, and of
- * pictures without extensions. The format is not published; read is what can be seen in any project.
+ * Reads a project of Ekahau (`.esx`): a zip file of JSON documents that refer to each other by id, and of pictures
+ * without extensions. The format is not published; this reads what any project shows.
  */
 const open = { additionalProperties: true }
 const Id = Type.String({ format: 'uuid' })
@@ -25,7 +25,7 @@ const FloorPlans = Type.Object(
           height: Size,
           metersPerUnit: Type.Optional(Type.Number({ minimum: 0, maximum: 1e6 })),
           imageId: Type.Optional(Type.String({ maxLength: 100 })),
-          /** What Ekahau draws where the picture itself is one of vectors. */
+          /** The bitmap that Ekahau renders where the picture itself is a vector drawing. */
           bitmapImageId: Type.Optional(Type.String({ maxLength: 100 })),
         },
         open,
@@ -43,7 +43,7 @@ const AccessPoints = Type.Object(
         {
           id: Type.String(),
           name: Type.Optional(Name),
-          /** False for the neighbours' that a survey has heard. */
+          /** False for neighbours' access points that a survey has heard. */
           mine: Type.Optional(Type.Boolean()),
           location: Type.Optional(
             Type.Object(
@@ -133,7 +133,7 @@ function placedAps(
   accessPoints: Static<typeof AccessPoints>['accessPoints'],
   radios: Static<typeof SimulatedRadios>['simulatedRadios'],
 ): PlannedAp[] {
-  // An access point has several radios in one housing: the first speaks for all.
+  // An access point has several radios in one housing; the position of the first counts.
   const firstRadios = new Map(radios.toReversed().map((radio) => [radio.accessPointId, radio]))
   return accessPoints.flatMap(({ id, name = '', mine = true, location }) => {
     if (!mine || location === undefined) return []

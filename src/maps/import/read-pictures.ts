@@ -7,14 +7,14 @@ import type { Project } from './project.ts'
 const MAX_PICTURES = 100
 const MAX_NAME = 500
 
-/** A zip file of nothing but pictures: each is a floor, named as its file. @throws AppError invalid. */
+/** Reads a zip file of pictures only: each one is a floor, named as its file. @throws AppError invalid. */
 export function readPictures(bundle: Bundle): Project {
   const pictures = bundle.names.filter((name) => /\.(png|jpe?g)$/i.test(name) && !isOfTheSystem(name))
   if (pictures.length === 0) throw invalidField('file', 'has no PNG or JPEG in it')
   if (pictures.length > MAX_PICTURES) throw invalidField('file', `has more than ${MAX_PICTURES} pictures`)
   const floors = pictures.map((picture) => ({
     id: randomUUID(),
-    // Cut within a pair of surrogates it could not be kept.
+    // A name cut within a surrogate pair could not be stored.
     name: posix.parse(picture).name.slice(0, MAX_NAME).toWellFormed(),
     picture,
     note: null,
@@ -24,7 +24,7 @@ export function readPictures(bundle: Bundle): Project {
   return { floors, accessPoints: [] }
 }
 
-/** What a desktop adds to archives: shadows of the files that bear their names. */
+/** Desktop systems add hidden copies of the files to archives, under similar names. */
 function isOfTheSystem(name: string): boolean {
   return name.startsWith('__MACOSX/') || posix.basename(name).startsWith('.')
 }

@@ -6,10 +6,10 @@ import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, containing, json } from '../../platform/db.ts'
 import type { MapStackTable } from '../tables.ts'
 
-/** Floors above each other; maps name the stack they are of. */
+/** Floors above each other; each map names its stack. */
 export type MapStack = Selectable<MapStackTable>
 
-/** @param name Part of the name, in any case; null asks for all. */
+/** @param name Part of the name, in any case; null means all. */
 export function listMapStacks(
   reader: Reader,
   scope: SiteScope,

@@ -8,7 +8,7 @@ import { omitSecrets } from '../../orgs/secrets.ts'
 import { titleOf } from './cluster.ts'
 import { countMembers, deleteClusterRow, lockCluster } from './store.ts'
 
-/** @throws AppError not_found; conflict as long as an edge appliance is in it. */
+/** @throws AppError not_found; conflict while an edge appliance is in the cluster. */
 export async function deleteCluster(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {

@@ -10,7 +10,7 @@ import type { Document } from '../mxedge.ts'
 
 export type Cluster = Selectable<MxclusterTable>
 
-/** Oldest first. */
+/** Lists clusters, oldest first. */
 export function listClusters(reader: Reader, scope: InOrg, page: Page): Promise<Paged<Cluster>> {
   const hits = selectClusters(reader, scope)
   return pageOf<Cluster>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
@@ -26,20 +26,20 @@ export async function getCluster(reader: Reader, scope: InOrg, id: string): Prom
   return cluster
 }
 
-/** Locked against other changes until `tx` ends. */
+/** Returns the cluster, locked against other changes until `tx` ends. */
 export async function lockCluster(tx: Tx, scope: OrgScope, id: string): Promise<Cluster> {
   const cluster = await selectClusters(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
   if (cluster === undefined) throw notFound(id)
   return cluster
 }
 
-/** Whether the organization has it; then it is kept from being deleted until `tx` ends. */
+/** True if the organization has the cluster, which then can't be deleted until `tx` ends. */
 export async function holdCluster(tx: Tx, scope: InOrg, id: string): Promise<boolean> {
   const row = await selectClusters(tx, scope).where('id', '=', id).forKeyShare().executeTakeFirst()
   return row !== undefined
 }
 
-/** Needs lockCluster in the same transaction: nothing joins it meanwhile. */
+/** Needs lockCluster() in the same transaction, so that no member joins meanwhile. */
 export async function countMembers(tx: Tx, scope: OrgScope, id: string): Promise<number> {
   const { count } = await tx
     .selectFrom('mxedge')

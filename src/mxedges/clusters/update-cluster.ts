@@ -9,7 +9,7 @@ import { mergeCluster, titleOf } from './cluster.ts'
 import { type Cluster, lockCluster, updateClusterRow } from './store.ts'
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument.
+ * Replaces the top-level fields that `body` names; see mergeDocument().
  * @throws AppError not_found.
  */
 export function updateCluster(

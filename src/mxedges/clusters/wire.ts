@@ -5,7 +5,7 @@ import { omitSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
 
-/** Whatever else a cluster's document holds is kept as it comes. */
+/** The rest of a cluster's document is stored as received. */
 export const ClusterBody = Type.Object(
   { name: kept(Type.String({ maxLength: 200 })), ...clusterFields },
   { additionalProperties: true },
@@ -22,7 +22,7 @@ export const ClusterReply = Type.Object(
   { additionalProperties: true },
 )
 
-/** @param withSecrets See revealsSecrets(); without, its secrets are as if never set. */
+/** @param withSecrets See revealsSecrets(); without it, secrets look as if they were never set. */
 export function presentCluster(
   { id, orgId, doc, createdAt, modifiedAt }: Cluster,
   withSecrets: boolean,

@@ -14,9 +14,9 @@ import {
 
 const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
 
-/** What happened to edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
+/** Events of edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const mxedgeEventOperations: Operation[] = [
-  // Unlike other searches, the answer also has the number of its page.
+  // Unlike other searches, this answer also has the number of its page.
   operation({
     id: { org: 'searchOrgMistEdgeEvents', site: 'searchSiteMistEdgeEvents' },
     method: 'GET',
@@ -31,7 +31,7 @@ export const mxedgeEventOperations: Operation[] = [
     },
   }),
   countOperation({
-    // The contract names one of the two in its own way.
+    // The contract gives one of the two an irregular name.
     id: { org: 'countOrgSiteMxEdgeEvents', site: 'countSiteMxEdgeEvents' },
     tag,
     at: orgSitesAndSite('/mxedges/events/count', { needs: 'read' }),

@@ -10,7 +10,7 @@ import type { MxedgeEventTable } from '../../events/tables.ts'
 
 export type MxedgeEventRecord = Selectable<MxedgeEventTable>
 
-/** Every filter that is left out lets everything pass. */
+/** A missing filter admits everything. */
 export interface EventFilter extends TimeRange {
   readonly mxedgeId?: string
   readonly mxclusterId?: string
@@ -23,7 +23,7 @@ export interface EventSearch extends EventFilter, Page {
   readonly direction: 'asc' | 'desc'
 }
 
-/** Events of appliances that were of the scope's sites when they happened. */
+/** Selects events of appliances that belonged to the scope's sites at the time of the event. */
 function selectEvents(reader: Reader, scope: SitesScope, filter: EventFilter) {
   const { start, end, mxedgeId, mxclusterId, type, service, component } = filter
   let hits = reader
@@ -45,7 +45,7 @@ function member(name: string) {
   return sql<string>`event ->> ${sql.lit(name)}`
 }
 
-/** By time. */
+/** Lists events by time. */
 export function searchEvents(
   reader: Reader,
   scope: SitesScope,
@@ -58,7 +58,7 @@ export function searchEvents(
 
 export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'
 
-/** How many events there are for each value. */
+/** Counts the events for each value. */
 export function countEvents(
   reader: Reader,
   scope: SitesScope,

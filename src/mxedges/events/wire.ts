@@ -26,7 +26,7 @@ export const EventCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum(['mxcluster_id', 'mxedge_id', 'package', 'type'], { default: 'mxedge_id' })),
 })
 
-/** Members as the topic `mxedge-events` has them. */
+/** The members of the topic `mxedge-events`. */
 const EventReply = Type.Object(
   {
     type: Type.String(),
@@ -73,7 +73,7 @@ export function parseEventCount(
   return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct }
 }
 
-/** As it was sent. */
+/** Presents the event as webhooks received it. */
 export function presentEvent({
   orgId,
   mxedgeId,

@@ -36,7 +36,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
       body: ImageForm,
       reply: Empty,
       run: async (ctx, { scope, params, request }) => {
-        // Refuses an appliance that is not found before megabytes are read.
+        // Refuses an unknown appliance before megabytes are read.
         const { id } = await getMxedge(ctx.db, scope, params.mxedge_id)
         const number = params.image_number
         const replacedBytes = await getImageBytes(ctx.db, scope, { mxedgeId: id, number })

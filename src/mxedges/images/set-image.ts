@@ -11,12 +11,12 @@ import { type ImageSlot, deleteImageRow, insertImageRow } from './store.ts'
 
 export interface NewPicture extends ImageSlot {
   readonly files: ImageFiles
-  /** Kept or discarded when this returns. */
+  /** Stored or discarded when the function returns. */
   readonly received: ReceivedImage
 }
 
 /**
- * Gives an appliance a picture, in the place of the one with this number.
+ * Sets or replaces one of the pictures of an appliance.
  * @throws AppError not_found.
  */
 export async function setImage(ctx: Context, scope: OrgScope, picture: NewPicture): Promise<void> {
@@ -45,7 +45,7 @@ function writeImage(ctx: Context, scope: OrgScope, { mxedgeId, number, received 
   })
 }
 
-/** @throws AppError not_found, for a number without a picture too. */
+/** @throws AppError not_found, also for a number without a picture. */
 export async function deleteImage(
   ctx: Context,
   scope: OrgScope,

@@ -4,7 +4,7 @@ import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 /** Names of the files by their number, 1 to 3. */
 export type ImageNames = ReadonlyMap<number, string>
 
-/** For each of the appliances that has pictures. */
+/** Returns the names for each appliance that has pictures. */
 export async function findImages(
   reader: Reader,
   scope: InOrg,
@@ -29,7 +29,7 @@ export interface ImageSlot {
   readonly number: number
 }
 
-/** Of the file of the picture in a slot; 0 where there is none, or where it has not been measured. */
+/** Returns the size of the picture's file; 0 where there is none, or where it has not been measured. */
 export async function getImageBytes(reader: Reader, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<number> {
   const row = await reader
     .selectFrom('mxedgeImage')
@@ -41,7 +41,10 @@ export async function getImageBytes(reader: Reader, scope: InOrg, { mxedgeId, nu
   return row?.bytes ?? 0
 }
 
-/** Needs lockMxedge in the same transaction. @returns The name of the file that was there; null where none was. */
+/**
+ * Needs lockMxedge() in the same transaction. @returns The name of the deleted picture's file; null where there was
+ * none.
+ */
 export async function deleteImageRow(tx: Tx, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<string | null> {
   const row = await tx
     .deleteFrom('mxedgeImage')
@@ -61,7 +64,7 @@ export interface NewImage extends ImageSlot {
   readonly at: Date
 }
 
-/** Needs lockMxedge in the same transaction, and an empty slot. */
+/** Needs lockMxedge() in the same transaction, and a free number. */
 export async function insertImageRow(tx: Tx, scope: InOrg, { at, ...image }: NewImage): Promise<void> {
   await tx
     .insertInto('mxedgeImage')
@@ -69,7 +72,7 @@ export async function insertImageRow(tx: Tx, scope: InOrg, { at, ...image }: New
     .execute()
 }
 
-/** Of `names`, those of pictures of any organization's appliances: files have no tenant. */
+/** Returns those of `names` that are pictures of any organization's appliances: files have no tenant. */
 export async function filterKnownMxedgeImages(reader: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await reader.selectFrom('mxedgeImage').select('name').where('name', '=', anyOf(names)).execute()
   return rows.map(({ name }) => name)

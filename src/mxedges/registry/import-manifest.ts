@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { lockRegistryOf, saveManifest } from './store.ts'
 
-/** As importManifest() of the devices does, for edge appliances: they have a registry of their own. */
+/** As importManifest() for devices; edge appliances have a registry of their own. */
 export async function importMxedgeManifest(
   ctx: Context,
   rows: readonly ManifestRow<'mxedge'>[],

@@ -7,21 +7,21 @@ import type { ManifestItem } from '../../devices/registry/plan-import.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { MxedgeRegistryTable } from '../tables.ts'
 
-/** An edge appliance of a manifest, whoever has claimed it. */
+/** An edge appliance of a manifest, claimed or not. */
 export type RegisteredMxedge = Selectable<MxedgeRegistryTable>
 
 /** Must equal the expression of the index `mxedge_registry_by_claim`, and claim-code.ts of the devices. */
 const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
 
 /**
- * The registry has no tenant: a claim code is what entitles to the row.
- * @param code As plainClaimCode() makes it.
+ * The registry has no tenant: knowing the claim code is what authorizes.
+ * @param code As plainClaimCode() returns it.
  */
 export function lockRegistryByCode(tx: Tx, code: string): Promise<RegisteredMxedge | undefined> {
   return tx.selectFrom('mxedgeRegistry').selectAll().where(plainCode, '=', code).forUpdate().executeTakeFirst()
 }
 
-/** Makes the organization the owner of hardware that has none. */
+/** Makes the organization the owner of unclaimed hardware. */
 export async function setOwner(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
@@ -31,7 +31,7 @@ export async function setOwner(tx: Tx, scope: InOrg, id: string): Promise<void> 
     .execute()
 }
 
-/** Gives up the organization's ownership, where it is one of hardware. */
+/** Ends the organization's ownership; does nothing for a virtual machine. */
 export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
@@ -41,13 +41,13 @@ export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<v
     .execute()
 }
 
-/** Hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
+/** Lists hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<RegisteredMxedge>> {
   const hits = reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null)
   return pageOf<RegisteredMxedge>(reader, hits, page, { sizes: smallRows })
 }
 
-/** Locks what the registry has of this hardware, and of its claim codes. */
+/** Locks the registry's rows of this hardware and of its claim codes. */
 export function lockRegistryOf(
   tx: Tx,
   mxedges: readonly ManifestItem<'mxedge'>[],
@@ -62,7 +62,7 @@ export function lockRegistryOf(
     .execute()
 }
 
-/** Inserts hardware, or replaces what is known of unclaimed; the caller has locked and compared it. */
+/** Inserts hardware, or updates unclaimed hardware. The caller has locked and compared it. */
 export async function saveManifest(tx: Tx, mxedges: readonly ManifestItem<'mxedge'>[], at: Date): Promise<void> {
   const rows = mxedges.map(({ id, mac, serial, model, claimCode }) => ({
     id,

@@ -8,7 +8,7 @@ import { MxedgeCountQuery, MxedgeSearchQuery, parseMxedgeCount, parseMxedgeSearc
 
 const tag = 'Orgs MxEdges'
 
-/** Edge appliances by what they are. Source: contract, Orgs MxEdges. */
+/** Searches for edge appliances. Source: contract, Orgs MxEdges. */
 export const mxedgeSearchOperations: Operation[] = [
   searchOperation({
     id: 'searchOrgMxEdges',

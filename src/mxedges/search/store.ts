@@ -8,13 +8,13 @@ import type { Reader } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { selectMxedges } from '../store.ts'
 
-/** Every filter that is left out lets everything pass. */
+/** A missing filter admits everything. */
 export interface MxedgeFilter {
   readonly id?: string
   readonly siteId?: string
   readonly mxclusterId?: string
   readonly model?: string
-  /** What only the agent of an appliance could tell is asked for: so far that is true of none. */
+  /** True for a filter on values that only the agent of an appliance reports; no appliance has them yet. */
   readonly onlyTold: boolean
 }
 
@@ -47,7 +47,7 @@ export function searchMxedges(reader: Reader, scope: SitesScope, search: MxedgeS
 
 export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | 'tunterm_version'
 
-/** How many appliances there are for each value. */
+/** Counts the appliances for each value. */
 export function countMxedges(
   reader: Reader,
   scope: SitesScope,
@@ -57,6 +57,6 @@ export function countMxedges(
 }
 
 function fieldOf(distinct: MxedgeDistinct): RawBuilder<unknown> {
-  // The agent would tell them.
+  // Only the agent would report these.
   return distinct === 'distro' || distinct === 'tunterm_version' ? sql`null::text` : sql.ref(distinct)
 }

@@ -35,7 +35,7 @@ export const MxedgeCountQuery = Type.Object({
 
 type FilterQuery = Omit<Static<typeof MxedgeSearchQuery>, 'limit' | 'page' | 'sort'>
 
-/** What there is now is found, whatever the range says: nothing is kept of what was. */
+/** The search finds present appliances whatever the time range says: there is no history. */
 function parseFilter(query: FilterQuery, now: Date): MxedgeFilter & TimeRange {
   const { mxedge_id: id, site_id: siteId, mxcluster_id: mxclusterId, model, distro, tunterm_version: version } = query
   return {

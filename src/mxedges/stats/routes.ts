@@ -9,7 +9,7 @@ import { OneStatsQuery, SiteStatsQuery, StatsQuery, StatsReply, presentStats } f
 
 const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' }
 
-/** What edge appliances report of themselves. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
+/** Statistics of edge appliances. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
 export const mxedgeStatsOperations: Operation[] = [
   listOperation({
     id: 'listOrgMxEdgesStats',

@@ -6,7 +6,7 @@ import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { ForSite, presentOwn } from '../wire.ts'
 
-/** `start`, `end` and `duration` choose nothing: there are statistics of now only. */
+/** `start`, `end` and `duration` do not filter: there are only current statistics. */
 export const StatsQuery = Type.Object({ ...pageQuery, ...searchQuery, for_site: Type.Optional(ForSite) })
 export const SiteStatsQuery = Type.Object({ ...pageQuery, ...searchQuery })
 export const OneStatsQuery = Type.Object({
@@ -14,7 +14,7 @@ export const OneStatsQuery = Type.Object({
   for_site: Type.Optional(Type.Boolean({ default: false, description: 'an appliance is found whoever has it' })),
 })
 
-/** What only the agent of an appliance can tell is left out. Source: contract, `stats_mxedge`. */
+/** Values that only the agent of an appliance reports are left out. Source: contract, `stats_mxedge`. */
 export const StatsReply = Type.Object(
   {
     id: Uuid,

@@ -9,7 +9,7 @@ import { findInstallerSetting } from '../store-setting.ts'
 import { type Installer, type Reach, reachOf } from './reach.ts'
 import { isReachedSite } from './store.ts'
 
-/** Below the organization's path for installers. */
+/** Places an operation below the organization's path for installers. */
 export function installer(path: string): At<Installer> {
   return at(
     { audience: 'installer', needs: 'install', path: `/installer/orgs/:org_id${path}`, params: { org_id: Uuid } },
@@ -17,13 +17,13 @@ export function installer(path: string): At<Installer> {
   )
 }
 
-/** A site that the installer may work on, and what else they may. */
+/** A site that the installer may work on, and the rest of their reach. */
 export interface InstallerAtSite {
   readonly site: SiteScope
   readonly reach: Reach
 }
 
-/** Below the path of a site, which installers know by its name. */
+/** Places an operation below the path of a site, which installers know by its name. */
 export function installerSite(path: string): At<InstallerAtSite> {
   return at(
     {
@@ -43,8 +43,8 @@ export function installerSite(path: string): At<InstallerAtSite> {
 }
 
 /**
- * Every installer is limited to recently claimed devices. Sites are limited only for callers who have nothing but
- * the role: a privilege that names sites, or that allows writing, is limit enough.
+ * Every installer is limited to recently claimed devices. Sites are limited only for callers who have nothing but the
+ * role: a privilege that names sites, or that allows writing, is limit enough.
  * @throws AppError as authorize().
  */
 async function authorizeInstaller(ctx: Context, caller: Caller, orgId: string): Promise<Installer> {

@@ -9,11 +9,11 @@ export interface Installer {
   readonly reach: Reach
 }
 
-/** What somebody may work on under /installer, of what their scope covers. */
+/** The part of an installer's scope that they may work on under /installer. */
 export interface Reach {
-  /** Devices claimed from then on. */
+  /** Only devices claimed at or after this time. */
   readonly claimedSince: Date
-  /** Older devices too. */
+  /** True if older devices count too. */
   readonly allDevices: boolean
   /** Null: every site of the scope. */
   readonly sites: ReachedSites | null
@@ -25,8 +25,8 @@ export interface ReachedSites {
 }
 
 /**
- * @param unlimited Whether every site of the scope is theirs whatever the setting says: their privilege
- *   names these sites, or lets them write anyway.
+ * @param unlimited True if every site of the scope counts, whatever the setting says, because the privilege names these
+ *   sites or allows writing anyway.
  */
 export function reachOf(
   { allowAllDevices, allowAllSites, extraSiteIds, graceDays }: InstallerSetting,

@@ -11,7 +11,7 @@ import type { Reach } from './reach.ts'
 
 type Site = Selectable<SiteTable>
 
-/** A site with the names of those of its groups that exist, in the order of its `sitegroup_ids`. */
+/** A site with the names of its groups that exist, in the order of its `sitegroup_ids`. */
 export type InstallerSite = Site & { readonly sitegroupNames: readonly string[] }
 
 function reached(scope: SitesScope, { sites }: Pick<Reach, 'sites'>): RawBuilder<boolean> {
@@ -20,7 +20,7 @@ function reached(scope: SitesScope, { sites }: Pick<Reach, 'sites'>): RawBuilder
   return sql<boolean>`site.org_id = ${scope.orgId} and ${inSites(scope, sql`site.id`)} and ${ofReach}`
 }
 
-/** Ordered by name. */
+/** Lists sites by name. */
 export function listInstallerSites(
   reader: Reader,
   scope: SitesScope,
@@ -52,10 +52,10 @@ export async function isReachedSite(
   return rows.length > 0
 }
 
-/** A site by its id, or by its very name. */
+/** Identifies a site by its id, or by its exact name. */
 export type SiteKey = { readonly id: string } | { readonly name: string }
 
-/** Kept from being deleted until `tx` ends; two at most. */
+/** Returns at most two sites, which can't be deleted until `tx` ends. */
 export async function holdReachedSites(
   tx: Tx,
   scope: SitesScope,
@@ -68,12 +68,17 @@ export async function holdReachedSites(
   return rows
 }
 
-/** One installer at a time names sites of the organization, so that two never make the same. Others go on. */
+/**
+ * Lets one installer at a time name sites of the organization, so that no two create the same one. Other changes go on.
+ */
 export async function lockSiteNames(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
-/** Sites of the organization with this name, whoever may work on them; where a `+` is as good as a space. */
+/**
+ * Locks the sites of the organization that have this name, whether or not the caller may work on them. A `+` in the
+ * name matches a space.
+ */
 export async function lockSitesNamed(tx: Tx, { orgId }: InOrg, name: string): Promise<Site[]> {
   return tx
     .selectFrom('site')
@@ -86,7 +91,7 @@ export async function lockSitesNamed(tx: Tx, { orgId }: InOrg, name: string): Pr
     .execute()
 }
 
-/** Groups with one of these names, ordered by id. */
+/** Lists the groups that have one of these names, by id. */
 export function listSiteGroupsNamed(
   reader: Reader,
   { orgId }: InOrg,
@@ -101,7 +106,7 @@ export function listSiteGroupsNamed(
     .execute()
 }
 
-/** Writes a site that lockSitesNamed() has locked. */
+/** Updates a site that lockSitesNamed() has locked. */
 export function setSite(
   tx: Tx,
   { orgId }: InOrg,

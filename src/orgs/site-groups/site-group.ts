@@ -5,20 +5,22 @@ import type { SiteGroupTable } from '../tables.ts'
 import type { Document } from '../org.ts'
 import { omitSecrets } from '../secrets.ts'
 
-/** Its sites are those that name it in their `sitegroup_ids`, by id; of a limited scope only that scope's. */
+/**
+ * `siteIds` are the sites that name the group in their `sitegroup_ids`, by id, and only those that the scope covers.
+ */
 export type SiteGroup = Selectable<SiteGroupTable> & { readonly siteIds: readonly string[] }
 
 export interface SiteGroupContent {
   readonly name: string
   readonly doc: Record<string, unknown>
-  /** The sites it is to have, in lower case; null leaves them as they are. */
+  /** The sites that the group is to have, in lower case; null leaves them unchanged. */
   readonly siteIds: readonly string[] | null
 }
 
-/** What the service decides itself; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
 
-/** Merges a client's body over what is stored; `before` is null on creation. */
+/** Merges a client's body into what is stored; `before` is null on creation. */
 export function mergeSiteGroup(before: SiteGroup | null, body: Document): SiteGroupContent {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
   const { name } = merged
@@ -35,7 +37,7 @@ function idsOf(value: unknown): string[] | null {
   return Array.isArray(value) ? [...new Set(value.map((id) => String(id).toLowerCase()))] : null
 }
 
-/** A group as the audit log shows it. */
+/** Returns the group in the form that the audit log shows. */
 export function auditDocument(group: SiteGroup): Record<string, unknown> {
   return { ...omitSecrets(group.doc), name: group.name, site_ids: group.siteIds }
 }

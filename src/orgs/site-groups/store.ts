@@ -11,7 +11,10 @@ import type { SiteGroup } from './site-group.ts'
 
 type SiteGroupRow = Selectable<SiteGroupTable>
 
-/** Groups with their sites. Who may see some sites only sees the groups that these are in, with no other site. */
+/**
+ * Selects groups with their sites. A caller who may see only some sites sees the groups of these sites, and no other
+ * site in them.
+ */
 function groupsOf(scope: SitesScope, id: string | null): RawBuilder<SiteGroup> {
   const { orgId, siteIds } = scope
   return sql<SiteGroup>`
@@ -27,7 +30,7 @@ function groupsOf(scope: SitesScope, id: string | null): RawBuilder<SiteGroup> {
       and ${siteIds === 'all' ? sql`true` : sql`members.site_ids is not null`}`
 }
 
-/** In the order in which they were made. */
+/** Lists groups in the order of their creation. */
 export function listSiteGroups(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<SiteGroup>> {
   const hits = groupsOf(scope, null)
   const bytes = sql`octet_length(hit.doc::text) + octet_length(hit.site_ids::text)`
@@ -41,7 +44,7 @@ export async function getSiteGroup(reader: Reader, scope: SitesScope, id: string
   return group
 }
 
-/** As getSiteGroup, locked against other changes of the group itself until `tx` ends. */
+/** As getSiteGroup(), locked against other changes of the group itself until `tx` ends. */
 export async function lockSiteGroup(tx: Tx, scope: OrgScope, id: string): Promise<SiteGroup> {
   const row = await tx
     .selectFrom('siteGroup')
@@ -78,15 +81,14 @@ export async function deleteSiteGroupRow(tx: Tx, scope: OrgScope, id: string): P
 
 export interface Membership {
   readonly groupId: string
-  /** All sites that the group is to have, distinct. */
+  /** All sites that the group is to have, without duplicates. */
   readonly siteIds: readonly string[]
   readonly at: Date
 }
 
 /**
- * Makes `sitegroup_ids` of the organization's sites say that these sites and no others are in the group.
- * Sites are locked in the order of their ids; those that say so already are not changed.
- *
+ * Updates `sitegroup_ids` of the organization's sites so that exactly these sites are in the group. Sites are locked in
+ * the order of their ids; sites that need no change keep their row.
  * @throws AppError not_found for a site that the organization does not have.
  */
 export async function setMembers(tx: Tx, scope: OrgScope, { groupId, siteIds, at }: Membership): Promise<void> {

@@ -8,8 +8,7 @@ import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
 import { getSiteGroup, lockSiteGroup, setMembers, updateSiteGroupRow } from './store.ts'
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument. New `site_ids` are written to the sites.
- *
+ * Replaces the top-level fields that `body` names; see mergeDocument(). New `site_ids` are written to the sites.
  * @throws AppError not_found for a site that the organization does not have.
  */
 export async function updateSiteGroup(
@@ -19,7 +18,7 @@ export async function updateSiteGroup(
 ): Promise<SiteGroup> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    // Before anything of it is locked, as who deletes it does.
+    // The organization is locked before anything in it, in the same order as a deletion does it.
     await holdOrg(tx, scope)
     const before = await lockSiteGroup(tx, scope, id)
     const { name, doc, siteIds } = mergeSiteGroup(before, body)

@@ -1,4 +1,4 @@
-/** What a search says of a site: of its record, and what its settings say is on. */
+/** A site as searches answer it: fields of its record, and which settings are on. */
 export interface FoundSite {
   readonly id: string
   readonly orgId: string
@@ -13,7 +13,7 @@ export interface FoundSite {
   readonly wifiEnabled: boolean
 }
 
-/** Where a site's settings say that something is on, and whether it is where they say nothing. */
+/** Where a site's settings say that a feature is on, and whether it is on where they say nothing. */
 export const flagSettings = {
   analytic_enabled: { path: ['analytic', 'enabled'], otherwise: false },
   app_waking: { path: ['rtsa', 'app_waking'], otherwise: false },
@@ -34,7 +34,7 @@ export const siteFlags = Object.keys(flagSettings) as readonly SiteFlag[]
 
 export interface SiteSearch {
   readonly id: string | null
-  /** Part of it, in any case. */
+  /** Part of the name, in any case. */
   readonly name: string | null
   readonly countryCode: string | null
   readonly autoUpgradeVersion: string | null

@@ -8,7 +8,10 @@ import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, containing } from '../../platform/db.ts'
 import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
 
-/** Every site with its flags as columns. Of all settings here only `auto_upgrade` comes from the organization too. */
+/**
+ * Selects sites with their flags as columns. Of the settings here, only `auto_upgrade` is also taken from the
+ * organization.
+ */
 function everySite(scope: SitesScope): RawBuilder<unknown> {
   const columns = Object.entries(flagSettings).map(([name, { path, otherwise }]) => {
     const [root] = path
@@ -41,7 +44,7 @@ function hitsOf(scope: SitesScope, search: SiteSearch): RawBuilder<unknown> {
   return sql`select * from (${everySite(scope)}) as every_site where ${sql.join(conditions, sql` and `)}`
 }
 
-/** One page, and how many there are on all; one query, and a second only past the last page. */
+/** Returns one page and the total, with one query, and a second one only beyond the last page. */
 export function searchSites(
   reader: Reader,
   scope: SitesScope,
@@ -56,7 +59,7 @@ export function searchSites(
   })
 }
 
-/** How many sites there are for each value of `distinct`, all of them texts. */
+/** Counts the sites for each value of `distinct`; the values are texts. */
 export function countSites(
   reader: Reader,
   scope: SitesScope,

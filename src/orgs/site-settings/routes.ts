@@ -13,7 +13,7 @@ import { SiteSettingBody, SiteSettingReply, presentSiteSetting } from './wire.ts
 
 const common = { tag: 'Sites Setting', reply: SiteSettingReply }
 
-/** Settings of a site, its own and those that hold for it. Source: contract, Sites Setting. */
+/** Settings of a site: its own, and the effective ones. Source: contract, Sites Setting. */
 export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
@@ -42,7 +42,7 @@ export const siteSettingOperations: Operation[] = [
       const setting = await findSiteSetting(ctx.db, scope)
       const ofOrg = (await findSetting(ctx.db, scope))?.doc ?? {}
       const reveals = await revealsSecrets(ctx, caller, scope)
-      // A caller who may write in the site only does not see the organization's secrets.
+      // A caller who may write in this site only does not see the organization's secrets.
       const { siteId: _, ...orgScope } = scope
       const doc = deriveSetting(
         reveals && may(caller, orgScope, 'write') ? ofOrg : omitSecrets(ofOrg),

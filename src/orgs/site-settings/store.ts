@@ -2,7 +2,7 @@ import type { SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import type { SiteSetting } from '../store-setting.ts'
 
-/** Undefined until somebody has set something. */
+/** Undefined while the site has no settings of its own. */
 export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise<SiteSetting | undefined> {
   return reader
     .selectFrom('siteSetting')

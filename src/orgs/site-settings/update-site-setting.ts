@@ -9,11 +9,11 @@ import type { SiteSetting } from '../store-setting.ts'
 import { lockSite } from '../store-sites.ts'
 import { findSiteSetting, upsertSiteSetting } from './store.ts'
 
-/** Replaces the top-level fields that `body` names; see mergeDocument. */
+/** Replaces the top-level fields that `body` names; see mergeDocument(). */
 export async function updateSiteSetting(ctx: Context, scope: SiteScope, body: Document): Promise<SiteSetting> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    // The settings have no row at first, so the site's own stands for it.
+    // The settings have no row at first, so the site's row is locked in its place.
     const site = await lockSite(tx, scope)
     const before = (await findSiteSetting(tx, scope))?.doc ?? {}
     const setting = await upsertSiteSetting(tx, scope, { doc: mergeSetting(before, body), at })

@@ -21,9 +21,9 @@ export const SiteSettingReply = Type.Object(
 export interface ShownSetting {
   readonly orgId: string
   readonly siteId: string
-  /** What was ever set at the site. */
+  /** The stored settings of the site itself. */
   readonly setting: SiteSetting | undefined
-  /** What to show: of the site alone, or derived. */
+  /** The document to show: the site's own, or the effective one. */
   readonly doc: Document
 }
 
