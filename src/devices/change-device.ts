@@ -1,23 +1,23 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
 
-/** What the service itself says of a device; a client that sends it back changes nothing. */
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
 const OWN_FIELDS = [
   ...['id', 'org_id', 'site_id', 'mac', 'serial', 'model', 'type', 'created_time', 'modified_time'],
   ...['image1_url', 'image2_url', 'image3_url'],
 ]
 
 export interface DeviceChange {
-  /** Documents in wire shape; `name` is a part of them. */
+  /** Documents in wire shape, with `name` in them. */
   readonly before: Readonly<Record<string, unknown>>
   readonly after: Readonly<Record<string, unknown>>
-  /** Of `after`, as they are kept. */
+  /** The parts of `after`, as they are stored. */
   readonly name: string | null
   readonly doc: Record<string, unknown>
 }
 
 /**
- * What a client's document makes of a device: a top-level merge.
- * @param change In wire shape; `name`, where given, is a text or null.
+ * Merges a client's document into a device, top level only.
+ * @param change In wire shape; `name`, where present, is a text or null.
  * @throws AppError too_large as mergeDocument().
  */
 export function changeDevice(

@@ -5,7 +5,10 @@ import { type Operation, operation } from '../http/operation.ts'
 import { deviceModels } from './registry/device-models.ts'
 import { DeviceTypeName } from './wire.ts'
 
-/** Models of devices, and the events and alarms of theirs. Source: contract, Constants Models and Constants Events. */
+/**
+ * Models of devices, and definitions of their events and alarms. Source: contract, Constants Models and Constants
+ * Events.
+ */
 export const deviceConstOperations: Operation[] = [
   operation({
     id: 'listDeviceModels',
@@ -44,7 +47,7 @@ export const deviceConstOperations: Operation[] = [
         fields: Type.Array(Type.String()),
       }),
     ),
-    // Nothing raises an alarm yet.
+    // No alarm exists yet.
     run: () => [],
   }),
 ].flat()

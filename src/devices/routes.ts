@@ -98,7 +98,7 @@ async function presenterFor(ctx: Context, caller: Caller, scope: SiteScope) {
   return (device: Device) => presentDevice(device, presenting)
 }
 
-/** How the caller is shown devices of the site. */
+/** Returns how to present devices of the site to the caller. */
 export async function presentingFor(ctx: Context, caller: Caller, scope: SiteScope): Promise<Presenting> {
   return { urlOf: (image) => imageUrl(ctx, image), withSecrets: await revealsSecrets(ctx, caller, scope) }
 }

@@ -54,7 +54,7 @@ export interface VcMember {
   readonly firmware: string
 }
 
-/** The wire's `fwupdate`: how far the running firmware update of a device is. */
+/** The wire's `fwupdate`: the progress of a device's running firmware update. */
 export interface FwUpdate {
   readonly progress: number
   readonly status: 'inprogress' | 'failed' | 'upgraded' | 'success' | 'scheduled' | 'error'
@@ -64,7 +64,7 @@ export interface FwUpdate {
   readonly will_retry: boolean
 }
 
-/** What a device can be asked to do, in the same words for every protocol. A document. */
+/** What a device can be commanded to do, in the same words for every protocol. A document. */
 export interface DeviceCapabilities {
   readonly commands: readonly CommandKind[]
   /** The members of a Virtual Chassis that can be restarted alone; `any` where the device doesn't list its members. */
@@ -100,16 +100,19 @@ export interface GatewayNodeTable {
   leaseUntil: Date
 }
 
-/** What a device said of itself when it connected; stored as a document, hence no undefined members. */
+/** What a device reported when it connected; stored as a document, hence no undefined members. */
 export interface DeviceFacts {
   readonly firmware: string
   readonly model: string
   readonly type: DeviceType
-  /** The number on its label, where it knows it. */
+  /** The number on its label, if the device knows it. */
   readonly serial?: string
   readonly capabilities: DeviceCapabilities
   readonly members: readonly VcMember[] | null
-  /** Why it booted, in the device's words, if it says so when it connects. That proves no boot: see decision 18. */
+  /**
+   * The cause of its boot in the device's words, if it gave one when it connected. That proves no boot: see decision
+   * 18.
+   */
   readonly reason: string | null
   readonly ext_ip: string | null
 }
@@ -144,19 +147,19 @@ export interface DeviceCommandTable {
   params: Json<Record<string, unknown>>
   state: Generated<CommandState>
   epoch: string | null
-  /** Of the call that carries it: see migration 26. */
+  /** The call that carries it: see migration 26. */
   callId: number | null
   outcome: Json<Record<string, unknown>> | null
   createdAt: Date
-  /** Null for commands of upgrades, which their upgrade takes back. */
+  /** Null for commands of upgrades, which only their upgrade withdraws. */
   expiresAt: Date | null
   sentAt: Date | null
-  /** The same in service time. */
+  /** The same instant in service time. */
   sentMs: number | null
   finishedAt: Date | null
 }
 
-/** Kept by triggers: see migration 9. */
+/** Maintained by triggers: see migration 9. */
 export interface DeviceCountTable {
   orgId: string
   siteId: string | null
@@ -171,7 +174,7 @@ export interface DeviceImageTable {
   deviceId: string
   /** 1 to 3. */
   number: number
-  /** Of its file. */
+  /** Name of its file. */
   name: string
   /** 0: not measured yet. */
   bytes: Generated<number>

@@ -9,9 +9,9 @@ import { type Device, lockDevice, updateDevice } from './store.ts'
 import { holdMapsOfSite } from './store-place.ts'
 
 /**
- * Top-level merge into the device's document; `name` is a part of it.
- * @param change In wire shape; `name`, where given, is a text or null.
- * @throws AppError not_found, invalid for a `map_id` of which the site has no map.
+ * Merges a change into the device's document, top level only; `name` is a part of it.
+ * @param change In wire shape; `name`, where present, is a text or null.
+ * @throws AppError not_found; invalid for a `map_id` of which the site has no map.
  */
 export function saveDevice(
   ctx: Context,
@@ -19,7 +19,7 @@ export function saveDevice(
   { deviceId, change }: { readonly deviceId: string; readonly change: Record<string, unknown> },
 ): Promise<Device> {
   return inTx(ctx, async (tx) => {
-    // Before the device: who deletes a map locks its devices after it too.
+    // The map is locked before the device, as when a map is deleted.
     await assertMap(tx, scope, change['map_id'])
     const device = await lockDevice(tx, scope, deviceId)
     if (device === undefined) throw notFound(deviceId)

@@ -9,7 +9,7 @@ import type { Device } from './store.ts'
 import type { SiteDeviceFilter } from './inventory/store.ts'
 
 export const DeviceTypeName = Type.Enum(['ap', 'gateway', 'switch'])
-/** An access point where it is not said. Source: contract, `device_type_with_all`. */
+/** Without it, access points are meant. Source: contract, `device_type_with_all`. */
 export const DeviceTypeOrAll = Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })
 
 export function parseType(type: Static<typeof DeviceTypeOrAll> = 'ap'): DeviceType | null {
@@ -30,7 +30,7 @@ const NullableText = Type.Union([Type.String({ maxLength: 5000 }), Type.Null()])
 
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
-/** Whatever else a device's document holds is kept as it comes. */
+/** The rest of a device's document is stored as received. */
 export const UpdateDeviceBody = Type.Object(
   {
     name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
@@ -66,13 +66,13 @@ export const DeviceReply = Type.Object(
 )
 
 export interface Presenting {
-  /** The address of a picture, by the name of its file. */
+  /** Returns the address of a picture, given the name of its file. */
   readonly urlOf: (image: string) => string
-  /** Whether the caller may see them: people keep passwords in documents of devices. */
+  /** True if the caller may see secrets: people store passwords in documents of devices. */
   readonly withSecrets: boolean
 }
 
-/** Clients need `type`; `name` is empty where none was given. */
+/** Clients require `type`; `name` is empty where none was given. */
 export function presentDevice(device: Device, { urlOf, withSecrets }: Presenting): Static<typeof DeviceReply> {
   const { id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
   return {

@@ -1,12 +1,12 @@
-/** Parts of a device; none = all of it. At most one of both. */
+/** Part of a device; without one, the whole device. At most one of the two. */
 export interface RestartParams {
-  /** Of a Virtual Chassis. */
+  /** Member of a Virtual Chassis. */
   readonly member?: number
-  /** Of a cluster. */
+  /** Node of a cluster. */
   readonly node?: 'node0' | 'node1'
 }
 
-/** In wire shape, as the row keeps it. */
+/** In wire shape, as the row stores it. */
 export interface UpgradeParams {
   readonly image_id: string
   readonly version: string
@@ -17,23 +17,23 @@ export type CommandOrder =
   /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
   | { readonly kind: 'upgrade' | 'stage'; readonly params: UpgradeParams }
   | { readonly kind: 'activate'; readonly params: Readonly<Record<string, never>> }
-  /** Blink, so that somebody finds it; and be as before. */
+  /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it. */
   | { readonly kind: 'locate' | 'unlocate'; readonly params: Readonly<Record<string, never>> }
 
 export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string
-  /** The site upgrade it belongs to; null for a person's command. */
+  /** The site upgrade that the command belongs to; null for a person's command. */
   readonly jobId: string | null
   readonly attempt: number
   readonly createdAt: Date
-  /** Not sent by then = never sent. Null: until its upgrade takes it back. */
+  /** The command expires if it is not sent by then. Null: only its upgrade may withdraw it. */
   readonly expiresAt: Date | null
 }
 
 /**
- * Why nobody heard the reply: the device took too long, its connection broke, or the gateway process
- * that held the connection stopped or died, which is no fault of the device.
+ * Why the reply was not received: the device took too long, its connection broke, or the gateway process that held the
+ * connection stopped or died, which is no fault of the device.
  */
 export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 

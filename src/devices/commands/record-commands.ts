@@ -12,12 +12,12 @@ import {
   timeOutCommands,
 } from './store.ts'
 
-/** Writes how commands ended, in one transaction; stale outcomes write nothing. */
+/** Records how commands ended, in one transaction; stale outcomes are ignored. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
   await inTxByKeys(ctx, (tx) => finishCommands(tx, finished, ctx.clock.now()))
 }
 
-/** Commits the intent to send before anything is sent: after a crash it is known what may have run. */
+/** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
 export function recordCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<CommandToSend[]> {
   return inTxByKeys(ctx, (tx) =>
     claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), limit }),
@@ -31,13 +31,13 @@ export async function recordCommandsUnsent(
   await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
 }
 
-/** The longest that a device may take, and then some. */
+/** Longer than any device may take. */
 const FORGOTTEN_AFTER_MS = 2_000_000
 
-/** Each has an audit record of its own; the rest is for the next sweep. */
+/** Each expired command gets an audit record of its own; the next sweep continues. */
 const EXPIRED_PER_SWEEP = 500
 
-/** Ends the commands that were never sent in time, and those that were sent and then forgotten by a failing process. */
+/** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
 export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
@@ -46,7 +46,7 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   })
 }
 
-/** Whoever asked for the command learns from the audit log, and from its webhook topic, that it was never sent. */
+/** The audit log and its webhook topic tell whoever requested the command that it was never sent. */
 async function recordExpired(tx: Tx, at: Date): Promise<void> {
   for (const expired of await expireCommands(tx, { at, limit: EXPIRED_PER_SWEEP })) {
     const { orgId, kind, mac, name, siteId, createdAt, expiresAt } = expired

@@ -11,13 +11,12 @@ import { deviceOfEvent, holdRestartCandidate } from '../store.ts'
 import { shareUpgradeInFlight } from './store-upgrades.ts'
 import { insertCommands } from './store.ts'
 
-/** A restart that could not be sent by then is not what the person wanted any more. */
+/** A person does not expect a restart that comes later than this. */
 const SEND_WITHIN_MS = 60_000
 
 /**
  * Queues a restart, of the whole device or of one part, with its event and its audit record.
- * @throws AppError not_found; invalid where the device is offline, can't restart that part alone, or is being
- *   upgraded.
+ * @throws AppError not_found; invalid where the device is offline, can't restart that part alone, or is being upgraded.
  */
 export async function restartDevice(
   ctx: Context,

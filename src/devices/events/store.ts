@@ -11,17 +11,17 @@ import type { DeviceType } from '../../events/device-type.ts'
 import { deviceIdOf } from '../device.ts'
 import { allOf } from '../store-lists.ts'
 
-/** Null lets everything pass. */
+/** A null admits everything. */
 export interface EventFilter {
   readonly start: Date
   readonly end: Date
   readonly siteId: string | null
   readonly type: DeviceType | null
-  /** Of one device: it has to have all of them. */
+  /** An event's device must have all of these MACs. */
   readonly macs: readonly string[]
-  /** Of the device as it is now. */
+  /** The device's present model. */
   readonly model: string | null
-  /** Part of the text, any case. */
+  /** Part of the text, in any case. */
   readonly text: string | null
   /** Epoch seconds: events within that second. */
   readonly second: number | null
@@ -41,7 +41,7 @@ export interface FoundEvent {
   readonly createdAt: Date
 }
 
-/** By time, and by id among those of one instant. One query. */
+/** Lists events by time, and by id within one instant, in one query. */
 export async function searchEvents(
   reader: Reader,
   scope: SitesScope,
@@ -64,7 +64,7 @@ export async function searchEvents(
   return { rows: rows.filter(({ id }) => id !== null), ...wholeOf(rows[0]) }
 }
 
-/** What events are counted by. */
+/** The fields by which events are counted. */
 export type EventField = 'ap' | 'mac' | 'model' | 'org_id' | 'site_id' | 'text' | 'timestamp' | 'type'
 
 const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
@@ -73,16 +73,16 @@ const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
   model: sql`device.model`,
   org_id: sql`event.org_id`,
   site_id: sql`event.site_id`,
-  // A count answers a thousand of them, and a device may have written a novel.
+  // A count answers up to a thousand texts, and a device's text may be very long.
   text: sql`left(event.event ->> 'text', 1000)`,
-  // Values of counts are texts to clients.
+  // Clients expect the values of counts as texts.
   timestamp: sql`(extract(epoch from event.created_at)::float8)::text`,
   type: sql`event.type`,
 }
 
 export interface EventCountQuery {
   readonly filter: EventFilter
-  /** Null: something that is known of no event. */
+  /** Null: a field that no event has. */
   readonly field: EventField | null
   readonly limit: number
 }

@@ -141,7 +141,7 @@ export const EventReply = Type.Object(
   { additionalProperties: true },
 )
 
-/** As the webhooks of the topic `device-events` had it, and its id. */
+/** Presents the event as the webhook topic `device-events` does, with its id. */
 export function presentEvent({ id, orgId, siteId, event, createdAt }: FoundEvent): Static<typeof EventReply> {
   const { mac, device_type, type, text } = event
   return {

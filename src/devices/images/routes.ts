@@ -10,13 +10,13 @@ import { deleteDeviceImage, setDeviceImage } from './set-device-image.ts'
 import { getDeviceImageBytes } from './store.ts'
 import { DeviceImageForm, ImageNumber } from './wire.ts'
 
-/** Older clients ask at the first path, newer ones at the second. */
+/** Older clients use the first path, newer ones the second. */
 const spellings = [
   { path: '/devices/:device_id/image:image_number', noun: 'SiteDeviceImage' },
   { path: '/devices/:device_id/image/:image_number', noun: 'SiteDeviceImageByNumber' },
 ]
 
-/** Photos of devices where they hang. Source: contract, Sites Devices. */
+/** Photos of installed devices. Source: contract, Sites Devices. */
 export function deviceImageOperations(files: ImageFiles): Operation[] {
   return spellings.flatMap(({ path, noun }) => {
     const common = {
@@ -32,7 +32,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
         method: 'POST',
         body: DeviceImageForm,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
-          // Before megabytes are read for nothing.
+          // An unknown device is refused before megabytes are read.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
           const replacedBytes = await getDeviceImageBytes(ctx.db, scope, { deviceId, number })
           const { file: received } = await readForm(request, {

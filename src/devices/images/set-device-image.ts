@@ -11,15 +11,15 @@ import { removeDeviceImage, saveDeviceImage } from './store.ts'
 export interface ImagePlace {
   readonly files: ImageFiles
   readonly deviceId: string
-  /** Locks the device where the caller may change it: at a site, or as an installer. */
+  /** Locks the device if the caller may change it: at a site, or as an installer. */
   readonly lock: (tx: Tx) => Promise<Device | undefined>
   /** 1 to 3. */
   readonly number: number
 }
 
 /**
- * Gives a device a picture, in the place of the one it had under that number.
- * @param received Kept or discarded when this returns.
+ * Sets or replaces one of the pictures of a device.
+ * @param received Stored or discarded when this returns.
  * @throws AppError not_found.
  */
 export async function setDeviceImage(

@@ -1,7 +1,7 @@
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 
-/** Of `names`, those of pictures of any organization's devices: files have no tenant. */
+/** Returns those of `names` that are pictures of any organization's devices: files have no tenant. */
 export async function filterKnownDeviceImages(reader: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await reader.selectFrom('deviceImage').select('name').where('name', '=', anyOf(names)).execute()
   return rows.map(({ name }) => name)
@@ -17,7 +17,7 @@ export interface NewDeviceImage {
   readonly at: Date
 }
 
-/** Of the file of the picture of that number; 0 where there is none, or where it has not been measured. */
+/** Returns the size of the picture's file; 0 where there is none, or where it has not been measured. */
 export async function getDeviceImageBytes(
   reader: Reader,
   scope: InOrg,
@@ -33,7 +33,7 @@ export async function getDeviceImageBytes(
   return row?.bytes ?? 0
 }
 
-/** In the place of the picture of that number. @returns The name of that one's file; null where there was none. */
+/** Replaces the picture of that number. @returns The file name of the replaced picture; null where there was none. */
 export async function saveDeviceImage(tx: Tx, scope: InOrg, image: NewDeviceImage): Promise<string | null> {
   const { deviceId, number, at, ...picture } = image
   const replaced = await removeDeviceImage(tx, scope, { deviceId, number })
@@ -44,7 +44,7 @@ export async function saveDeviceImage(tx: Tx, scope: InOrg, image: NewDeviceImag
   return replaced
 }
 
-/** @returns The name of its file; null where there is none. The caller has locked the device. */
+/** @returns The name of the picture's file; null where there is none. The caller has locked the device. */
 export async function removeDeviceImage(
   tx: Tx,
   scope: InOrg,
@@ -61,8 +61,8 @@ export async function removeDeviceImage(
 }
 
 /**
- * Gives pictures of one device to another, in the place of those that it has under the same numbers, which
- * lose their rows. The caller has locked both.
+ * Moves pictures of one device to another, where they replace those of the same numbers. The caller has locked both
+ * devices.
  */
 export async function moveDeviceImages(
   tx: Tx,

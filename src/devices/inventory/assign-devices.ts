@@ -10,13 +10,13 @@ import { type Device, assignToSite, deviceOfEvent, holdSiteName, lockDevicesBy }
 export interface AssignRequest {
   readonly names: DeviceNames
   readonly siteId: string
-  /** Leave devices alone that another site has. */
+  /** Skips devices that belong to another site. */
   readonly noReassign: boolean
-  /** Settings, in wire shape, that the devices take on with it. */
+  /** Settings, in wire shape, that the devices take on. */
   readonly settings: Record<string, unknown>
 }
 
-/** Gives devices to a site of the organization. @throws AppError not_found for the site. */
+/** Assigns devices to a site of the organization. @throws AppError not_found for the site. */
 export function assignDevices(ctx: Context, scope: OrgScope, request: AssignRequest): Promise<ChangeReport> {
   const { names, siteId, noReassign, settings } = request
   return inTx(ctx, async (tx) => {
@@ -68,7 +68,7 @@ async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move
   const moved = devices.filter(({ siteId }) => siteId !== to.siteId)
   const happenings = moved.map((device) =>
     to.siteId === null
-      ? // Told to the site that loses it: nobody else would hear of it.
+      ? // The event goes to the site that loses the device, because no other site would hear of it.
         { device: deviceOfEvent(device), what: 'UNASSIGNED' as const, auditId }
       : { device: { ...deviceOfEvent(device), ...to }, what: 'ASSIGNED' as const, auditId },
   )

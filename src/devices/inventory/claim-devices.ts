@@ -9,9 +9,8 @@ import { lockRegistryByCodes, setOwner } from '../registry/store.ts'
 import { takeOverSessions } from '../sessions/take-over-session.ts'
 
 /**
- * Claims devices by the codes on their labels. Those that can be claimed are, whatever the others do.
- * A device that is connected has its status at once.
- *
+ * Claims devices by the codes on their labels. A code that can't be claimed does not affect the others. A connected
+ * device has its status at once.
  * @param codes As the client wrote them.
  */
 export function claimDevices(ctx: Context, scope: InOrg, codes: readonly string[]): Promise<ClaimPlan> {
@@ -53,7 +52,7 @@ async function addDevices(
   await takeOverSessions(tx, scope, { deviceIds, at })
 }
 
-/** For audit messages: one device by its MAC, more by their number. */
+/** Names devices in audit messages: a single one by its MAC, several by their number. */
 export function countOf(macs: readonly string[]): string {
   return macs.length === 1 ? `device ${macs[0]}` : `${macs.length} devices`
 }

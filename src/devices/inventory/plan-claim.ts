@@ -4,7 +4,7 @@ import type { RegisteredDevice } from '../registry/store.ts'
 export interface ClaimPlan {
   /** Devices to claim, each with the code as the client wrote it. */
   readonly added: readonly ClaimedByCode[]
-  /** Devices that the organization has already. */
+  /** Devices that the organization already has. */
   readonly duplicated: readonly ClaimedByCode[]
   readonly refused: readonly { readonly code: string; readonly reason: string }[]
 }
@@ -15,11 +15,10 @@ export interface ClaimedByCode {
 }
 
 /**
- * Sorts claim codes by what can be done with them. A device of another organization is refused
- * without saying whose it is. A second spelling of a code in the list counts as duplicated.
- *
+ * Sorts claim codes into those to claim, duplicates and refusals. A device of another organization is refused without
+ * naming the owner. A second spelling of a code in the list counts as a duplicate.
  * @param codes As the client wrote them.
- * @param registered What the registry has for these codes; more is ignored.
+ * @param registered The registry's devices of these codes; others are ignored.
  */
 export function planClaim(codes: readonly string[], registered: readonly RegisteredDevice[], orgId: string): ClaimPlan {
   const byCode = new Map(registered.map((device) => [plainClaimCode(device.claimCode), device]))

@@ -1,6 +1,6 @@
 import { omitFields } from '../../http/documents.ts'
 
-/** What people have made of a device, beside where it is. */
+/** What people have configured on a device, besides its place. */
 export interface DeviceDress {
   readonly name: string | null
   /** In wire shape. */
@@ -14,16 +14,14 @@ export interface ReplacementPlan {
   readonly images: readonly number[]
 }
 
-/** Where a device is on the map of a site. */
+/** Fields that place a device on the map of a site. */
 const ON_THE_MAP = ['map_id', 'x', 'y']
 
 /**
- * What two devices are like after one has taken the place of the other. It takes everything that is not
- * to be discarded; that stays with the replaced one, and the replacement keeps its own. Replacing back
- * hence restores both.
- *
- * @param discard Names of fields as the device's document has them on the wire; the pictures are
- *   `image1_url` to `image3_url`. Who is not on the map has no position there either.
+ * Plans two devices after one has replaced the other. The replacement takes every field that is not to be discarded; a
+ * discarded field stays with the replaced device, and the replacement keeps its own. Replacing back thus restores both.
+ * @param discard Names of fields as on the wire; the pictures are `image1_url` to `image3_url`. A device that is not on
+ *   the map has no position there either.
  */
 export function planReplacement(
   replaced: DeviceDress,

@@ -10,18 +10,18 @@ import { type Place, holdPlaceOf } from '../store-place.ts'
 import { planReplacement } from './plan-replacement.ts'
 
 export interface ReplaceRequest {
-  /** Of the device that is replaced; MACs in lower case without separators. */
+  /** MAC of the device to replace; MACs are in lower case without separators. */
   readonly mac: string
-  /** Of the device of the inventory that takes its place. */
+  /** MAC of the device of the inventory that replaces it. */
   readonly inventoryMac: string
-  /** Where the replaced device has to be; null: wherever it is. */
+  /** The site at which the replaced device must be; null: any. */
   readonly siteId: string | null
-  /** What the replacement does not take; see planReplacement(). */
+  /** Fields that the replacement does not take; see planReplacement(). */
   readonly discard: readonly string[]
 }
 
 /**
- * Puts a device of the inventory in the place of another, which is unassigned then.
+ * Replaces a device with another one of the inventory; the replaced device is then unassigned.
  * @throws AppError not_found for either device; otherwise as takePlace().
  */
 export async function replaceDevice(ctx: Context, scope: OrgScope, request: ReplaceRequest): Promise<void> {
@@ -40,21 +40,21 @@ export async function replaceDevice(ctx: Context, scope: OrgScope, request: Repl
 }
 
 export interface PlaceTaking {
-  /** Both locked by the caller. */
+  /** The caller has locked both. */
   readonly replaced: Device
   readonly replacement: Device
-  /** Of the replaced device; held before both were locked. */
+  /** The replaced device's place, locked before both devices. */
   readonly place: Place | undefined
   readonly discard: readonly string[]
-  /** How the caller's request names the two. */
+  /** The names of the two in the caller's request. */
   readonly fields: { readonly replaced: string; readonly replacement: string }
   readonly at: Date
 }
 
 /**
- * Gives a device what people have made of another one, its pictures among it, and where it is. Files of
- * pictures that the replacement had under the same numbers are left to the sweep of pictures.
- * @returns The replacement as it is then.
+ * Gives a device the configuration of another one, with its pictures and its place. The sweep of pictures removes the
+ * files that are replaced.
+ * @returns The replacement after the change.
  * @throws AppError invalid naming the field; conflict where the replaced device is moved at the same time.
  */
 export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Promise<Device> {
@@ -76,7 +76,7 @@ export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Prom
     at,
   })
   const happenings = [
-    // Told to the site that loses it: nobody else would hear of it.
+    // The event goes to the site that loses the device, because no other site would hear of it.
     { device: deviceOfEvent(replaced), what: 'UNASSIGNED' as const, text: `replaced by ${taken.mac}`, auditId },
     { device: deviceOfEvent(taken), what: 'ASSIGNED' as const, text: `replaces ${left.mac}`, auditId },
   ]
@@ -84,7 +84,7 @@ export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Prom
   return taken
 }
 
-/** The place, where it can be taken. */
+/** Returns the place if it can be taken. */
 function placeOf({ replaced, replacement, place, fields }: PlaceTaking): Place {
   if (replaced.id === replacement.id) throw invalidField(fields.replacement, 'is the device that is to be replaced')
   if (replaced.siteId === null) throw invalidField(fields.replaced, 'has no place: no site has this device')

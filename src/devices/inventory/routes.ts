@@ -37,7 +37,7 @@ import {
 
 const tag = 'Orgs Inventory'
 
-/** Devices that an organization owns: claim, assign, give up, search. Source: contract, Orgs Inventory. */
+/** Devices that an organization owns: claim, assign, release, search. Source: contract, Orgs Inventory. */
 export const inventoryOperations: Operation[] = [
   listOperation({
     id: 'getOrgInventory',

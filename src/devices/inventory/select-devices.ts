@@ -7,7 +7,7 @@ export interface DeviceNames {
   readonly serials: readonly string[]
 }
 
-/** What became of each name: parallel lists on the wire. */
+/** The result for each name: parallel lists on the wire. */
 export interface ChangeReport {
   /** Names, as the client wrote them. */
   readonly success: readonly string[]
@@ -15,12 +15,12 @@ export interface ChangeReport {
 }
 
 export interface Selection {
-  /** One entry a device, with the first name that the client gave it. */
+  /** One entry per device, with the first name that the client gave it. */
   readonly found: readonly { readonly name: string; readonly device: Device }[]
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** The spellings by which the database knows the devices; MACs that are none are left out. */
+/** Normalizes the names as the database stores them; malformed MACs are left out. */
 export function plainNames({ macs, serials }: DeviceNames): DeviceNames {
   return { macs: macs.flatMap((mac) => parseMac(mac) ?? []), serials }
 }

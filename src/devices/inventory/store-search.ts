@@ -15,21 +15,21 @@ import {
   sizesOfChassis,
 } from '../store-lists.ts'
 
-/** Null lets everything pass. */
+/** A null admits everything. */
 export interface InventorySearchFilter {
   readonly siteId: string | null
   readonly type: DeviceType | null
   readonly model: string | null
   readonly mac: string | null
   readonly serial: string | null
-  /** MACs of one Virtual Chassis: it has to have all of them. */
+  /** MACs of one Virtual Chassis, which must have all of them. */
   readonly chassisMacs: readonly string[]
   readonly onlyChassis: boolean
   readonly version: string | null
   readonly connected: boolean | null
-  /** Part of name, MAC, serial or model, any case. */
+  /** Part of name, MAC, serial or model, in any case. */
   readonly text: string | null
-  /** Asks for what no device has. */
+  /** True for a filter that no device can match. */
   readonly nothing: boolean
 }
 
@@ -90,7 +90,7 @@ function conditions(filter: InventorySearchFilter): RawBuilder<unknown>[] {
 
 export interface InventoryCount {
   readonly type: DeviceType | null
-  /** Null: something that is known of no device. */
+  /** Null: a field that no device has. */
   readonly field: CountedField | null
   readonly limit: number
 }

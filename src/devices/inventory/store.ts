@@ -41,7 +41,7 @@ export interface InventoryItem {
   readonly vcMac: string | null
 }
 
-/** Every filter that is null lets everything pass. */
+/** A null admits everything. */
 export interface InventoryFilter {
   readonly serial: string | null
   readonly model: string | null
@@ -56,7 +56,7 @@ export interface InventoryFilter {
   readonly disconnectedBefore: Date | null
 }
 
-/** Ordered by MAC. */
+/** Lists the inventory by MAC. */
 export function listInventory(
   reader: Reader,
   scope: SitesScope,
@@ -89,7 +89,7 @@ export function listInventory(
   )
 }
 
-/** What the filter means for devices. */
+/** Translates the filter into one of devices. */
 function devicesOf(filter: InventoryFilter): DeviceFilter {
   const { serial, mac, vcMac } = filter
   return {
@@ -116,8 +116,8 @@ function timesOf({ modifiedAfter, disconnectedBefore }: InventoryFilter): RawBui
 }
 
 /**
- * Keys of members that have no device of their own; what they share with their chassis is asked of it. One
- * that has moved, and that its old chassis still names, is of the chassis that is there now.
+ * Selects keys of members without a device of their own. Shared fields are taken from their chassis. A member that has
+ * moved, and that its former chassis still names, belongs to the connected chassis.
  */
 function membersOf(scope: SitesScope, filter: InventoryFilter): RawBuilder<unknown> {
   const { serial, model, mac, vcMac } = filter
@@ -134,7 +134,7 @@ function membersOf(scope: SitesScope, filter: InventoryFilter): RawBuilder<unkno
     ...(model === null ? [] : [sql`member ->> 'model' = ${model}`]),
     ...(mac === null ? [] : [sql`member ->> 'mac' = ${mac}`]),
   ]
-  // Chassis by chassis: PostgreSQL does not know how few they are and would rather read every device.
+  // Chassis by chassis: PostgreSQL can't know how few they are and would rather read every device.
   return sql`select distinct on (id) ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id,
       device.id as chassis_id, member
     from (
@@ -148,7 +148,7 @@ function membersOf(scope: SitesScope, filter: InventoryFilter): RawBuilder<unkno
     order by id, status.connected desc, status.last_seen_at desc nulls last, chassis_id`
 }
 
-/** MAC and name of each device; ordered by MAC, all of them: the interface has no pages here. */
+/** Lists MAC and name of all devices by MAC; the interface has no pages here. */
 export function listDeviceNames(reader: Reader, scope: SitesScope): Promise<{ mac: string; name: string | null }[]> {
   return reader
     .selectFrom('device')
@@ -166,7 +166,7 @@ export interface SiteDeviceFilter {
   readonly name: string | null
 }
 
-/** Ordered by MAC. */
+/** Lists devices by MAC. */
 export function listSiteDevices(
   reader: Reader,
   scope: SiteScope,

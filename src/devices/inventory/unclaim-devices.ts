@@ -9,13 +9,13 @@ import { type Device, deleteDevices, deviceOfEvent, listDevicesInUpgrades, lockD
 import { clearOwner, lockRegistry } from '../registry/store.ts'
 
 /**
- * Removes devices from the organization: whoever has their claim code may claim them next. A device in
- * a running upgrade is refused, because its upgrade would never end.
+ * Releases devices from the organization: anybody who has their claim code may claim them next. A device in a running
+ * upgrade is refused, because its upgrade would never end.
  */
 export function unclaimDevices(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
   return inTx(ctx, async (tx) => {
     const plain = plainNames(names)
-    // Connecting devices lock the registry first, then the device: the same order here.
+    // Connecting devices lock the registry first, then the device; so does this.
     await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
     const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
     const busy = await listDevicesInUpgrades(

@@ -43,7 +43,7 @@ function macOf(field: string, text: string): string {
   return mac
 }
 
-/** As of an assignment: that is what became of the device, by its MAC as the client wrote it. */
+/** Answers as an assignment does, with the device's MAC as the client wrote it. */
 export function presentReplace({
   inventory_mac: mac,
 }: Static<typeof ReplaceBody>): Static<typeof InventoryUpdateReply> {

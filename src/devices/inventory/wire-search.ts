@@ -41,7 +41,7 @@ const columns = {
   site_id: 'site_id',
 } as const
 
-/** @throws AppError invalid for a MAC that is none. */
+/** @throws AppError invalid for a malformed MAC. */
 export function parseInventorySearch(query: Static<typeof InventorySearchQuery>): InventorySearch & Page {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')
   return {
@@ -82,7 +82,7 @@ const HitReply = Type.Object({
   vc_mac: Type.Optional(Type.String()),
 })
 
-/** Source: contract, `inventory_search`; `total` and `next` as other searches have them. */
+/** Source: contract, `inventory_search`; `total` and `next` as in other searches. */
 export const InventorySearchReply = Type.Object({
   limit: Type.Integer(),
   page: Type.Integer(),
@@ -142,7 +142,7 @@ export function parseInventoryCount(
     type: parseType(type),
     field: distinct === 'sku' ? null : distinct,
     limit: parsePage(limit === undefined ? {} : { limit }).limit,
-    // It counts what is there now.
+    // The count covers the present inventory.
     start: now,
     end: now,
   }

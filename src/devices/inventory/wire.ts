@@ -30,7 +30,7 @@ export const InventoryQuery = Type.Object({
   disconnected_before: Type.Optional(EpochSeconds),
 })
 
-/** @throws AppError invalid for a MAC that is none. */
+/** @throws AppError invalid for a malformed MAC. */
 export function parseInventory(query: Static<typeof InventoryQuery>): InventoryFilter {
   return {
     serial: query.serial ?? null,
@@ -107,7 +107,7 @@ const ClaimedItem = Type.Object({
   type: Type.String(),
 })
 
-/** Codes as they were sent; `reason` is parallel to `error`. Source: contract, `OrgInventoryAdd`. */
+/** Codes as sent; `reason` runs parallel to `error`. Source: contract, `OrgInventoryAdd`. */
 export const ClaimReply = Type.Object({
   added: Type.Array(Type.String()),
   duplicated: Type.Array(Type.String()),
@@ -169,14 +169,14 @@ export function parseInventoryUpdate(body: Static<typeof InventoryUpdateBody>): 
   return { op, names, siteId, noReassign, settings: settingsOf(body) }
 }
 
-/** Kept with the device, and answered with it, where the client set them. */
+/** Settings that are stored with the device and answered with it, where the client sets them. */
 function settingsOf(body: Static<typeof InventoryUpdateBody>): Record<string, unknown> {
   const { managed, disable_auto_config, mist_configured } = body
   const settings = { managed, disable_auto_config, mist_configured }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }
 
-/** Names as they were sent; `reason` is parallel to `error`. Source: contract, `OrgInventoryChanges`. */
+/** Names as sent; `reason` runs parallel to `error`. Source: contract, `OrgInventoryChanges`. */
 export const InventoryUpdateReply = Type.Object({
   op: Type.Enum(operations),
   success: Type.Array(Type.String()),

@@ -6,7 +6,7 @@ import { type ManifestConflict, type ManifestRow, checkManifest, planImport } fr
 import { lockRegistryOf, saveManifest } from './store.ts'
 
 export interface ImportReport {
-  /** Written: new devices, and unclaimed ones that were known otherwise. */
+  /** The number of new devices, and of unclaimed ones whose data changed. */
   readonly imported: number
   readonly unchanged: number
   /** Rows that were left out, in the manifest's order. */
@@ -14,8 +14,8 @@ export interface ImportReport {
 }
 
 /**
- * Registers the devices of a manifest, so that they can be claimed. A second import of the same
- * manifest changes nothing. An operator's act: devices of a manifest belong to no organization yet.
+ * Registers the devices of a manifest, so that they can be claimed. A second import of the same manifest changes
+ * nothing. Only the operator does this: devices of a manifest belong to no organization yet.
  */
 export async function importManifest(ctx: Context, rows: readonly ManifestRow[]): Promise<ImportReport> {
   const { devices, conflicts } = checkManifest(rows, typeOfModel)

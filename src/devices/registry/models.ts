@@ -1,6 +1,6 @@
 import type { DeviceType } from '../../events/device-type.ts'
 
-/** Families by the start of their model names; the first that fits decides. */
+/** Families by the start of their model names; the first match decides. */
 const families: readonly (readonly [RegExp, DeviceType])[] = [
   [/^(srx|ssr|vsrx|session-?smart|nfx)/, 'gateway'],
   [/^(ex|qfx|ecs|acx|as\d{4}|edgecore[_-](ecs|as)|ols|sonic)/, 'switch'],
@@ -10,7 +10,7 @@ const families: readonly (readonly [RegExp, DeviceType])[] = [
   ],
 ]
 
-/** What a model's name says its type is; null where it says nothing: then a manifest has to name the type. */
+/** Returns the type that a model's name implies; null where it implies none, and a manifest must name the type. */
 export function typeOfModel(model: string): DeviceType | null {
   const name = model.toLowerCase()
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? null

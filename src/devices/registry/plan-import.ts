@@ -6,7 +6,7 @@ export interface ManifestRow<T extends string = DeviceType> {
   readonly mac: string
   readonly serial: string
   readonly model: string
-  /** Left out: what the model's name says. */
+  /** Without it, the model's name decides. */
   readonly type?: T
   readonly claim_code: string
 }
@@ -14,14 +14,14 @@ export interface ManifestRow<T extends string = DeviceType> {
 export interface ManifestConflict {
   /** Position in the manifest, from 0. */
   readonly row: number
-  /** As it is in the manifest; a MAC that is one, in lower case without separators. */
+  /** As in the manifest; a well-formed MAC in lower case without separators. */
   readonly mac: string
-  /** The one that is wrong, where it is one. */
+  /** The wrong column, where a single one is wrong. */
   readonly column?: keyof ManifestRow
   readonly reason: string
 }
 
-/** A row of a manifest, checked. */
+/** A row of a manifest that passed the checks. */
 export interface ManifestItem<T extends string = DeviceType> {
   readonly id: string
   readonly mac: string
@@ -35,8 +35,8 @@ export interface ManifestItem<T extends string = DeviceType> {
 export type PlacedItem<T extends string = DeviceType> = ManifestItem<T> & { readonly row: number }
 
 /**
- * The manifest's rows that can stand for themselves, in its order, and why the others can't.
- * @param typeOf What a model's name says its type is; null where it says nothing.
+ * Checks the rows of a manifest, and returns the valid ones in its order and the reasons why the others are not.
+ * @param typeOf Returns the type that a model's name implies; null where it implies none.
  */
 export function checkManifest<T extends string>(
   rows: readonly ManifestRow<T>[],
@@ -69,22 +69,22 @@ export function checkManifest<T extends string>(
 }
 
 export interface ImportPlan<T extends string = DeviceType> {
-  /** New, or known from a connection only: what the manifest says is written. */
+  /** Items to write: new ones, and those that are known only from a connection. */
   readonly save: readonly ManifestItem<T>[]
-  /** There already, with the same data. */
+  /** The number of items that the registry has with the same data. */
   readonly unchanged: number
   readonly conflicts: readonly ManifestConflict[]
 }
 
-/** What a registry has of an item. */
+/** The registry's data of an item. */
 export type RegisteredItem<T extends string = DeviceType> = Omit<ManifestItem<T>, 'mac'> & {
   /** The organization that has claimed it. */
   readonly orgId: string | null
 }
 
 /**
- * @param devices Of checkManifest().
- * @param registered What the registry has of these devices and of their claim codes; more is ignored.
+ * @param devices From checkManifest().
+ * @param registered The registry's data of these devices and of their claim codes; other rows are ignored.
  */
 export function planImport<T extends string>(
   devices: readonly PlacedItem<T>[],

@@ -7,16 +7,16 @@ import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { ManifestItem } from './plan-import.ts'
 
-/** A device that the service knows of, whoever has claimed it. */
+/** A device that the service knows, claimed or not. */
 export type RegisteredDevice = Selectable<DeviceRegistryTable>
 
 /** Must equal the expression of the index `device_registry_by_claim`, and claim-code.ts. */
 const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
 
 /**
- * The registry has no tenant: a claim code is what entitles to the row. Ordered by id, as connecting
- * devices lock them too, hence no deadlock.
- * @param codes As plainClaimCode() makes them.
+ * The registry has no tenant: knowing the claim code is what authorizes. Rows are locked by id, as connecting devices
+ * lock them, to prevent deadlocks.
+ * @param codes As plainClaimCode() returns them.
  */
 export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<RegisteredDevice[]> {
   return tx
@@ -44,7 +44,7 @@ export async function lockRegistry(
     .execute()
 }
 
-/** Makes the organization the owner of devices that have none. */
+/** Makes the organization the owner of unclaimed devices. */
 export async function setOwner(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
   await tx
     .updateTable('deviceRegistry')
@@ -54,7 +54,7 @@ export async function setOwner(tx: Tx, scope: InOrg, deviceIds: readonly string[
     .execute()
 }
 
-/** Gives up the organization's ownership: whoever has the claim code may claim next. */
+/** Ends the organization's ownership: anybody who has the claim code may claim the devices next. */
 export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
   await tx
     .updateTable('deviceRegistry')
@@ -64,13 +64,13 @@ export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly st
     .execute()
 }
 
-/** Devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
+/** Lists devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
   const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
   return pageOf<RegisteredDevice>(reader, hits, page, { sizes: smallRows })
 }
 
-/** Locks what the registry has of these devices, and of their claim codes. */
+/** Locks the registry's rows of these devices and of their claim codes. */
 export function lockRegistryOf(
   tx: Tx,
   devices: readonly ManifestItem[],
@@ -85,7 +85,7 @@ export function lockRegistryOf(
     .execute()
 }
 
-/** Inserts devices, or replaces what is known of those that are there; the caller has locked and compared them. */
+/** Inserts devices, or updates those that exist. The caller has locked and compared them. */
 export async function saveManifest(tx: Tx, devices: readonly ManifestItem[], at: Date): Promise<void> {
   const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
   await sql`

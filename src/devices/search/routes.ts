@@ -19,7 +19,7 @@ import {
 
 const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
 
-/** Devices by what they are and report. Source: contract, Orgs Devices and Sites Devices. */
+/** Searches for devices. Source: contract, Orgs Devices and Sites Devices. */
 export const deviceSearchOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDevices', site: 'searchSiteDevices' },

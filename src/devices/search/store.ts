@@ -7,7 +7,7 @@ import { type Reader, containing } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type CountedField, type DeviceFilter, type DeviceSort, countDevicesBy, pageOfDevices } from '../store-lists.ts'
 
-/** Null lets everything pass. */
+/** A null admits everything. */
 export interface HitFilter {
   readonly siteId: string | null
   readonly type: DeviceType | null
@@ -16,12 +16,12 @@ export interface HitFilter {
   readonly version: string | null
   readonly ip: string | null
   readonly extIp: string | null
-  /** Parts of the name, any case: all of them. */
+  /** Parts of the name, in any case; the name must contain all of them. */
   readonly hostnames: readonly string[]
   readonly mapId: string | null
   readonly managed: boolean | null
   readonly createdUntil: Date | null
-  /** Asks for what no device has. */
+  /** True for a filter that no device can match. */
   readonly nothing: boolean
 }
 
@@ -45,13 +45,13 @@ export interface DeviceHit {
   readonly bootedAt: Date | null
   readonly lastSeenAt: Date | null
   readonly extIp: string | null
-  /** As the device said it. */
+  /** As the device reported it. */
   readonly ip: unknown
   readonly numMembers: number | null
   readonly managed: boolean | null
 }
 
-/** Devices as they are now. */
+/** Searches devices as they are now. */
 export function searchDevices(
   reader: Reader,
   scope: SitesScope,
@@ -70,7 +70,7 @@ export function searchDevices(
 
 export interface DeviceCountQuery {
   readonly filter: HitFilter
-  /** Null: something that is known of no device. */
+  /** Null: a field that no device has. */
   readonly field: CountedField | null
   readonly limit: number
 }

@@ -23,7 +23,7 @@ const filters = {
   ),
 }
 
-/** Of these nothing is known of any device: a search for one of them finds none. */
+/** Accepted filters for which devices report no data; they match nothing. */
 const unknown = {
   mxedge_id: text,
   lldp_mgmt_addr: text,
@@ -129,20 +129,20 @@ function parseFilters(query: CommonQuery, now: Date, siteId: string | null): Hit
     extIp: null,
     mapId: null,
     managed: null,
-    // Devices that came only after the range were not there in it.
+    // Devices that were claimed after the range did not exist in it.
     createdUntil: untilOf(query.end, now),
     nothing: false,
   }
 }
 
-/** Null for a range that reaches to now, as most do: every device that is there was there in it. */
+/** Null for a range that reaches to now, as most do: every present device existed in it. */
 function untilOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null
   const { end } = parseTimeRange({ end: text }, now)
   return end < now ? end : null
 }
 
-/** Zero is "not set", as everywhere. */
+/** Zero means "not set", as everywhere. */
 function asksFor(query: object, names: Readonly<Record<string, TSchema>>): boolean {
   return Object.keys(names).some((name) => ![undefined, '0'].includes(Reflect.get(query, name)))
 }
@@ -196,7 +196,7 @@ export function parseCount(
   }
 }
 
-/** What is not here is known of no device. */
+/** Fields that are missing here have no value for any device. */
 const countedColumns: Readonly<Record<string, DeviceCountQuery['field']>> = {
   hostname: 'name',
   ip: 'ip',
@@ -225,7 +225,7 @@ export const DeviceHitReply = Type.Object(
   { additionalProperties: true },
 )
 
-/** `timestamp` is that of the last change of the device's record. */
+/** `timestamp` is the time of the last change of the device's record. */
 export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitReply> {
   const { orgId, siteId, type, mac, model, name, serial, bootedAt, firmware, ip, extIp, numMembers, managed } = hit
   const upS = hit.connected === true && bootedAt !== null ? (now.getTime() - bootedAt.getTime()) / 1000 : null
@@ -249,7 +249,7 @@ export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitRe
   }
 }
 
-/** Clients need them of an access point; of tunnels, wireless networks and power we know none. */
+/** Clients require these of an access point. Signalbox has no data on tunnels, wireless networks and power. */
 const ofAccessPoint = { mxtunnel_status: 'down', power_constrained: false, power_opmode: '', wlans: [] }
 
 /** Source: contract, `org_devices_summary`. */

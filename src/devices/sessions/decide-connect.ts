@@ -4,23 +4,23 @@ export interface KnownStatus {
   readonly connected: boolean
   readonly connectedAt: Date | null
   readonly firmware: string | null
-  /** It is down, and so shortly that nobody was told: see its updown threshold. */
+  /** True if it is down, and for too short a time to announce: see its updown threshold. */
   readonly outageUntold: boolean
 }
 
 export interface ConnectDecision {
-  /** There is evidence that it has booted since we knew it. */
+  /** Evidence proves a boot since the last known one. */
   readonly booted: boolean
-  /** It was down, as far as anybody was told. */
+  /** The outage that ends here had been announced. */
   readonly cameUp: boolean
-  /** It booted, and we knew it before: worth telling. */
+  /** It booted and was known before, so an event says so. */
   readonly restarted: boolean
 }
 
 /**
- * What a connection means. Another version proves a boot. The reason to connect proves only that the client has
- * started: `recovery` is its watchdog after five minutes offline, and each start by hand names the cause of the last
- * boot again. The first report of uptime will tell.
+ * Decides what a connection means. Another version proves a boot. The reason for connecting proves only that the client
+ * started: `recovery` comes from its watchdog after five minutes offline, and each manual start repeats the cause of
+ * the last boot. The first report of uptime will tell.
  */
 export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firmware'>): ConnectDecision {
   const booted = known.firmware !== null && known.firmware !== facts.firmware

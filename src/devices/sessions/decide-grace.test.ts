@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { type Grace, updateGrace } from './decide-grace.ts'
 
 const SECOND = 1000
-/** How often a gateway looks. */
+/** How often a gateway checks. */
 const LOOK_S = 5
 const MAX_S = 960
 
-/** When an access point tries again, in seconds after its loss, where each try takes `tryS`. */
+/** Yields when an access point tries again, in seconds after its loss, where each try takes `tryS`. */
 function* tries(tryS: number): Generator<number> {
   let at = 0
   for (let pause = 10; ; pause = Math.min(900, pause + 10)) {
@@ -17,7 +17,7 @@ function* tries(tryS: number): Generator<number> {
   }
 }
 
-/** The tries of a device that come to a gateway which listens again after `outageS`, in seconds since then. */
+/** Returns a device's tries that reach a gateway which listens again after `outageS`, in seconds since then. */
 function triesAfter(outageS: number, tryS: number, count: number): number[] {
   const found: number[] = []
   for (const at of tries(tryS)) {
@@ -27,7 +27,9 @@ function triesAfter(outageS: number, tryS: number, count: number): number[] {
   return found
 }
 
-/** @returns When the grace ends, in seconds since the gateway listens, if `backS` is when each device comes back. */
+/**
+ * @returns When the grace ends, in seconds since the gateway listens, where `backS` says when each device comes back.
+ */
 function graceEnds(outageS: number, backS: readonly number[]): number {
   let grace: Grace | null = null
   for (let at = 0; ; at += LOOK_S) {

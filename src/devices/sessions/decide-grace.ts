@@ -1,33 +1,33 @@
 /**
- * The time in which devices that a gateway has lost, because it stopped or died, may come back without ever having been
- * away. Access points try again 10, 20, 30 ... 900 s after the last try, so how soon they come depends on how long they
- * have tried: all of them get the time for two tries. Where so many come that some are refused, it goes on while others
- * come back. Switches try every 5 s.
+ * The time in which devices that a gateway has lost, because it stopped or died, may come back without counting as
+ * disconnected. Access points try again 10, 20, 30 ... 900 s after the last try, so how soon they come depends on how
+ * long they have tried: the grace covers two tries of each. Where so many come that some are refused, it continues
+ * while others come back. Switches try every 5 s.
  */
 export interface Grace {
-  /** Devices that are lost and have not come back. */
+  /** The number of lost devices that have not come back. */
   readonly lost: number
-  /** When they were first seen to be lost, by a gateway that listens to them. */
+  /** When a listening gateway first saw that they were lost. */
   readonly beganMs: number
-  /** How long the first of them had tried in vain by then. */
+  /** How long the first of them had been trying by then. */
   readonly outageMs: number
-  /** When a lost device was last seen to have come back, or the beginning. */
+  /** When a lost device last came back; at first, the beginning. */
   readonly returnedMs: number
-  /** The devices that are still lost are down. */
+  /** True once the devices that are still lost count as down. */
   readonly isOver: boolean
 }
 
 const STEP_MS = 10_000
 const LONGEST_STEP_MS = 900_000
-/** From a device's try until it is connected or knows that it is not. */
+/** The time from a device's try until it is connected or knows that it failed. */
 const TRY_MS = 15_000
 const MIN_MS = 60_000
 /** One try after the longest pause. */
 const MAX_MS = LONGEST_STEP_MS + 4 * TRY_MS
 
 /**
- * @param before What was decided last; null = no device was lost.
- * @param seen.lost Devices that are lost now.
+ * @param before The last decision; null = no device was lost.
+ * @param seen.lost The number of devices that are lost now.
  * @param seen.outageMs How long ago the first of them was lost.
  */
 export function updateGrace(
@@ -47,13 +47,13 @@ export function updateGrace(
 function hasEnded({ beganMs, outageMs, returnedMs }: Grace, nowMs: number): boolean {
   const listenedMs = nowMs - beganMs
   const pauseMs = pauseAfter(outageMs)
-  // A try may have been under way when the gateway began to listen, and fail.
+  // A try may have been in progress when the gateway began to listen, and fail.
   const twoTriesMs = pauseMs + pauseAfter(outageMs + pauseMs) + 3 * TRY_MS
   const hasEbbed = nowMs - returnedMs >= pauseAfter(outageMs + listenedMs) + 2 * TRY_MS
   return listenedMs >= MAX_MS || (listenedMs >= Math.max(MIN_MS, twoTriesMs) && hasEbbed)
 }
 
-/** The longest pause between two tries of an access point that lost its gateway `lostMs` ago. */
+/** Returns the longest pause between two tries of an access point that lost its gateway `lostMs` ago. */
 function pauseAfter(lostMs: number): number {
   // The k-th try is at least 10 + 20 + ... + 10 k s after the loss, which is 5 k (k + 1) s.
   const tries = Math.floor((Math.sqrt(1 + (8 * lostMs) / STEP_MS) - 1) / 2)

@@ -6,7 +6,7 @@ export function eventDevice(status: ClaimedStatus): EventDevice {
   return { id: deviceId, mac, type, name, siteId, siteName }
 }
 
-/** Events are written an organization at a time; the gateway's batches span several. */
+/** Events are written one organization at a time; the gateway's batches span several. */
 export function groupByOrg<T extends { readonly orgId: string }>(items: readonly T[]): Map<string, T[]> {
   return Map.groupBy(items, ({ orgId }) => orgId)
 }

@@ -20,11 +20,10 @@ import {
 } from './store.ts'
 
 /**
- * Opens the sessions of devices that connected at about the same time, in one transaction: after an
- * outage a whole fleet connects within seconds.
- *
- * @param openings Distinct devices, any order.
- * @returns One session a device, any order.
+ * Opens the sessions of devices that connected at about the same time, in one transaction: after an outage a whole
+ * fleet connects within seconds.
+ * @param openings Distinct devices, in any order.
+ * @returns One session per device, in any order.
  */
 export async function recordConnects(
   ctx: Context,
@@ -50,7 +49,7 @@ export async function recordConnects(
   })
 }
 
-/** A session, as its device opened it. */
+/** A session as its device opened it. */
 export interface Connection {
   readonly deviceId: string
   readonly epoch: string
@@ -60,7 +59,7 @@ export interface Connection {
   readonly facts: DeviceFacts
 }
 
-/** Brings the status of the claimed ones among the devices up to date and tells of it; the others are held. */
+/** Updates the status of the claimed devices and appends their events; unclaimed devices have neither. */
 export async function applyConnections(tx: Tx, connections: readonly Connection[], at: Date): Promise<void> {
   const known = await lockClaimedStatuses(
     tx,

@@ -16,14 +16,14 @@ const OUTAGES_PER_PART = 1000
 const PARTS_PER_SWEEP = 10
 
 /**
- * Closes sessions whose sockets have closed, and tells of the devices that are down by that. A device
- * that has a newer session is not: only what was in flight on the old one is lost.
+ * Closes sessions whose sockets have closed, and appends the events of devices that are thereby down. A device with a
+ * newer session is not down: only what was in flight on the old session is lost.
  */
 export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[]): Promise<void> {
   const ordered = keys.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
-    // Sessions before commands, as when a device connects: one order of locks, hence no deadlock.
+    // Sessions are locked before commands, as when a device connects, to prevent deadlocks.
     const closed = await closeSessions(tx, ordered, ctx.serviceClock.nowMs())
     await loseCommands(tx, ordered, { at, why: 'connection_lost' })
     await applyDisconnections(
@@ -35,8 +35,8 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
 }
 
 /**
- * Marks the claimed ones among the devices as down and tells of those that were up: at once, or once
- * they have been away for as long as the updown threshold of their site says.
+ * Marks the claimed devices as down. The events of those that were up follow at once, or when they have been away for
+ * the updown threshold of their site.
  */
 export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   const known = await lockClaimedStatuses(tx, deviceIds)
@@ -73,25 +73,25 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
 interface Outage {
   readonly status: ClaimedStatus
   readonly downAt: Date
-  /** When to tell. */
+  /** When to announce the outage. */
   readonly dueAt: Date
 }
 
 /**
- * Tells of outages that have lasted for as long as their thresholds say: in parts, so that none holds a
- * whole fleet, and no more at a time than leaves time for the other work of the sweep.
+ * Announces outages that have lasted for their thresholds: in parts, so that no transaction locks a whole fleet, and
+ * not more at a time than leaves time for the rest of the sweep.
  */
 export async function tellOutages(ctx: Context): Promise<void> {
   for (let part = 0; part < PARTS_PER_SWEEP; part += 1) if ((await tellSome(ctx)) < OUTAGES_PER_PART) return
 }
 
-/** @returns How many outages were taken. */
+/** @returns The number of outages that were due. */
 async function tellSome(ctx: Context): Promise<number> {
   const at = ctx.clock.now()
   const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
   if (due.length === 0) return 0
   return inTxByKeys(ctx, async (tx) => {
-    // Statuses before outages, as when a device comes back.
+    // Statuses are locked before outages, as when a device comes back.
     const known = await lockClaimedStatuses(tx, due)
     const since = await takeOutages(tx, known, at)
     const outages = known.flatMap((status) => {

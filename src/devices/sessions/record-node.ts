@@ -15,11 +15,11 @@ import {
   takeLost,
 } from './store-nodes.ts'
 
-/** A gateway process that has not renewed for this long is dead. */
+/** A gateway process that has not renewed its lease for this long is dead. */
 const LEASE_MS = 30_000
 const LOST_PER_SWEEP = 1000
 
-/** Registers a gateway process and ends what its former self, which had the same id, left behind. */
+/** Registers a gateway process, and closes what a former process with the same id left open. */
 export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
@@ -29,7 +29,7 @@ export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<v
   })
 }
 
-/** The process ends and has closed its sockets. */
+/** Records that the process ends and has closed its sockets. */
 export async function recordNodeStopped(ctx: Context, nodeId: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
@@ -43,7 +43,7 @@ export function recordNodeAlive(ctx: Context, nodeId: string): Promise<boolean> 
   return inTx(ctx, (tx) => renewLease(tx, nodeId, addMs(ctx.clock.now(), LEASE_MS)))
 }
 
-/** Ends the sessions of other nodes that are dead. */
+/** Closes the sessions of other nodes that are dead. */
 export async function sweepDeadNodes(ctx: Context, ownId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
@@ -53,9 +53,9 @@ export async function sweepDeadNodes(ctx: Context, ownId: string): Promise<void>
 }
 
 /**
- * Calls those lost devices disconnected that have not come back in time (see Grace). Those that come back before have not
- * been away, as far as anybody is told.
- * @param now Monotonic milliseconds: a clock that is set ends no grace.
+ * Marks lost devices that have not come back in time as disconnected (see Grace). Devices that come back before do not
+ * count as having been away.
+ * @param now Monotonic milliseconds: setting the wall clock ends no grace.
  */
 export function createLostDevicesSweep(ctx: Context, now: () => number): () => Promise<void> {
   let grace: Grace | null = null
@@ -69,7 +69,10 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
   }
 }
 
-/** When the node was last alive for certain. Devices that it lost may have tried to come back ever since. */
+/**
+ * Returns the last time at which the node was certainly alive. The devices that it lost may have tried to come back
+ * ever since.
+ */
 function lostAt(leaseUntil: Date | undefined, at: Date): Date {
   if (leaseUntil === undefined) return at
   const aliveAt = addMs(leaseUntil, -LEASE_MS)

@@ -10,13 +10,13 @@ export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Da
     .execute()
 }
 
-/** Until when the node was alive for certain, unless it renews; undefined = there is no such node. */
+/** Returns until when the node was certainly alive; undefined = there is no such node. */
 export async function findLease(tx: Tx, nodeId: string): Promise<Date | undefined> {
   const row = await tx.selectFrom('gatewayNode').select('leaseUntil').where('id', '=', nodeId).executeTakeFirst()
   return row?.leaseUntil
 }
 
-/** False when the node is gone: another one has ended its sessions. */
+/** False when the node is gone because another one has closed its sessions. */
 export async function renewLease(tx: Tx, nodeId: string, until: Date): Promise<boolean> {
   const renewed = await tx
     .updateTable('gatewayNode')
@@ -31,7 +31,7 @@ export async function deleteNode(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('gatewayNode').where('id', '=', nodeId).execute()
 }
 
-/** Removes the nodes, other than the caller's own, whose lease has run out. */
+/** Deletes the nodes, except the caller's own, whose lease has expired. */
 export function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<{ id: string; leaseUntil: Date }[]> {
   return tx
     .deleteFrom('gatewayNode')
@@ -41,7 +41,7 @@ export function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<{ id: 
     .execute()
 }
 
-/** Ends the sessions of a node that is no more, and returns them; their devices count as connected for a while. */
+/** Marks the sessions of a dead node as lost, and returns them; their devices count as connected for a while. */
 export async function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<SessionKey[]> {
   const lost = await sql<SessionKey>`
     with locked as materialized (
@@ -55,7 +55,7 @@ export async function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<Se
   return lost.rows
 }
 
-/** How many devices are lost and have not come back, and since when the first of them. */
+/** Counts the lost devices that have not come back, and returns when the first of them was lost. */
 export async function countLost(reader: Reader): Promise<{ lost: number; since: Date | null }> {
   const { lost, since } = await reader
     .selectFrom('deviceSession')
@@ -65,7 +65,9 @@ export async function countLost(reader: Reader): Promise<{ lost: number; since: 
   return { lost: Number(lost), since }
 }
 
-/** Takes up to `limit` devices that are lost and have not come back. `atMs`: service time, when they count as disconnected. */
+/**
+ * Marks up to `limit` lost devices as disconnected, and returns them. `atMs`: the service time of the disconnection.
+ */
 export async function takeLost(tx: Tx, { limit, atMs }: { limit: number; atMs: number }): Promise<string[]> {
   const taken = await sql<{ deviceId: string }>`
     update device_session set lost_at = null, disconnected_ms = ${atMs}

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import type { DeviceOutageTable } from '../tables.ts'
 
-/** The statuses of the devices have to be locked, here and below. */
+/** The caller has locked the statuses of the devices; the same holds below. */
 export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceOutageTable>[]): Promise<void> {
   if (outages.length === 0) return
   await tx
@@ -12,7 +12,7 @@ export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceO
     .execute()
 }
 
-/** Ids of devices whose outage is to be told by now, the longest due first. */
+/** Lists devices whose outage is due to be announced, the longest due first. */
 export async function listDueOutages(reader: Reader, now: Date, limit: number): Promise<string[]> {
   const rows = await reader
     .selectFrom('deviceOutage')
@@ -25,8 +25,8 @@ export async function listDueOutages(reader: Reader, now: Date, limit: number): 
 }
 
 /**
- * Removes the outages of these devices, or those of them that are due.
- * @returns Since when each device was down.
+ * Deletes the outages of these devices, or only the due ones.
+ * @returns For each device, since when it was down.
  */
 export async function takeOutages(
   tx: Tx,

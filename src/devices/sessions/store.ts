@@ -14,9 +14,9 @@ export interface SessionOpening {
 }
 
 /**
- * Registers devices that connect: unknown ones get a claim code and are held unclaimed. The rows stay
- * locked until `tx` ends, as a claim locks them too, so that connect and claim see each other.
- * @param openings Distinct devices, in ascending order of MAC: every caller locks in one order, hence no deadlock.
+ * Registers devices that connect; an unknown one gets a claim code and stays unclaimed. The rows stay locked until `tx`
+ * ends, as a claim locks them too, so that connect and claim see each other.
+ * @param openings Distinct devices, in ascending order of MAC: all callers lock in one order, to prevent deadlocks.
  */
 export async function registerDevices(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<void> {
   const rows = openings.map(({ mac, facts }) => ({
@@ -44,8 +44,8 @@ export interface OpenedSession {
 }
 
 /**
- * Compare-and-set: the newest connection of a device owns its session. A device that connects while its session is
- * connected has lost the older connection.
+ * Compare-and-set: the newest connection of a device owns its session. A device that connects while its session is open
+ * has lost the older connection.
  */
 export async function openSessions(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function openSessions(
   return opened.rows
 }
 
-/** A claimed device as its status row has it, with what events say of it. */
+/** A claimed device with its status, and with what events say about it. */
 export interface ClaimedStatus {
   readonly orgId: string
   readonly deviceId: string
@@ -86,7 +86,7 @@ export interface ClaimedStatus {
   readonly fwupdate: FwUpdate | null
 }
 
-/** Locks the status rows of those of the devices that are claimed, and makes the ones that are missing. */
+/** Locks the status rows of the claimed devices, and inserts missing ones. */
 export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
   await sql`
     insert into device_status (org_id, device_id)
@@ -123,7 +123,7 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
     .execute()
 }
 
-/** The organization that has claimed the device. */
+/** Returns the organization that has claimed the device. */
 export async function findOwner(reader: Reader, deviceId: string): Promise<string | undefined> {
   const row = await reader.selectFrom('device').select('orgId').where('id', '=', deviceId).executeTakeFirst()
   return row?.orgId
@@ -139,7 +139,7 @@ export interface ConnectedStatus {
   readonly bootCount: number
   readonly bootedAt: Date | null
   readonly bootKnownMs: number
-  /** Its load was that of another boot: forget it, so that uptimes of two boots are never compared. */
+  /** True clears the load, which came from another boot, so that uptimes of two boots are never compared. */
   readonly booted: boolean
 }
 
@@ -170,7 +170,7 @@ export async function saveConnectedStatuses(tx: Tx, statuses: readonly Connected
   `.execute(tx)
 }
 
-/** The sessions that devices have right now, with what they said when they connected. */
+/** Lists the present sessions of devices, with the facts of their connects. */
 export async function listOpenSessions(
   tx: Tx,
   scope: InOrg,
@@ -186,7 +186,7 @@ export async function listOpenSessions(
     .execute()
 }
 
-/** Why each device booted last, in its own words, as far as it said so when it connected. */
+/** Returns the reasons of the last boots in the devices' words, for devices that gave one when they connected. */
 export async function listConnectReasons(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
   const rows = await tx
     .selectFrom('deviceSession')
@@ -202,8 +202,8 @@ export interface SessionKey {
 }
 
 /**
- * Closes those of the sessions that are still the newest of their device, and returns them. Locks them in the
- * order of their devices, as a connect does, hence no deadlock with devices that come back meanwhile.
+ * Closes those of the sessions that are still the newest of their device, and returns them. They are locked in the
+ * order of their devices, as in a connect, to prevent deadlocks with devices that come back meanwhile.
  */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
   const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
@@ -221,7 +221,7 @@ export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: n
   return closed.rows
 }
 
-/** Those of the sessions that a newer connection of the device, perhaps on another node, has taken over. */
+/** Returns those of the sessions that a newer connection of the device, perhaps on another node, has replaced. */
 export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]): Promise<SessionKey[]> {
   const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const found = await sql<SessionKey>`

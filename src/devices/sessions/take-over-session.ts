@@ -4,9 +4,9 @@ import { applyConnections } from './record-connect.ts'
 import { listOpenSessions, lockClaimedStatuses } from './store.ts'
 
 /**
- * Part of a claim: gives each device its status, from the session that it had while it was held
- * unclaimed, if it has one. Call it when the `device` rows are there and while the registry rows of
- * the devices are locked (`for update`), in the claim's own transaction.
+ * Part of a claim: gives each device its status, from the session that it has had while unclaimed, if any. Call it when
+ * the `device` rows exist and while the registry rows of the devices are locked (`for update`), in the claim's own
+ * transaction.
  */
 export async function takeOverSessions(
   tx: Tx,

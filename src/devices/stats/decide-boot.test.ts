@@ -12,12 +12,12 @@ const life: fc.Arbitrary<Life> = fc.record({
   uptimeS: fc.integer({ min: 2, max: 10_000_000 }),
   sinceReportS: fc.integer({ min: 0, max: 1_000_000 }),
 })
-/** How long the service did not run, or was not heard, in the time since the report. */
+/** The share of the time since the report in which the service did not run, or was not reached. */
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 const now = new Date('2026-11-20T12:00:00Z')
 const NOW_MS = 9e9
 
-/** After a report of `uptimeS`, `sinceReportS` ago. */
+/** Returns what is known `sinceReportS` after a report of `uptimeS`. */
 function knownAfter({ uptimeS, sinceReportS }: Life, serviceShare = 1): KnownBoot {
   return {
     uptimeS,
@@ -67,7 +67,7 @@ describe('a boot that a device tells of', () => {
         at: new Date(now.getTime() - agoS * 1000),
         cause: 'crash',
       })
-    // By a clock that is a little ahead.
+    // The device's clock is a little ahead.
     expect(findNewBoot(known, told(-30), time)).toEqual({ at: now, cause: 'crash' })
   })
 

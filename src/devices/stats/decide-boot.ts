@@ -1,15 +1,15 @@
-/** What is known of a device's last boot. */
+/** What is known about a device's last boot. */
 export interface KnownBoot {
-  /** Of the session that reports. */
+  /** Start of the session that reports. */
   readonly connectedAt: Date | null
   readonly bootedAt: Date | null
-  /** Service time at which that was last known to hold. */
+  /** Service time at which that was last known to be true. */
   readonly bootKnownMs: number | null
-  /** That it reported last, since that boot. */
+  /** The uptime that it last reported since that boot. */
   readonly uptimeS: number | null
 }
 
-/** A boot that a device tells of. */
+/** A boot that a device reports. */
 export interface ToldBoot {
   /** Epoch seconds by the device's own clock. */
   readonly atS: number
@@ -21,19 +21,19 @@ export interface BootClaims {
   readonly boot: ToldBoot | null
 }
 
-/** Uptimes and times of boots come in whole seconds. */
+/** Uptimes and boot times are whole seconds. */
 const RESOLUTION_MS = 1000
-/** How far the clock of a device may be ahead. */
+/** The clock of a device may be this far ahead. */
 const MAX_SKEW_MS = 60_000
 
-/** A boot that is certain; `at` is the latest that it can have been. */
+/** A boot that is certain; `at` is its latest possible time. */
 export interface ProvenBoot {
   readonly at: Date
-  /** Null where the device does not say it. */
+  /** Null where the device gives none. */
   readonly cause: string | null
 }
 
-/** When a report came: by the wall clock, and in service time. */
+/** When a report arrived: by the wall clock, and in service time. */
 export interface ReportTime {
   readonly at: Date
   readonly atMs: number

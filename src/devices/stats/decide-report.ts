@@ -2,18 +2,18 @@ import type { FwUpdate } from '../tables.ts'
 import { type ProvenBoot, type ReportTime, type ToldBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
 
-/** Where a device is with installing firmware, in its own words; `percent` is of the operation. */
+/** A device's progress in installing firmware, in its own words; `percent` is that of the operation. */
 export interface FirmwareProgress {
   readonly operation: 'idle' | 'download' | 'install' | 'fail' | 'success'
   readonly percent: number | null
 }
 
-/** What a device said of itself since it connected. */
+/** What a device has reported since it connected. */
 export interface Report {
-  /** Members of `device_status.load` that it brings: `cpu_percent`, `memory_total`, ... */
+  /** Members of `device_status.load` in the report: `cpu_percent`, `memory_total`, ... */
   readonly load: Readonly<Record<string, unknown>>
   readonly uptimeS: number | null
-  /** A boot that it tells of. */
+  /** A boot that it reports. */
   readonly boot: ToldBoot | null
   readonly firmware: FirmwareProgress | null
 }
@@ -28,11 +28,11 @@ export interface ReportedStatus {
 }
 
 export interface ReportDecision extends ReportedStatus {
-  /** That it proves, other than the one known. */
+  /** The boot that it proves, other than the known one. */
   readonly newBoot: ProvenBoot | null
 }
 
-/** What a report changes. A boot clears the load, so that nothing of two boots is ever compared. */
+/** Decides what a report changes. A boot clears the load, so that values of two boots are never compared. */
 export function decideReport(known: ReportedStatus, report: Report, time: ReportTime): ReportDecision {
   const before = known.load?.['uptime_s']
   const { uptimeS } = report
@@ -51,8 +51,8 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
 }
 
 /**
- * Upgrades begin and end an update, by evidence; what the device says only moves a running one on. And
- * never back: it may be late.
+ * Evidence from upgrades starts and ends an update; what the device reports only advances a running one. It never goes
+ * back, because reports may arrive late.
  */
 function moveOn(update: FwUpdate | null, { operation, percent }: FirmwareProgress, at: Date): FwUpdate | null {
   if (update?.status !== 'inprogress') return update

@@ -9,18 +9,16 @@ import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
 import { saveReports } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
-/** A report, under the session that carried it. */
+/** A report, with the session that carried it. */
 export interface SessionReport extends Report {
   readonly deviceId: string
   readonly epoch: string
 }
 
 /**
- * Records what devices report: their load, their uptime, how far a firmware update is. In one
- * transaction for all. Reports of held devices and of sessions that are no longer the newest of their
- * device are dropped.
- *
- * @param reports In the order of their arrival; a device may be in it more than once.
+ * Records what devices report (load, uptime, progress of a firmware update) in one transaction for all. Reports of
+ * unclaimed devices, and of sessions that are no longer the newest of their device, are dropped.
+ * @param reports In the order of their arrival; a device may occur more than once.
  */
 export async function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<void> {
   const time = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
@@ -37,7 +35,7 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
   })
 }
 
-/** Events of the devices that have proven a boot, with what they say of its cause. */
+/** Appends events for devices that have proved a boot, with the cause that they give. */
 async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Promise<void> {
   const restarted = changes.filter(({ newBoot }) => newBoot !== null)
   if (restarted.length === 0) return

@@ -6,7 +6,7 @@ import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes, sizesOfDevices } from '../store-lists.ts'
 
-/** A device with what it last said of itself; null for what it never said. */
+/** A device with its last report; null for what it never reported. */
 export type DeviceStats = Pick<
   Selectable<DeviceTable>,
   'orgId' | 'id' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name' | 'doc' | 'createdAt' | 'modifiedAt'
@@ -21,7 +21,7 @@ export interface StatsFilter {
   readonly type: DeviceType | null
   readonly connected: boolean | null
   readonly mac: string | null
-  /** Asks for what no device has. */
+  /** True for a filter that no device can match. */
   readonly nothing: boolean
 }
 
@@ -29,7 +29,7 @@ const columns = sql`device.org_id, device.site_id, device.mac, device.serial, de
   device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
   status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate`
 
-/** Ordered by MAC. */
+/** Lists devices by MAC. */
 export function listDeviceStats(
   reader: Reader,
   scope: SitesScope,

@@ -21,7 +21,7 @@ export const OrgStatsQuery = Type.Object({
   evpntopo_id: Type.Optional(Type.String({ description: 'no device is in a topology: matches none' })),
 })
 
-/** @param siteId Null in the organization itself. @throws AppError invalid for a MAC that is none. */
+/** @param siteId Null in the organization itself. @throws AppError invalid for a malformed MAC. */
 export function parseStats(
   { type, status = 'all', mac, site_id, evpntopo_id: topologyId }: Static<typeof OrgStatsQuery>,
   siteId: string | null,
@@ -35,7 +35,7 @@ export function parseStats(
   }
 }
 
-/** Fields that a device never told are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */
+/** Values that a device never reported are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */
 export const StatsReply = Type.Object(
   {
     id: Uuid,
@@ -84,7 +84,7 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
   }
 }
 
-/** What people keep of a device and clients read here too. Source: contract, `stats_ap`. */
+/** Fields of a device's document that clients also read here. Source: contract, `stats_ap`. */
 const kept = [
   'notes',
   'map_id',
@@ -103,12 +103,12 @@ function keptOf(doc: Readonly<Record<string, unknown>>): Record<string, unknown>
   return Object.fromEntries(kept.filter((name) => name in doc).map((name) => [name, doc[name]]))
 }
 
-/** At least one second: clients take 0 for "not known". */
+/** At least one second: clients take 0 for "unknown". */
 function uptimeS(bootedAt: Date, now: Date): number {
   return Math.max(1, Math.floor((now.getTime() - bootedAt.getTime()) / 1000))
 }
 
-/** Access points and the others have other names for the same. Memory comes in bytes. */
+/** Access points and other devices name the same values differently. Memory arrives in bytes. */
 function presentLoad({ type, load }: DeviceStats): Record<string, unknown> {
   const cpu = numberIn(load, 'cpu_percent')
   const total = numberIn(load, 'memory_total')

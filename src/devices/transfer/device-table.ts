@@ -2,7 +2,7 @@ import type { CsvRow } from '../../http/csv.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { DeviceType } from '../device.ts'
 
-/** A device as far as a table has it. */
+/** The part of a device that a table shows. */
 export interface TableDevice {
   readonly mac: string
   readonly serial: string
@@ -12,15 +12,15 @@ export interface TableDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
-/** Facts: a table that comes back may have them, and nobody reads them. */
+/** Facts, which a returned table may contain and which are then ignored. */
 const facts = ['serial', 'model', 'type'] as const
 const numbers = ['x', 'y', 'height', 'orientation'] as const
 const texts = ['map_id', 'role', 'notes'] as const
-/** Of a device's document. */
+/** Columns of a device's document. */
 export const documentColumns = ['map_id', ...numbers, 'role', 'notes'] as const
 const columns: readonly string[] = ['mac', ...facts, 'name', ...documentColumns]
 
-/** A CSV with a line of headings and a row for each device; what a device does not have is empty. */
+/** Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. */
 export function encodeTable(devices: readonly TableDevice[]): string {
   return [columns, ...devices.map(rowOf)].map((row) => `${row.map(quote).join(',')}\r\n`).join('')
 }
@@ -33,23 +33,23 @@ function cellOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-/** What readers would trim, or take for the end of a cell, stands in quotes. */
+/** Quotes what readers would trim, or take for the end of a cell. */
 function quote(cell: string): string {
   return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** A row as a device's document would say it. */
+/** A row in the form of a device's document. */
 export interface TableItem {
   readonly line: number
-  /** As it is written there; empty where there is none. */
+  /** As written in the table; empty where there is none. */
   readonly mac: string
-  /** In wire shape, not checked: a number that is none is a text. */
+  /** In wire shape and unchecked: a malformed number stays a text. */
   readonly item: Readonly<Record<string, unknown>>
 }
 
 /**
- * What the rows of a table say of devices. An empty cell says nothing.
- * @throws AppError invalid for columns that mean nothing here.
+ * Parses the rows of a table. An empty cell changes nothing.
+ * @throws AppError invalid for unknown columns.
  */
 export function parseTable(rows: readonly CsvRow[]): TableItem[] {
   return rows.map(({ line, cells }) => {

@@ -11,11 +11,11 @@ import { holdMapsOfSite } from '../store-place.ts'
 import { updateDevices } from './store.ts'
 
 export interface ImportItem {
-  /** How an error names it. */
+  /** The name of the item in errors. */
   readonly name: string
   /** In lower case without separators. */
   readonly mac: string
-  /** In wire shape, checked: as saveDevice() takes it. */
+  /** In wire shape, checked, as updateDevice() takes it. */
   readonly change: Readonly<Record<string, unknown>>
 }
 
@@ -24,19 +24,19 @@ export interface ImportRefusal {
   readonly reason: string
 }
 
-/** Either all items are taken, or none. */
+/** Either all items are imported, or none. */
 export type ImportOutcome =
   | { readonly devices: readonly Device[] }
   | { readonly refused: readonly [ImportRefusal, ...ImportRefusal[]] }
 
 /**
- * Changes devices of a site, each as an update of that device would. What changes nothing leaves no trace.
+ * Updates devices of a site, each as an update of that device would. An item that changes nothing leaves no trace.
  * @returns The devices in the order of the items.
  */
 export function importDevices(ctx: Context, scope: SiteScope, items: readonly ImportItem[]): Promise<ImportOutcome> {
   return inTx(ctx, async (tx) => {
     const wanted = items.map(({ change }) => change['map_id'])
-    // Before the devices: who deletes a map locks its devices after it too.
+    // Maps are locked before the devices, as when a map is deleted.
     const maps = await holdMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
     const locked = await lockDevicesBy(tx, scope, { macs: items.map(({ mac }) => mac), serials: [] })
     const devices = new Map(locked.map((device) => [device.mac, device]))
@@ -102,7 +102,7 @@ async function write(
 
 type Document = Readonly<Record<string, unknown>>
 
-/** What of `document` is not the same in `other`. */
+/** Returns the fields of `document` that differ in `other`. */
 function differenceOf({ mac }: Device, document: Document, other: Document): Document {
   const changed = Object.entries(document).filter(([key, value]) => !isDeepStrictEqual(value, other[key]))
   return { ...omitSecrets(Object.fromEntries(changed)), mac }

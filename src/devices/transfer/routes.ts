@@ -13,7 +13,7 @@ import { ImportBody, ImportReply, MAX_TABLE_BYTES, parseImport, parseImportTable
 
 const tag = 'Sites Devices'
 
-/** Devices of a site as a table, to be changed elsewhere and brought back. Source: contract, Sites Devices. */
+/** Exports devices of a site as a table, and imports it again. Source: contract, Sites Devices. */
 export const deviceTransferOperations: Operation[] = [
   operation({
     id: 'exportSiteDevices',

@@ -3,7 +3,7 @@ import type { InOrg, SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { type TableDevice, documentColumns } from './device-table.ts'
 
-/** The devices of the scope's site, ordered by MAC; all of them: a table has no pages. */
+/** Lists all devices of the scope's site by MAC: a table has no pages. */
 export function listTableDevices(reader: Reader, scope: SiteScope): Promise<TableDevice[]> {
   const doc = sql<TableDevice['doc']>`(select coalesce(jsonb_object_agg(key, value), '{}')
     from jsonb_each(device.doc) where key = ${anyOf(documentColumns)})`
@@ -22,7 +22,7 @@ export interface ChangedDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
-/** One statement, however many devices; the caller has locked them. */
+/** Updates any number of devices in one statement. The caller has locked them. */
 export async function updateDevices(
   tx: Tx,
   scope: InOrg,

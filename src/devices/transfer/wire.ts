@@ -8,17 +8,17 @@ import { DeviceReply, type Presenting, UpdateDeviceBody, presentDevice } from '.
 import { parseTable } from './device-table.ts'
 import type { ImportItem, ImportOutcome, ImportRefusal } from './import-devices.ts'
 
-/** A site of this many devices has a table of half of what a file may have. */
+/** A table of this many devices has half the size that a file may have. */
 const MAX_ITEMS = 5000
 export const MAX_TABLE_BYTES = 1024 * 1024
 
-/** As the body of an update, with the MAC of the device. */
+/** The body of an update, with the MAC of the device. */
 const ImportedDevice = Type.Object(
   { ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) },
   { additionalProperties: true },
 )
 
-/** JSON; or a form with a CSV, see readForm() and parseTable(). Source: contract, `ap_import_json`. */
+/** JSON, or a form with a CSV: see readForm() and parseTable(). Source: contract, `ap_import_json`. */
 export const ImportBody = {
   content: {
     'application/json': { schema: Type.Array(ImportedDevice, { minItems: 1, maxItems: MAX_ITEMS }) },
@@ -32,13 +32,13 @@ export const ImportBody = {
   },
 }
 
-/** Of a request whose body is JSON: its schema was checked. @throws AppError as parseItems(). */
+/** Parses a JSON body, which its schema has checked. @throws AppError as parseItems(). */
 export function parseImport(body: unknown): ImportItem[] {
   const items = check(ImportBody.content['application/json'].schema, body)
   return parseItems(items.map((item) => ({ name: item.mac, item, where: '' })))
 }
 
-/** @throws AppError invalid for what is no table; otherwise as parseItems(). */
+/** @throws AppError invalid for a malformed table; otherwise as parseItems(). */
 export function parseImportTable(csv: Uint8Array): ImportItem[] {
   const rows = parseTable(parseCsv(csv, { field: 'file', required: ['mac'], maxRows: MAX_ITEMS }))
   return parseItems(rows.map(({ line, mac, item }) => ({ name: mac, item, where: `line ${line}, ` })))
@@ -47,7 +47,7 @@ export function parseImportTable(csv: Uint8Array): ImportItem[] {
 interface RawItem {
   readonly name: string
   readonly item: Readonly<Record<string, unknown>>
-  /** Begins the reason of an error. */
+  /** The first words of an error's reason. */
   readonly where: string
 }
 
@@ -67,7 +67,7 @@ function parseItems(raw: readonly RawItem[]): ImportItem[] {
   return items
 }
 
-/** Field and reason of the first that its schema does not allow. */
+/** Returns field and reason of the first value that its schema refuses. */
 function wrongIn(item: Readonly<Record<string, unknown>>): string | null {
   try {
     check(ImportedDevice, item)
@@ -78,7 +78,7 @@ function wrongIn(item: Readonly<Record<string, unknown>>): string | null {
   }
 }
 
-/** MACs as they were sent; `reason` is parallel to `error`. */
+/** MACs as sent; `reason` runs parallel to `error`. */
 function importError(refused: readonly [ImportRefusal, ...ImportRefusal[]]): AppError {
   const [{ name, reason }] = refused
   return new AppError('invalid', `no device was changed: ${name.slice(0, 100)} ${reason}`, {
