@@ -1,8 +1,8 @@
-/** What has been started, to be stopped in the opposite order. */
+/** The started parts, to be stopped in the opposite order. */
 export interface Closing {
-  /** Remembers how to stop what was just started. */
+  /** Remembers how to stop what has just been started. */
   add(name: string, stop: () => Promise<void> | void): void
-  /** Stops everything, newest first. One that fails does not keep the others from stopping. */
+  /** Stops everything, newest first. A part that fails to stop does not prevent the others from stopping. */
   close(onError: (name: string, error: unknown) => void): Promise<void>
 }
 

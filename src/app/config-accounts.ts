@@ -84,7 +84,7 @@ function parseSsoDomain(value: string): [string, string] {
 
 const providerSetting = /^SIGNALBOX_OAUTH_([A-Z0-9]+)_(CLIENT_ID|CLIENT_SECRET|ISSUER|RAW_CODES)$/
 
-/** `SIGNALBOX_OAUTH_<PROVIDER>_...`: one set a provider. */
+/** `SIGNALBOX_OAUTH_<PROVIDER>_...`: one set per provider. */
 export function isProviderSetting(name: string): boolean {
   return providerSetting.test(name)
 }
@@ -120,7 +120,7 @@ function parseProviders(all: Readonly<Record<string, string | undefined>>): Oaut
   })
 }
 
-/** Who somebody is must not be learnt over a wire that others can write to. */
+/** An identity must not come over a connection that others can tamper with. */
 function assertIssuer(name: string, issuer: string): void {
   const url = URL.parse(issuer)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackUrl(url))) return

@@ -6,7 +6,7 @@ const MAX_MIB = 1_000_000_000
 const mebibytes = (minimum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum: MAX_MIB, description: `${description}, in MiB` }))
 
-/** Settings of what uploads may take on the disk; part of the environment of config.ts. */
+/** Settings for the disk space of uploads; part of the environment of config.ts. */
 export const storageEnvironment = {
   SIGNALBOX_FIRMWARE_MAX_MB: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'largest firmware image, in MiB; default 2048' }),
@@ -20,20 +20,20 @@ export const storageEnvironment = {
 
 const Storage = Type.Object(storageEnvironment)
 
-/** How much files of one kind may take in all. */
+/** The limits for files of one kind. */
 export interface StorageLimits {
-  /** Of one organization. */
+  /** Limit of each organization. */
   readonly orgMaxBytes: number
-  /** Of all organizations together. */
+  /** Limit of all organizations together. */
   readonly totalMaxBytes: number
 }
 
 export interface StorageSettings {
-  /** Of one image. */
+  /** Limit of a single image. */
   readonly firmwareMaxBytes: number
   readonly firmware: StorageLimits
   readonly pictures: StorageLimits
-  /** Of the disk that the data folder is on. */
+  /** Free space to keep on the disk of the data folder. */
   readonly diskReserveBytes: number
 }
 

@@ -18,7 +18,7 @@ const integer = (minimum: number, maximum: number, description: string) =>
 
 const MAX_PORT = 65_535
 
-/** Every setting there is. The descriptions are what `npm start -- --help` prints. */
+/** Every setting. `npm start -- --help` prints the descriptions. */
 const Environment = Type.Object({
   SIGNALBOX_DATA_DIR: text('folder of everything the service keeps; default ./data'),
   SIGNALBOX_DATABASE_URL: text('a PostgreSQL (15 or newer) of your own instead of the embedded one'),
@@ -65,11 +65,11 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly ucentralPort: number
-  /** Without a trailing slash; null = made from host and port once they are known. */
+  /** Without a trailing slash; null = derived from host and port once they are known. */
   readonly baseUrl: string | null
   /** PEM texts. */
   readonly tls: 'off' | 'self-signed' | { readonly cert: string; readonly key: string }
-  /** By which devices reach the gateway; null = as clients reach the HTTP server. */
+  /** The host by which devices reach the gateway; null = the HTTP server's. */
   readonly ucentralHost: string | null
   /** The operator's own device PKI, PEM texts; null = the built-in CA. */
   readonly ucentralTls: { readonly ca: string; readonly cert: string; readonly key: string } | null
@@ -78,7 +78,7 @@ export interface Config {
   readonly rolloutSoakMs: number
   readonly retention: Retention
   readonly webhookAllowCidrs: readonly string[]
-  /** Ranges of reverse proxies whose X-Forwarded-For is believed. */
+  /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   readonly accounts: AccountSettings
   readonly smtpUrl: string | null
@@ -86,7 +86,7 @@ export interface Config {
 }
 
 /**
- * Reads the settings. Unknown SIGNALBOX_ names are refused: a misspelt setting is worse than none.
+ * Parses the settings. Unknown SIGNALBOX_ names are refused: a misspelt setting is worse than none.
  * @throws AppError invalid, one line that names the setting.
  */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
@@ -121,7 +121,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   })
 }
 
-/** Name and description of every setting, for people. */
+/** Returns name and description of every setting, for people. */
 export function describeSettings(): { readonly name: string; readonly description: string }[] {
   return Object.entries(Environment.properties).map(([name, schema]) => {
     const description: unknown = Reflect.get(schema, 'description')
@@ -131,7 +131,7 @@ export function describeSettings(): { readonly name: string; readonly descriptio
 
 type Env = Type.Static<typeof Environment>
 
-/** "from 1 to 9", of the settings that are whole numbers. */
+/** "from 1 to 9", for settings that are whole numbers. */
 const ranges: ReadonlyMap<string, string> = new Map(
   Object.entries(Environment.properties).flatMap(([name, schema]) => {
     const least: unknown = Reflect.get(schema, 'minimum')
@@ -140,7 +140,7 @@ const ranges: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Used by the runner, the tests and the benchmarks, not by the server. */
+/** Settings of the runner, the tests and the benchmarks, not of the server. */
 const elsewhere: ReadonlySet<string> = new Set(['SIGNALBOX_TEST_DATABASE_URL'])
 
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
@@ -149,7 +149,7 @@ function checkEnvironment(environment: Readonly<Record<string, string | undefine
     if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name) || isProviderSetting(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
     if (value === undefined || value === '') continue
-    // What is no number at all is refused here: conversion would round it.
+    // A value that is no number is refused here, because conversion would round it.
     if (ranges.has(name) && !/^-?\d+$/.test(value)) throw invalid(name, `must be a whole number ${ranges.get(name)}`)
     given[name] = value
   }
@@ -201,7 +201,7 @@ function parseUcentralTls(env: Env): Config['ucentralTls'] {
   return checkTls('SIGNALBOX_UCENTRAL_CA, _CERT and _KEY', material)
 }
 
-/** Makes of them once what the listeners make of them later, to say which files are the wrong ones. */
+/** Loads them once as the listeners will, to say which files are wrong. */
 function checkTls<T extends { readonly cert: string; readonly key: string }>(names: string, material: T): T {
   try {
     createSecureContext(material)

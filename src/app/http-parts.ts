@@ -10,7 +10,7 @@ export interface HttpParts {
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** See HttpOptions. */
   readonly trustedProxies: readonly string[]
-  /** Data folder of the built-in device CA; null where the operator runs a CA of their own. */
+  /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly storage: Storage
   readonly outbound: OutboundHttp

@@ -60,7 +60,7 @@ import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
 import { version } from '../platform/version.ts'
 
-/** An HTTP server that is not listening yet. */
+/** An HTTP server that does not listen yet. */
 export interface BuiltHttp {
   readonly http: FastifyInstance
   /** All operations that it serves under /api/v1. */
@@ -98,7 +98,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   return { http, operations }
 }
 
-/** What is built once for all ways to sign in. */
+/** Parts that all ways to log in share. */
 interface SignIn {
   readonly guard: LoginGuard
   readonly oauth: Oauth

@@ -10,7 +10,7 @@ import { type ImageFiles, removeOrphanImages } from '../platform/images/image-fi
 import type { Task } from '../platform/jobs.ts'
 import { listUnmeasuredImages, updateImageSizes } from './store-storage.ts'
 
-/** Of the files in the folder of images, those that a row of some noun refers to. See sweepImages(). */
+/** Returns those of the files in the folder of images that a row of any noun refers to. See sweepImages(). */
 export async function filterKnownImages(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {
   const filters = [filterKnownDeviceImages, filterKnownMapImages, filterKnownMxedgeImages]
   const known = await Promise.all(filters.map((filter) => filter(db, names)))
@@ -20,7 +20,7 @@ export async function filterKnownImages(db: Db, names: readonly string[]): Promi
 const MEASURED_AT_ONCE = 1000
 
 /**
- * Records the sizes of pictures that were kept before sizes were, so that they count. A file that is missing stays
+ * Records the sizes of pictures that were stored before sizes were recorded, so that they count. A missing file stays
  * unmeasured.
  */
 export async function measureImages(ctx: Context, { dir }: Pick<ImageFiles, 'dir'>): Promise<void> {
@@ -43,7 +43,7 @@ async function sizeOf(path: string): Promise<number> {
 /** Longer than any upload takes from its file to its row. */
 const ORPHANED_FOR_MS = 3600e3
 
-/** The chores of pictures, for startJobs(): those of a site that was deleted, say, have no row any more. */
+/** The chores of pictures, for startJobs(): pictures of a deleted site, for example, have no row any more. */
 export function imageTasks(ctx: Context, files: Pick<ImageFiles, 'dir'>): Task[] {
   return [
     {

@@ -13,8 +13,8 @@ interface Placed<T extends string> {
 }
 
 /**
- * Imports a manifest of devices and edge appliances: each kind at once, into its registry. What was
- * imported when it is cut short is unchanged the second time.
+ * Imports a manifest of devices and edge appliances: each kind in one go, into its registry. A repeated import leaves
+ * unchanged what an interrupted one has imported.
  */
 export async function importHardware(ctx: Context, rows: readonly HardwareRow[]): Promise<ImportReport> {
   const devices: Placed<DeviceType>[] = []
@@ -40,7 +40,7 @@ export async function importHardware(ctx: Context, rows: readonly HardwareRow[])
   }
 }
 
-/** With their rows as the whole manifest counts them. */
+/** Returns the rows with their positions in the whole manifest. */
 function inWhole(
   conflicts: readonly ManifestConflict[],
   part: readonly { readonly row: number }[],

@@ -2,7 +2,7 @@ import type { ManifestConflict, ManifestRow } from '../devices/registry/plan-imp
 import { type CsvRow, parseCsv } from '../http/csv.ts'
 import type { HardwareRow } from './import-hardware.ts'
 
-/** Of a conflict: the line of the file, as editors count. */
+/** A conflict with the line of the file, as editors count. */
 export type CsvConflict = ManifestConflict & { readonly line: number }
 
 export interface ParsedManifest {
@@ -12,14 +12,14 @@ export interface ParsedManifest {
   readonly conflicts: readonly CsvConflict[]
 }
 
-/** About 8 MiB of rows as they usually are. */
+/** About 8 MiB of typical rows. */
 const MAX_ROWS = 100_000
 const MAX_CELL = 100
 const required = ['mac', 'serial', 'model', 'claim_code'] as const
 const types = ['ap', 'switch', 'gateway', 'mxedge'] as const
 
 /**
- * The rows of a CSV with the columns mac, serial, model, claim_code and, where wanted, type.
+ * Parses a CSV with the columns mac, serial, model, claim_code and, where needed, type.
  * @throws AppError invalid naming the line and the column, where the file as a whole is no manifest.
  */
 export function parseManifest(csv: Uint8Array): ParsedManifest {

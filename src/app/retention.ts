@@ -8,7 +8,7 @@ import type { Task } from '../platform/jobs.ts'
 import { type AgingRows, deleteOldRows } from '../platform/retention.ts'
 import { agingUpgrades } from '../rollout/store-retention.ts'
 
-/** How many days each kind of record is kept. */
+/** The number of days for which each kind of record is kept. */
 export interface Retention {
   readonly auditDays: number
   readonly eventDays: number
@@ -16,7 +16,7 @@ export interface Retention {
   readonly upgradeDays: number
 }
 
-/** What grows with time alone, by the setting that bounds it. */
+/** Records that only grow with time, by the setting that bounds them. */
 const aging: readonly { readonly setting: keyof Retention; readonly rows: readonly AgingRows[] }[] = [
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
   { setting: 'eventDays', rows: [agingDeviceEvents, agingMxedgeEvents] },
@@ -26,7 +26,7 @@ const aging: readonly { readonly setting: keyof Retention; readonly rows: readon
 
 const DAY_MS = 24 * 3600e3
 
-/** The chore that deletes what is older than the operator keeps it, for startJobs(). */
+/** The chore that deletes records older than the operator keeps them, for startJobs(). */
 export function retentionTasks(ctx: Context, retention: Retention): Task[] {
   return [
     { name: 'retention', cron: '35 * * * *', run: (_payload, signal) => deletePastRetention(ctx, retention, signal) },

@@ -23,7 +23,7 @@ const ManifestBody = Type.Object({
 
 const csv = { parseAs: 'buffer', bodyLimit: 8 * 1024 * 1024 } as const
 
-/** Manifests of hardware, as JSON or as `text/csv`. Register it where only the operator comes. */
+/** Manifests of hardware, as JSON or as `text/csv`. Register it where only the operator has access. */
 export function manifestRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.addContentTypeParser('text/csv', csv, (_request, body, done) => done(null, body))
@@ -34,7 +34,7 @@ export function manifestRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   }
 }
 
-/** Conflicts name the line of the file besides. */
+/** Conflicts also name the line of the file. */
 async function importCsv(
   ctx: Context,
   csv: Buffer,

@@ -24,8 +24,8 @@ const BootstrapBody = Type.Object({
 const text = Type.String({ minLength: 1, maxLength: 100 })
 
 /**
- * What only the operator may do: whoever can read `operator.key` in the data folder sends it as
- * `Authorization: Operator <key>`. The command line does.
+ * Operations of the operator, who proves to be able to read `operator.key` in the data folder by `Authorization:
+ * Operator <key>`. The command line uses them.
  */
 export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsyncTypebox {
   return async (http) => {
@@ -102,7 +102,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
         if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
         if (parts.deviceCaDir === null)
           throw new AppError('invalid', 'the device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
-        // Seldom needed, and its library takes several megabytes.
+        // Rarely needed, and its library takes several megabytes.
         const { issueDeviceCertificate, loadDeviceCa } = await import('../gateway/device-ca.ts')
         const ca = await loadDeviceCa(parts.deviceCaDir)
         const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)

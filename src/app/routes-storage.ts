@@ -6,7 +6,7 @@ import type { StorageLimits } from './config-storage.ts'
 import type { Storage } from './storage.ts'
 import { getTotalStorage, listOrgStorage } from './store-storage.ts'
 
-/** What uploads take on the disk, and what they may take; the organizations with the most first, page by page. */
+/** Disk space that uploads use, and its limits; organizations by their use, page by page. */
 export function storageRoutes(ctx: Context, { disk, settings }: Storage): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get('/storage', { schema: { hide: true, querystring: Type.Object(pageQuery) } }, async ({ query }, reply) => {

@@ -34,20 +34,20 @@ import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
 
 export interface Running {
-  /** Where it answers, without a trailing slash. */
+  /** Address of the service, without a trailing slash. */
   readonly url: string
   readonly ucentralPort: number
   readonly operatorKey: string
   readonly log: Logger
-  /** Settles with a sentence when it can't go on; `stop` is the caller's to call then. */
+  /** Resolves with the reason when the service can't go on; the caller then calls `stop`. */
   readonly failed: Promise<string>
-  /** Stops everything in order; safe to call twice. */
+  /** Stops everything in order; may be called twice. */
   stop(): Promise<void>
 }
 
 /**
  * Starts the whole service; when it returns, everything answers.
- * @throws AppError with one line for the operator; whatever had been started is stopped again.
+ * @throws AppError with one line for the operator; parts that had started are stopped again.
  */
 export async function startServer(config: Config): Promise<Running> {
   const log = createLog(config.logLevel)
@@ -85,7 +85,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     wakes: createWakes(),
     log,
     secrets,
-    // With port 0 known only once the server listens; too early a question must not get a wrong answer.
+    // With port 0 it is known only once the server listens; an earlier question must not get a wrong answer.
     get baseUrl() {
       if (address.baseUrl === null) throw new Error('the address is not known before the server listens')
       return address.baseUrl
@@ -98,7 +98,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
   })
   closing.add('outbound http', () => outbound.close())
-  // The operator may have services of their own anywhere.
+  // The operator's services may be anywhere.
   const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
   closing.add('operator http', () => operatorHttp.close())
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
@@ -125,7 +125,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     outbound,
   })
   closing.add('http', () => http.close())
-  // Before the first upload can come.
+  // Before the first upload can arrive.
   await sweepFirmwareFiles(ctx, firmwareFiles)
   await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
   await measureImages(ctx, imageFiles)

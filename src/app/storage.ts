@@ -8,7 +8,7 @@ import { getStorageUsage } from '../platform/storage/store-usage.ts'
 import { createUploadQuota } from '../platform/storage/upload-quota.ts'
 import type { StorageSettings } from './config-storage.ts'
 
-/** Where uploads are kept, and how much of them. */
+/** Where uploads are stored, and their limits. */
 export interface Storage {
   readonly firmwareFiles: FirmwareFiles
   readonly imageFiles: ImageFiles

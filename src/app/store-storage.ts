@@ -11,7 +11,7 @@ export interface OrgStorage {
   readonly pictureBytes: number
 }
 
-/** Organizations that keep anything, the one with the most first. */
+/** Lists organizations that store anything, by the space they use. */
 export function listOrgStorage(reader: Reader, page: Page): Promise<Paged<OrgStorage>> {
   const ofKind = (kind: string) =>
     sql<number>`coalesce(sum(storage_usage.bytes) filter (where kind = ${kind}), 0)::double precision`
@@ -37,7 +37,7 @@ export function getTotalStorage(reader: Reader): Promise<TotalStorage> {
     .executeTakeFirstOrThrow()
 }
 
-/** Names of picture files whose rows were written before sizes were kept. */
+/** Lists picture files whose rows were written before sizes were recorded. */
 export async function listUnmeasuredImages(reader: Reader): Promise<string[]> {
   const { rows } = await sql<{ readonly name: string }>`
     select name from device_image where bytes = 0

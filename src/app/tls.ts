@@ -7,19 +7,20 @@ import { isWildcard } from './wildcard.ts'
 type KeyAndCert = { readonly cert: string; readonly key: string }
 
 export interface TlsMaterial {
-  /** Of the HTTP server; null = plain HTTP. */
+  /** For the HTTP server; null = plain HTTP. */
   readonly http: KeyAndCert | null
   readonly gateway: KeyAndCert & { readonly ca: string }
   /**
-   * Devices verify the HTTPS server, from which they download firmware, by the CA of the gateway. False
-   * behind a proxy of another certificate, too: its CA is not known here, so it should be a public one.
+   * True if the gateway's CA signed the HTTPS server's certificate, so that devices, which download firmware there,
+   * verify it by that CA. False behind a proxy with another certificate: its CA is unknown here, so it should be a
+   * public one.
    */
   readonly localCertificates: boolean
 }
 
 /**
- * Certificates for both listeners. What is self-made is signed by the installation's own CA
- * (`device-ca/ca.pem` in the data folder), so clients and devices trust one file.
+ * Loads certificates for both listeners. Self-signed ones come from the installation's own CA (`device-ca/ca.pem` in
+ * the data folder), so that clients and devices trust one file.
  */
 export async function openTls(config: Config, dataDir: string): Promise<TlsMaterial> {
   const name = gatewayNameOf(config)
@@ -32,7 +33,7 @@ export async function openTls(config: Config, dataDir: string): Promise<TlsMater
   return { http, gateway, localCertificates: http !== null && isIssuedBy(http.cert, gateway.ca) }
 }
 
-/** Whether the first certificate of the chain leads, by the others of the chain, to one of the CAs. */
+/** True if the chain's first certificate leads, by the others of the chain, to one of the CAs. */
 function isIssuedBy(chainPem: string, caPem: string): boolean {
   const [leaf, ...rest] = certificatesIn(chainPem)
   const authorities = certificatesIn(caPem)
@@ -51,7 +52,7 @@ function certificatesIn(pem: string): X509Certificate[] {
   return texts.map((text) => new X509Certificate(text))
 }
 
-/** Where devices are told to find the gateway. */
+/** Returns the address at which devices find the gateway. */
 function gatewayNameOf({ ucentralHost, baseUrl, host }: Config): string {
   return ucentralHost ?? hostOf(baseUrl)[0] ?? (isWildcard(host) ? 'localhost' : host)
 }

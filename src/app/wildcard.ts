@@ -1,4 +1,4 @@
-/** Whether a server that listens on the address listens on all addresses of the machine. */
+/** True if a server that listens on the address listens on all addresses of the machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }

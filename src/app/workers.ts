@@ -36,7 +36,7 @@ export interface WorkerParts {
   readonly closing: Closing
 }
 
-/** Starts everything that runs without being called: chores, deliveries, rollouts, the gateway. */
+/** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
 export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ readonly ucentralPort: number }> {
   const { config, closing } = parts
   const jobs = await startJobs({
@@ -69,14 +69,14 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   return { ucentralPort: gateway.portOf('ucentral') }
 }
 
-/** @returns The way to stop it. */
+/** @returns A function that stops it. */
 function wishForThumbnails(ctx: Context, jobs: Jobs): () => void {
   return ctx.wakes.on('thumbnails', () => {
     jobs.add(THUMBNAILS, null).catch((error: unknown) => ctx.log.warn({ err: error }, 'thumbnails have to wait'))
   })
 }
 
-/** Stays the same over restarts, so that the gateway knows what its former self left behind. */
+/** The id stays the same across restarts, so that the gateway recognizes what its former process left open. */
 async function loadNodeId(dataDir: string): Promise<string> {
   return (await loadOrMake(join(dataDir, 'node-id'), () => Buffer.from(uuidv7()))).toString('utf8').trim()
 }

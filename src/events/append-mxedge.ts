@@ -5,7 +5,7 @@ import { wakeAfterCommit } from '../platform/wakes.ts'
 import { insertMxedgeEvents, insertOutbox } from './store.ts'
 import type { MxedgeEvent } from './topics.ts'
 
-/** What an event says of the edge appliance it is about. */
+/** The edge appliance of an event. */
 export interface EventMxedge {
   readonly id: string
   readonly name: string
@@ -14,7 +14,7 @@ export interface EventMxedge {
   readonly siteId: string | null
 }
 
-/** The names of these events, and what they say, as the constants of the interface tell them. */
+/** The names of these events and their descriptions, as the interface's constants list them. */
 export const mxedgeEventTypes = {
   ME_CONFIG_CHANGED_BY_USER: 'Configuration changed by user',
 } as const
@@ -26,7 +26,7 @@ export interface MxedgeHappening {
   readonly text: string
 }
 
-/** Writes events of edge appliances in the caller's transaction: two statements, however many. */
+/** Appends events of edge appliances in the caller's transaction, with two statements for any number of events. */
 export async function appendMxedgeEvents(
   tx: Tx,
   scope: InOrg,

@@ -8,7 +8,10 @@ import { reduceChange } from './reduce-change.ts'
 import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
 import type { AuditEvent, DeviceEvent, UpdownEvent } from './topics.ts'
 
-/** One change that someone made. `before` and `after` are wire documents without secrets; what is kept of them: reduceChange(). */
+/**
+ * One change by a person or a worker. `before` and `after` are wire documents without secrets; reduceChange() decides
+ * which parts are stored.
+ */
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
@@ -18,8 +21,8 @@ export interface Audit {
 }
 
 /**
- * Writes the audit record and its `audits` event in the caller's transaction, so that a change and
- * its record commit together or not at all.
+ * Appends the audit record and its `audits` event in the caller's transaction, so that a change and its record commit
+ * together or not at all.
  * @returns The id of the audit record, for the events that the change causes.
  */
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
@@ -42,7 +45,7 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
   return event.id
 }
 
-/** What an event says of the device it is about. */
+/** The device of an event. */
 export interface EventDevice {
   readonly id: string
   readonly mac: string
@@ -81,7 +84,7 @@ export type DeviceHappeningName = keyof typeof levels
 const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
 const familyNames: Record<DeviceType, string> = { ap: 'AP', switch: 'Switch', gateway: 'Gateway' }
 
-/** Every type that a device event can have, and how people read it. */
+/** Returns every type of device event with its description. */
 export function deviceEventTypes(): { readonly type: string; readonly display: string }[] {
   const types = ['ap', 'switch', 'gateway'] as const
   return types.flatMap((type) =>
@@ -95,8 +98,8 @@ export function deviceEventTypes(): { readonly type: string; readonly display: s
 const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
 
 /**
- * Writes device events and, for those that say a device is up or down, their `device-updowns` twin,
- * in the caller's transaction. Two statements, however many events.
+ * Appends device events in the caller's transaction. An event that says that a device is up or down also gets its
+ * `device-updowns` twin. Any number of events takes two statements.
  */
 export async function appendDeviceEvents(
   tx: Tx,
@@ -128,7 +131,7 @@ export async function appendDeviceEvents(
   wakeAfterCommit(tx, 'outbox')
 }
 
-/** A device chooses the words of its refusals; nobody reads more of them. */
+/** A device words its own refusals; longer texts are cut. */
 const MAX_TEXT_CHARACTERS = 1000
 
 function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): DeviceEvent {

@@ -53,7 +53,7 @@ describe('reduceChange', () => {
         for (const document of [reduced.before, reduced.after]) {
           const json = JSON.stringify(document)
           expect(Buffer.byteLength(json)).toBeLessThan(80 * 1024)
-          // An escaped half of a pair, behind no escaped backslash, has no place in a text of PostgreSQL.
+          // PostgreSQL refuses an escaped half of a surrogate pair (unless its backslash is itself escaped).
           expect(json.isWellFormed() && !/(?<!\\)(?:\\\\)*\\ud/.test(json)).toBe(true)
         }
       }),

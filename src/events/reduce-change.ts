@@ -2,27 +2,27 @@ import { isDeepStrictEqual } from 'node:util'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** What a record says of a change: documents as they were and as they are, one of them where there was no other. */
+/** A change: the documents before and after it; only one of them for a creation or a deletion. */
 export interface Change {
   readonly before?: Document
   readonly after?: Document
 }
 
-/** What says whom or what a record is about, kept although it stayed the same. */
+/** Fields that say whom or what a record is about, stored even if unchanged. */
 const IDENTITY: ReadonlySet<string> = new Set(['id', 'mac', 'serial', 'name', 'email'])
 
-/** What the values that are kept whole may take of a document, as JSON with their names. */
+/** The values that are stored whole take at most this much of a document, as JSON with their names. */
 const WHOLE_BYTES = 16 * 1024
-/** How much of a longer value is kept, and of how many of them. */
+/** The part of a longer value that is stored, and the number of such values. */
 const START_CHARACTERS = 100
 const MAX_SHORTENED = 50
-/** Nobody names a field like this to tell something by it. */
+/** No meaningful field has a longer name. */
 const MAX_NAME_CHARACTERS = 200
 
 /**
- * Reduces a change to the top-level fields that differ, so that a record does not repeat a document of a
- * hundred kilobytes for each edit. Of a document at most 16 KiB of values are kept as they are, the
- * shortest first; the others become the text of their beginning and length, and beyond fifty a number.
+ * Reduces a change to the top-level fields that differ, so that a record does not repeat a document of a hundred
+ * kilobytes for each edit. At most 16 KiB of values are stored unchanged, the shortest first; others become a text of
+ * their start and length, and beyond fifty, a number.
  */
 export function reduceChange({ before, after }: Change): Change {
   const differs = (name: string): boolean =>
@@ -42,7 +42,7 @@ interface Field {
 
 function shorten(document: Document, isKept: (name: string) => boolean): Document {
   const fields = Object.entries(document).flatMap(([name, value]): Field[] => {
-    // What has no JSON (undefined) is not written anyway.
+    // A value without JSON (undefined) is not stored anyway.
     const json = isKept(name) ? JSON.stringify(value) : undefined
     return json === undefined ? [] : [{ name, value, json, bytes: Buffer.byteLength(name) + Buffer.byteLength(json) }]
   })
@@ -69,6 +69,6 @@ function shorten(document: Document, isKept: (name: string) => boolean): Documen
 
 function startOf({ value, json }: Field): string {
   const [text, unit] = typeof value === 'string' ? [value, 'characters'] : [json, 'characters of JSON']
-  // A character may be cut in two, which the database would refuse.
+  // The cut may split a character, which the database would refuse.
   return `${text.slice(0, START_CHARACTERS).toWellFormed()}... (${text.length} ${unit})`
 }

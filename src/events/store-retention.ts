@@ -3,7 +3,7 @@ import type { AgingRows } from '../platform/retention.ts'
 
 const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${before}` } as const
 
-/** Also of organizations that are gone: the operator keeps their records as long. */
+/** Records of deleted organizations included: the operator keeps them for the same time. */
 export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
 export const agingDeviceEvents: AgingRows = { ...byOrg, table: 'device_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }

@@ -11,10 +11,10 @@ export interface NewOutboxEvent {
   readonly event: TopicEvents[Topic]
 }
 
-/** Of the rows of one statement, which carries them as one JSON text. */
+/** Bounds the rows of one statement, which carries them as one JSON text. */
 const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
 
-/** The rows as JSON texts of bounded size. */
+/** Splits the rows into JSON texts of bounded size. */
 function partsOf(rows: readonly Record<string, unknown>[]): string[] {
   const texts = rows.map((row) => json(row))
   return splitByBytes(texts, (text) => text.length, partLimits).map((part) => `[${part.join(',')}]`)

@@ -5,24 +5,24 @@ import type { Context } from '../platform/context.ts'
 import { Uuid } from './schemas.ts'
 
 /**
- * Who may call: members of an organization, or of one site; anybody with an account; anybody with credentials, the
- * token of an organization too; anybody at all.
+ * Who may call: members of an organization, or of one site; anybody with an account; anybody with credentials,
+ * including the token of an organization; anybody at all.
  */
 export type Audience = 'org' | 'orgSites' | 'site' | 'installer' | 'person' | 'self' | 'nobody'
 
 /**
- * Where an operation is, and who may call it. `Scope` is what `enter` proves: the operation's `run` receives it, so
- * that none can forget to ask.
+ * Where an operation is, and who may call it. The operation's `run` receives the `Scope` that `enter` proves, so no
+ * operation can forget to authorize.
  */
 export interface At<Scope, Who = Caller> {
   readonly audience: Audience
-  /** What the caller's role must allow; null where no role counts. */
+  /** What the caller's role must allow; null where roles don't matter. */
   readonly needs: Need | null
   /** Below /api/v1, with `:name` parameters. */
   readonly path: string
-  /** Of the part of the path that says where. */
+  /** Parameters of the part of the path that names the place. */
   readonly params: TProperties
-  /** Open to a session whose second factor is still missing. */
+  /** True if a session may call it before its second factor. */
   readonly beforeSecondFactor: boolean
   /** @throws AppError not_found, forbidden. */
   readonly enter: (
@@ -36,7 +36,7 @@ interface Needing {
   readonly needs: Need
 }
 
-/** In the whole of an organization: who has some of its sites alone is refused. */
+/** In the whole organization: callers with only some of its sites are refused. */
 export function org(path: string, { needs }: Needing): At<OrgScope> {
   return at(
     { audience: 'org', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
@@ -44,7 +44,7 @@ export function org(path: string, { needs }: Needing): At<OrgScope> {
   )
 }
 
-/** In an organization, or in those of its sites that the caller may act in: the scope says which. */
+/** In an organization, or in those of its sites in which the caller may act: the scope says which. */
 export function orgSites(path: string, { needs }: Needing): At<SitesScope> {
   return at(
     { audience: 'orgSites', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
@@ -60,34 +60,34 @@ export function site(path: string, { needs }: Needing): At<SiteScope> {
   )
 }
 
-/** The same in an organization and in a site: two operations of one declaration. */
+/** An operation that organizations and sites both have: one declaration makes two operations. */
 export interface Twins<Scope> {
   readonly org: At<Scope>
   readonly site: At<Scope>
 }
 
-/** Where a declaration is. */
+/** The place of a declaration. */
 export type Location = At<unknown, unknown> | Twins<unknown>
 
 export type ScopeAt<L extends Location> = L extends At<infer Scope, unknown> | Twins<infer Scope> ? Scope : never
 export type CallerAt<L extends Location> = L extends At<unknown, infer Who> ? Who : Caller
 
-/** In the whole of an organization, and in one site. */
+/** In the whole organization, and in one site. */
 export function orgAndSite(path: string, needing: Needing): Twins<PlaceScope> {
   return { org: org(path, needing), site: site(path, needing) }
 }
 
-/** In an organization or in those of its sites that the caller may act in, and in one site. */
+/** In an organization or those of its sites in which the caller may act, and in one site. */
 export function orgSitesAndSite(path: string, needing: Needing): Twins<SitesScope> {
   return { org: orgSites(path, needing), site: site(path, needing) }
 }
 
-/** For anybody who is signed in or has a token. */
+/** For anybody who is logged in or has a token. */
 export function self(path: string, options: { readonly beforeSecondFactor?: boolean } = {}): At<null> {
   return at({ audience: 'self', needs: null, path, params: {}, ...options }, () => null)
 }
 
-/** For those who have no credentials, or whose credentials do not count here. */
+/** For callers without credentials, or whose credentials don't matter here. */
 export function nobody(path: string): At<null, undefined> {
   return {
     audience: 'nobody',
@@ -103,7 +103,7 @@ type Address = Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'params'> & {
   readonly beforeSecondFactor?: boolean | undefined
 }
 
-/** A place of the interface with a caller, who was identified before `enter` is called. */
+/** A place with a caller, who is authenticated before `enter` is called. */
 export function at<Scope>(
   { beforeSecondFactor = false, ...address }: Address,
   enter: (ctx: Context, caller: Caller, params: Readonly<Record<string, string>>) => Promise<Scope> | Scope,
@@ -118,7 +118,7 @@ export function at<Scope>(
   }
 }
 
-/** The schema of all parameters of a path. */
+/** Returns the schema of all parameters of a path. */
 export function paramsOf(place: Pick<At<unknown>, 'params'>, params: TProperties) {
   return Type.Object({ ...place.params, ...params })
 }

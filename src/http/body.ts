@@ -1,14 +1,12 @@
 import { AppError } from '../platform/errors.ts'
 
-/** Deeper documents than any client sends would overflow the stack where they are written. */
+/** Documents deeper than any client sends could overflow the stack where they are encoded. */
 const MAX_DEPTH = 64
 
 /**
- * Parses a JSON body. Zero bytes are an empty object: clients send a JSON content type with
- * body-less POSTs.
- *
- * @throws AppError invalid for malformed JSON, and for what JSON allows but the database can't keep
- *   (NUL characters, half surrogate pairs) or nobody means (`__proto__`).
+ * Parses a JSON body. An empty body is an empty object: clients send a JSON content type with POSTs without a body.
+ * @throws AppError invalid for malformed JSON, for what JSON allows but the database can't store (NUL characters, half
+ *   surrogate pairs), and for `__proto__`.
  */
 export function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return {}
@@ -22,7 +20,7 @@ export function parseJsonBody(text: string): unknown {
   return value
 }
 
-/** Walks without recursion, so that the depth of the document can't overflow it. */
+/** Walks without recursion, so that the depth of the document can't overflow the stack. */
 function assertStorable(root: unknown): void {
   const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -38,7 +36,7 @@ function assertStorable(root: unknown): void {
   }
 }
 
-/** @throws AppError invalid for text that PostgreSQL can't keep. */
+/** @throws AppError invalid for text that PostgreSQL can't store. */
 export function assertText(text: string): void {
   if (text.includes('\0')) throw new AppError('invalid', 'text may not contain the character U+0000')
   if (!text.isWellFormed()) throw new AppError('invalid', 'text may not contain half a surrogate pair')

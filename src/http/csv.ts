@@ -2,17 +2,17 @@ import { parse } from 'csv-parse/sync'
 import { invalidField } from '../platform/errors.ts'
 import { assertText } from './body.ts'
 
-/** A row of a table, by the names of its columns in lower case. Empty cells are not there. */
+/** A row of a table, by the names of its columns in lower case. Empty cells are missing. */
 export interface CsvRow {
-  /** On which the row ends, as editors count; the first is 1. */
+  /** The line on which the row ends, as editors count; the first is 1. */
   readonly line: number
   readonly cells: ReadonlyMap<string, string>
 }
 
 export interface CsvOptions {
-  /** What the request calls the table. */
+  /** The request's name for the table. */
   readonly field: string
-  /** Columns that have to be there; others may. */
+  /** Columns that must be present; others may be. */
   readonly required: readonly string[]
   readonly maxRows: number
 }
@@ -21,8 +21,8 @@ const MAX_COLUMNS = 100
 const MAX_ROW_CHARACTERS = 64 * 1024
 
 /**
- * A table as RFC 4180 has it, in UTF-8, with a line of headings; columns in any order.
- * @throws AppError invalid naming the field, and in `reason` the line and the column.
+ * Parses a table as RFC 4180 defines it, in UTF-8, with a header line; columns may come in any order.
+ * @throws AppError invalid naming the field, with line and column in `reason`.
  */
 export function parseCsv(bytes: Uint8Array, { field, required, maxRows }: CsvOptions): CsvRow[] {
   const [header, ...rows] = recordsOf(field, decode(field, bytes), maxRows + 2)
@@ -56,7 +56,7 @@ function recordsOf(field: string, text: string, atMost: number): CsvRecord[] {
       max_record_size: MAX_ROW_CHARACTERS,
       to: atMost,
       info: true,
-      // With `info` it answers other records than its types say.
+      // With `info` the parser returns other records than its types say.
     }) as unknown as CsvRecord[]
   } catch (error) {
     throw invalidField(field, error instanceof Error ? error.message : 'is no CSV')

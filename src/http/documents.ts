@@ -1,17 +1,16 @@
 import { AppError } from '../platform/errors.ts'
 
-/** What a document may take as JSON, unless its kind has a reason to take more. */
+/** The maximum size of a document as JSON, unless its kind needs more. */
 export const MAX_DOCUMENT_BYTES = 128 * 1024
-/** What documents could have before there was that limit: those that are larger than it stay editable up to here. */
+/** The maximum before that limit existed: larger documents stay editable up to here. */
 const FORMER_MAX_BYTES = 1024 * 1024
 
 /**
- * Bodies as the interface's clients write them: an update replaces the top-level fields it names and
- * leaves the others; `"-field": ""` unsets a field, on creation as on update.
- *
+ * Merges a body as the interface's clients write it: an update replaces the top-level fields that it names and leaves
+ * the others; `"-field": ""` unsets a field, on creation as on update.
  * @param maxBytes Of the document as JSON.
- * @returns A new document; neither argument is changed.
- * @throws AppError too_large
+ * @returns A new document; the arguments are unchanged.
+ * @throws AppError too_large.
  */
 export function mergeDocument(
   before: Readonly<Record<string, unknown>>,
@@ -34,7 +33,9 @@ function bytesOf(document: Readonly<Record<string, unknown>>): number {
   return Buffer.byteLength(JSON.stringify(document))
 }
 
-/** The document without `names`: what the service itself decides (ids, times) is never taken from a client. */
+/**
+ * Returns the document without `names`: fields that the service sets itself (ids, times) are never taken from a client.
+ */
 export function omitFields(
   document: Readonly<Record<string, unknown>>,
   names: readonly string[],

@@ -13,9 +13,9 @@ const statusOf: Record<ErrorCode, number> = {
 }
 
 /**
- * Turns what was thrown into the interface's error body. An AppError speaks for itself; an error of
- * the HTTP layer (malformed JSON, wrong content type, too large) keeps its 4xx; everything else is a
- * defect: logged, and answered 500 with the request's id to find it by.
+ * Turns a thrown error into the interface's error body. An AppError has its own text and status; an error of the HTTP
+ * layer (malformed JSON, wrong content type, too large) keeps its 4xx; anything else is a defect: it is logged and
+ * answered with 500 and the request's id.
  */
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof AppError) {

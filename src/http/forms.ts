@@ -5,25 +5,25 @@ import { AppError, invalidField } from '../platform/errors.ts'
 import { assertText, parseJsonBody } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
 
-/** A client that sends nothing for so long has gone, whatever its socket says. */
+/** A client that sends nothing for this long is gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 const MAX_FIELD_BYTES = 1024 * 1024
 const MAX_PARTS = 16
 
 /**
- * Lets the routes of this context take forms (`multipart/form-data`) instead of JSON. Register it in a
- * context of its own, and let the route authorize before it calls `readForm`.
+ * Lets the routes of this context take forms (`multipart/form-data`) instead of JSON. Register it in a context of its
+ * own, and let the route authorize before it calls `readForm`.
  */
 export async function takeForms(http: FastifyInstance): Promise<void> {
   http.removeAllContentTypeParsers()
   await http.register(multipart, {
     limits: { fields: MAX_PARTS, parts: MAX_PARTS, files: 1, fieldSize: MAX_FIELD_BYTES, headerPairs: 50 },
   })
-  // What is left of a body that was refused is not worth reading.
+  // The rest of a refused body is not worth reading.
   http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))
 }
 
-/** What a form brought besides its file. */
+/** The fields of a form besides its file. */
 export interface FormFields {
   readonly [name: string]: string
 }
@@ -31,13 +31,13 @@ export interface FormFields {
 /** A file while it arrives. */
 export interface FormFile {
   readonly body: Readable
-  /** As the client says; null where it says nothing. */
+  /** The type that the client declares; null if none. */
   readonly type: string | null
 }
 
 export interface Form<T> {
   readonly fields: FormFields
-  /** What `take` made of the file. */
+  /** The result of `take`. */
   readonly file: T
 }
 
@@ -49,13 +49,13 @@ export interface FormOptions<T> {
   readonly texts?: readonly string[]
   /** Reads the file to its end. */
   readonly take: (file: FormFile) => Promise<T>
-  /** Undoes `take` where the rest of the form turns out to be no good. */
+  /** Undoes `take` where the rest of the form is invalid. */
   readonly discard: (taken: T) => Promise<void>
 }
 
 /**
  * Reads a form with one file and texts, part by part.
- * @throws AppError invalid naming the part; what `take` throws; errors of the form itself have a 4xx status.
+ * @throws AppError invalid naming the part; errors of `take`; errors of the form itself have a 4xx status.
  */
 export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
   if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
@@ -65,7 +65,7 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
   const fields: Record<string, string> = {}
   let taken: { readonly file: T } | null = null
   try {
-    // One byte more than allowed: then it is `take` who refuses it, with what it knows of the file.
+    // One byte more than allowed, so that `take` refuses the file, because it knows what the file is.
     for await (const part of request.parts({ limits })) {
       if (part.type === 'field') fields[part.fieldname] = textOf(part)
       else if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
@@ -110,13 +110,13 @@ interface Field {
 
 function textOf({ fieldname, value, valueTruncated }: Field): string {
   if (valueTruncated) throw fieldTooLarge(fieldname)
-  // A part that calls itself JSON has been parsed already.
+  // A part that declares itself as JSON has been parsed already.
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   assertText(text)
   return text
 }
 
-/** A part that holds a JSON object; an empty one where the form has no such part. @throws AppError invalid. */
+/** Returns the JSON object in a part; an empty one where the form has no such part. @throws AppError invalid. */
 export function jsonPart(fields: FormFields, name: string): Record<string, unknown> {
   const value = parseJsonBody(fields[name] ?? '')
   if (isObject(value)) return value

@@ -1,4 +1,4 @@
-/** An answer that has been written as JSON already, for many who asked for the same at once. */
+/** An answer that is already encoded as JSON, for many callers who asked for the same at once. */
 export class JsonText<T> {
   declare readonly value: T
   readonly text: string

@@ -8,22 +8,22 @@ export const pageQuery = {
 }
 
 export interface Page {
-  /** How many rows are asked for; a list of large rows has fewer on each of its pages. */
+  /** The number of rows that the client asks for; a list of large rows has fewer on each page. */
   readonly limit: number
   /** From 1. */
   readonly page: number
 }
 
-/** One page's rows. */
+/** The rows of one page. */
 export interface Paged<T> {
   readonly rows: readonly T[]
-  /** How many rows there are on all pages. */
+  /** The number of rows on all pages. */
   readonly total: number
-  /** How many rows each page has but the last: what was asked for, or fewer where so many might not fit. */
+  /** The number of rows on each page but the last: as requested, or fewer where so many might not fit. */
   readonly limit: number
 }
 
-/** The page as it is answered. */
+/** Presents the page as it is answered. */
 export function presentPage<T, R>({ rows, ...whole }: Paged<T>, present: (row: T) => R): Paged<R> {
   return { rows: rows.map((row) => present(row)), ...whole }
 }
@@ -35,7 +35,7 @@ export function parsePage(query: { readonly limit?: number; readonly page?: numb
   return { limit: Math.min(query.limit || DEFAULT_LIMIT, MAX_LIMIT), page: query.page || 1 }
 }
 
-/** The headers by which the interface's clients find the next page, and the one by which the web does. */
+/** Sets the headers by which the interface's clients find the next page, and the standard one. */
 export function setPageHeaders(
   reply: FastifyReply,
   { page }: Page,
@@ -45,7 +45,7 @@ export function setPageHeaders(
   if (limit * page < total) void reply.header('link', `<${nextPage(reply.request.url, { limit, page })}>; rel="next"`)
 }
 
-/** The same path and query with the next page: clients follow it as it is. */
+/** Returns the same path and query with the next page, which clients follow as it is. */
 export function nextPage(url: string, { limit, page }: Page): string {
   const [path = '', query = ''] = url.split('?', 2)
   const parameters = new URLSearchParams(query)

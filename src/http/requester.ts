@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 
-/** From where a request comes, as the audit log keeps it. */
+/** Where a request comes from, as the audit log stores it. */
 export interface Requester {
   readonly srcIp: string
-  /** Cut to what is worth keeping. */
+  /** Cut to the part worth storing. */
   readonly userAgent: string | null
 }
 

@@ -6,14 +6,14 @@ import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, openImage, typeOfImage } from '../platform/images/image-files.ts'
 import { openImageTicket } from '../platform/images/image-url.ts'
 
-/** A browser that takes nothing for so long has gone, whatever its socket says. */
+/** A browser that accepts no data for this long is gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 
 const ImageParams = Type.Object({ name: Type.String(), expires: Type.String(), signature: Type.String() })
 
 /**
- * Where pictures are shown: outside /api/v1, and without credentials because the signed path is one
- * (image-url.ts). Register without a prefix.
+ * Serves pictures, outside /api/v1 and without credentials, because the signed path is one (image-url.ts). Register it
+ * without a prefix.
  */
 export function imageRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
@@ -34,7 +34,7 @@ export function imageRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsync
           'content-type': typeOfImage(name),
           'content-length': size,
           'cache-control': `private, max-age=${maxAgeS}, immutable`,
-          // Somebody else's bytes from our address: an image and nothing else, whatever they look like.
+          // These bytes come from users but from our origin: the browser must treat them as an image only.
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; sandbox",
         })

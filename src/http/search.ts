@@ -19,7 +19,7 @@ const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d
 const MAX_EPOCH_S = 253_402_300_799
 
 /**
- * `end` defaults to now, `start` to `duration` (one day) before the end.
+ * `end` defaults to now; `start` to `duration` (one day) before the end.
  * @throws AppError invalid naming the field.
  */
 export function parseTimeRange(
@@ -47,36 +47,36 @@ function parseDuration(field: string, text: string): number {
   return Number(count) * ms
 }
 
-/** Not before the epoch: nothing here is older, and the calendar of PostgreSQL has a beginning. */
+/** Never before the epoch: nothing here is older, and PostgreSQL's calendar has a beginning. */
 function before(instant: Date, ms: number): Date {
   return new Date(Math.max(addMs(instant, -ms).getTime(), 0))
 }
 
-/** Direction of a sort like `-timestamp`: a leading minus is descending. */
+/** Parses a sort such as `-timestamp`: a leading minus means descending. */
 export function parseSort(sort: string): { readonly by: string; readonly direction: 'asc' | 'desc' } {
   return sort.startsWith('-') ? { by: sort.slice(1), direction: 'desc' } : { by: sort, direction: 'asc' }
 }
 
 const rangeReply = { start: Type.Integer(), end: Type.Integer(), limit: Type.Integer(), total: Type.Integer() }
 
-/** What every search answers. Source: contract, "Search". */
+/** The reply of every search. Source: contract, "Search". */
 export function searchReplyOf<T extends TSchema>(item: T) {
   return Type.Object({ results: Type.Array(item), ...rangeReply, next: Type.Optional(Type.String()) })
 }
 
-/** What every count answers: for each value of the `distinct` field, under that field's name, how many. */
+/** The reply of every count: how often each value of the `distinct` field occurs, under that field's name. */
 export const CountReply = Type.Object({
   distinct: Type.String(),
   ...rangeReply,
   results: Type.Array(Type.Object({ count: Type.Integer() }, { additionalProperties: true })),
 })
 
-/** Whole seconds: the clients declare integers here. */
+/** Whole seconds, because clients declare integers here. */
 function presentRange({ start, end }: TimeRange): { start: number; end: number } {
   return { start: Math.floor(epochS(start)), end: Math.floor(epochS(end)) }
 }
 
-/** @param url Of the request, from which the next page's is made. */
+/** @param url The request's, from which the next page's is derived. */
 export function presentSearch<T, R>(
   { rows, total, limit }: Paged<T>,
   present: (row: T) => R,
@@ -91,13 +91,13 @@ export function presentSearch<T, R>(
   }
 }
 
-/** One value of a counted field, and how often it is there; null where it is not set. */
+/** A value of the counted field and how often it occurs; null where the field is not set. */
 export interface ValueCount {
   readonly value: string | number | boolean | null
   readonly count: number
 }
 
-/** The most frequent values, and how many values there are in all. */
+/** The most frequent values, and the number of different values. */
 export interface Counts {
   readonly rows: readonly ValueCount[]
   readonly total: number

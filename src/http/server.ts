@@ -21,37 +21,37 @@ import { compileValidator } from './validate.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls. Only routes that are not `public` may read it. */
+    /** The caller. Only routes that are not `public` may read it. */
     caller: Caller
   }
   interface FastifyContextConfig {
     /** Needs no credentials. */
     public?: boolean
-    /** Open to a session whose second factor is still missing. */
+    /** A session may call it before its second factor. */
     beforeSecondFactor?: boolean
   }
 }
 
-/** JSON bodies; uploads set a limit of their own. */
+/** JSON bodies; uploads have limits of their own. */
 const MAX_JSON_BYTES = 1024 * 1024
-/** A client that sends its headers slower than this holds a socket for nothing. Uploads may take their time. */
+/** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
-/** For a whole JSON body, however it trickles. */
+/** Time limit for a whole JSON body. */
 const JSON_BODY_MS = 30_000
-/** A connection on which nothing has moved for so long, an upload or download that stalls, is closed. */
+/** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */
 const SILENCE_MS = 120_000
 
 export interface HttpOptions {
   readonly log: Logger
-  /** PEM texts; plain HTTP without. */
+  /** PEM texts; plain HTTP without them. */
   readonly tls: { readonly cert: string; readonly key: string } | null
-  /** Ranges of reverse proxies whose X-Forwarded-For is believed; default none. */
+  /** Ranges of reverse proxies whose X-Forwarded-For is trusted; default none. */
   readonly trustedProxies?: readonly string[]
   /** Default 30 s. */
   readonly jsonBodyMs?: number
 }
 
-/** A server with the conventions of the interface and no routes yet. */
+/** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const { tls, trustedProxies = [], jsonBodyMs = JSON_BODY_MS } = options
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
@@ -60,7 +60,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    // Only defects are logged, and with the request's id: a logger for each request would be made for nothing.
+    // Only defects are logged, and they name the request's id; a logger per request would be created for nothing.
     childLoggerFactory: (logger) => logger,
     bodyLimit: MAX_JSON_BYTES,
     routerOptions: { maxParamLength: 500 },
@@ -83,14 +83,14 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   takeJson(http)
   http.addHook('preParsing', ({ raw, headers }, _reply, payload, done) => {
     const isJson = headers['content-type']?.startsWith('application/json') === true
-    // Clients send the type without a body too, which nobody reads to its end.
+    // Clients send the content type without a body too, which is never read to its end.
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     if (isJson && hasBody) destroyUnlessRead(raw, jsonBodyMs)
     done(null, payload)
   })
   await http.register(cookie)
   http.addHook('preValidation', (request, _reply, done) => {
-    // No body and no content type is an empty object too, where the operation takes one.
+    // Where the operation takes a body, no body and no content type is an empty object too.
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     done()
   })
@@ -139,7 +139,7 @@ async function identify(request: FastifyRequest, authenticate: Authenticate): Pr
   return { principal, ...from }
 }
 
-/** Unique over restarts; counting is cheaper than drawing random bits for each request. */
+/** Returns request ids that are unique across restarts; counting is cheaper than random bits for each request. */
 function requestIds(): () => string {
   const start = uuidv7()
   let count = 0

@@ -10,7 +10,7 @@ const IDLE_MS = 60_000
  */
 export function takeStreams(http: FastifyInstance): void {
   const receiving = new Set<Readable>()
-  // A stop does not wait for uploads: their clients see that they were cut.
+  // A stop does not wait for uploads: their clients see the interruption.
   http.addHook('preClose', async () => receiving.forEach((body) => body.destroy()))
   // The rest of a refused body is not worth reading.
   http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))

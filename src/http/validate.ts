@@ -7,8 +7,8 @@ import { assertText } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
 
 /**
- * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path
- * values are text, so they are converted to what their schema says first.
+ * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path values are text, so
+ * they are first converted to the types of their schema.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const compiled = Compile(schema)
@@ -24,8 +24,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 }
 
 /**
- * Query and path values as their schema types them. Clients also write booleans as `True` and send
- * filters they don't use as empty texts. What can't be converted stays text, and fails the check.
+ * Converts query and path values to the types of their schema. Clients also write booleans as `True` and send unused
+ * filters as empty texts. A value that can't be converted stays a text, and fails the check.
  */
 function convertQuery(schema: TSchema, data: unknown): Record<string, unknown> {
   const types: unknown = Reflect.get(schema, 'properties')
@@ -71,7 +71,7 @@ function listIn(params: object, name: string): string[] {
   return Array.isArray(list) ? list.map(String) : []
 }
 
-/** Checks a value that did not come through a route's schema, e.g. of a multipart part. */
+/** Checks a value that did not come through a route's schema, such as a multipart part. */
 export function check<T extends TSchema>(schema: T, value: unknown): Static<T> {
   if (Value.Check(schema, value)) return value
   throw firstError(Value.Errors(schema, value))

@@ -40,9 +40,9 @@ export interface ReportTime {
 }
 
 /**
- * The boot that a report proves, if it is another one than the known. An uptime below the former one proves it, as does
- * one that is shorter than the service time since then: that neither jumps with the wall clock nor counts outages of
- * ours, so it can only be too short. Every other uptime goes on from the former one.
+ * Returns the boot that a report proves, if it is another one than the known. An uptime below the former one proves a
+ * boot. So does one that is shorter than the service time since then: service time neither jumps with the wall clock
+ * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one.
  */
 export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, time: ReportTime): ProvenBoot | null {
   const told = boot === null ? null : checkToldBoot(known, boot)
@@ -53,9 +53,9 @@ export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, tim
 }
 
 /**
- * The client of switches tells of a boot whenever it starts, also when nothing but the client did. So the time that it
- * names has to lie between the last sign of life and the connection. A clock that is wrong makes the event no evidence;
- * the uptime follows within a minute.
+ * The client of switches reports a boot whenever the client itself starts. So the time that it names must lie between
+ * the last sign of life and the connection. If the device's clock is wrong, the event proves nothing; the uptime
+ * follows within a minute.
  */
 function checkToldBoot({ connectedAt, bootedAt, uptimeS }: KnownBoot, { atS, cause }: ToldBoot): ProvenBoot | null {
   if (connectedAt === null || bootedAt === null) return null
