@@ -1,16 +1,18 @@
 import { BlockList, isIP } from 'node:net'
 
 export interface AddressPolicy {
-  /** Ranges that may be called although they are not public, as `10.0.0.0/8`. */
+  /** Ranges that may be called although they are not public, such as `10.0.0.0/8`. */
   readonly allowCidrs: readonly string[]
-  /** For a server that only its own machine can reach: whoever can use it can call loopback anyway. */
+  /** For a server that only its own machine can reach: its users could call loopback anyway. */
   readonly allowLoopback: boolean
 }
 
-/** True when `address`, a literal IP address, may be called. */
+/** Returns true if `address`, a literal IP address, may be called. */
 export type AddressGuard = (address: string) => boolean
 
-/** Not globally reachable, by the IANA special-purpose registry, with multicast and reserved space. */
+/**
+ * Addresses that are not globally reachable, by the IANA special-purpose registry, with multicast and reserved space.
+ */
 const blockedV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -28,11 +30,13 @@ const blockedV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** All global unicast addresses. The rest is blocked: mapped, NAT64, unique local, link local, multicast, unassigned. */
+/**
+ * All global unicast addresses. The rest is blocked: mapped, NAT64, unique local, link local, multicast, unassigned.
+ */
 const globalV6 = ['2000::/3']
-/** Inside it: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
+/** Exceptions within it: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
 const blockedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
-/** Where clouds give credentials to whoever asks: no range that an operator opens includes them. */
+/** Clouds hand out credentials here to any caller: no range that an operator opens includes these addresses. */
 const metadata = ['169.254.169.254/32', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128']
 const loopback = ['127.0.0.0/8', '::1/128']
 
@@ -44,10 +48,10 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   const global = listOf(globalV6)
   return (address) => {
     const family = isIP(address)
-    // A zone (`fe80::1%eth0`) is only meant for local addresses, and BlockList does not know it.
+    // A zone (`fe80::1%eth0`) only occurs in local addresses, and BlockList does not know it.
     if (family === 0 || address.includes('%')) return false
     const type = family === 4 ? 'ipv4' : 'ipv6'
-    // BlockList holds mapped addresses (::ffff:a.b.c.d) against the IPv4 ranges too.
+    // BlockList also compares mapped addresses (::ffff:a.b.c.d) with the IPv4 ranges.
     if (never.check(address, type)) return false
     if (allowed.check(address, type)) return true
     return !blocked.check(address, type) && (family === 4 || global.check(address, type))

@@ -1,11 +1,11 @@
-/** Time as a dependency: tests move it by hand. */
+/** Time as a dependency: tests control it. */
 export interface Clock {
   now(): Date
 }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** Epoch seconds with fraction, as the wire's `created_time` and `timestamp` have it. */
+/** Returns epoch seconds with a fraction, as `created_time` and `timestamp` on the wire. */
 export function epochS(date: Date): number {
   return date.getTime() / 1000
 }

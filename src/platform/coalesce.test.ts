@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coalesceEqual, coalesceReads } from './coalesce.ts'
 
-/** For as many turns of the event loop as a batch gathers at most. */
+/** Waits as many turns of the event loop as a batch gathers at most. */
 async function gathered(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await nextTurn()
 }

@@ -1,8 +1,7 @@
 /**
- * Joins reads that wait at the same time into one query, without ever answering with older data than
- * a query of the caller's own would have seen: a read joins only a batch that has not started yet.
- * So there is nothing to invalidate, and a revoked token is revoked at once.
- *
+ * Joins reads that wait at the same time into one query, and never answers with older data than the caller's own query
+ * would have seen: a read joins only a batch that has not started yet. So there is nothing to invalidate, and a revoked
+ * token is revoked at once.
  * @param load Reads all keys in one go; a key that is missing in its answer reads as undefined.
  */
 export function coalesceReads<V>(
@@ -17,10 +16,10 @@ export function coalesceReads<V>(
 }
 
 /**
- * As coalesceReads, for reads that can't be put together into one query: equal ones share one, and
- * its answer, which none of them may change. Different ones don't wait for each other.
- *
- * @param load Knows nothing but the read. Its key is all of it as JSON, so no answer reaches who asked for another one.
+ * As coalesceReads(), for reads that can't be combined into one query: equal reads share one load and its answer, which
+ * no caller may change. Different reads don't wait for each other.
+ * @param load Knows nothing but the read. Its key is the whole read as JSON, so no answer reaches the caller of another
+ *   read.
  */
 export function coalesceEqual<R extends object, V>(load: (read: R) => Promise<V>): (read: R) => Promise<V> {
   const lanes = new Map<string, () => Batch<R, V>>()
@@ -36,8 +35,8 @@ export function coalesceEqual<R extends object, V>(load: (read: R) => Promise<V>
 }
 
 /**
- * Turns of the event loop for which a batch waits for more at most, while more come: a turn is short
- * against a query, and the larger the batch, the less each of its readers costs.
+ * A batch waits at most this many turns of the event loop for more reads, while more arrive. A turn is short against a
+ * query, and the larger the batch, the less each of its reads costs.
  */
 const GATHERING_TURNS = 3
 
@@ -54,11 +53,11 @@ interface Batch<C, V> {
 interface Lane<C, V> {
   readonly open: () => C
   readonly load: (content: C) => Promise<V>
-  /** Nothing runs and nothing waits. */
+  /** Called when nothing runs and nothing waits. */
   readonly onIdle: () => void
 }
 
-/** @returns A function that gives the batch to join: the one that waits, or a new one. */
+/** @returns A function that returns the batch to join: the waiting one, or a new one. */
 function openLane<C, V>({ open, load, onIdle }: Lane<C, V>): () => Batch<C, V> {
   let waiting: Batch<C, V> | null = null
   let running = 0
@@ -77,7 +76,7 @@ function openLane<C, V>({ open, load, onIdle }: Lane<C, V>): () => Batch<C, V> {
       })
   }
 
-  /** A turn later, after the input that has already arrived: requests read from one poll share a batch. */
+  /** It starts a turn later, after input that has already arrived: requests read from one poll share a batch. */
   function gather(batch: Batch<C, V>, turnsLeft: number): void {
     const before = joined
     setImmediate(() => {

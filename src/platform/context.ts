@@ -5,17 +5,17 @@ import type { Secrets } from './secrets.ts'
 import type { ServiceClock } from './service-clock.ts'
 import type { Wakes } from './wakes.ts'
 
-/** What every use case may need; built once in app/, passed as the first argument. */
+/** Dependencies of every use case; built once in app/, passed as the first argument. */
 export interface Context {
   readonly db: Db
-  /** For reads that come with every request and join in batches (coalesce.ts), on connections of their own. */
+  /** For reads that every request needs and that join in batches (coalesce.ts), on connections of their own. */
   readonly hotDb: Db
   readonly clock: Clock
-  /** For time-outs that must survive outages and steps of the clock. */
+  /** For time-outs that must survive outages and changes of the clock. */
   readonly serviceClock: ServiceClock
   readonly wakes: Wakes
   readonly log: Logger
   readonly secrets: Secrets
-  /** Where clients and devices reach the HTTP server, without a trailing slash. */
+  /** Address at which clients and devices reach the HTTP server, without a trailing slash. */
   readonly baseUrl: string
 }

@@ -4,13 +4,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { findNobody } from './embedded-postgres/account.ts'
 import { AppError } from './errors.ts'
 
-/** The server's own folder, held exclusively until `release` or the end of the process. */
+/** The server's own folder, locked until `release` or the end of the process. */
 export interface DataDir {
   /** Absolute, symbolic links resolved. */
   readonly path: string
   /**
-   * As root in somebody else's folder, gives them what root has made there, so that they can start the
-   * server later; the database has an owner of its own.
+   * If root runs in another user's folder, makes that user the owner of what root created there, so that they can start
+   * the server later; the database has an owner of its own.
    */
   giveToOwner(): Promise<void>
   release(): void
@@ -20,15 +20,12 @@ export interface DataDir {
 const SQLITE_BUSY = 5
 
 /**
- * Makes the folder unless it exists and takes its lock.
- *
- * The lock is the one that SQLite takes on an empty database file: the kernel
- * drops it with the process, so kill -9 and recycled process ids leave nothing
- * to repair, and it holds between containers that share the folder. Node itself
+ * Creates the folder if it is missing and takes its lock.
+ * The lock is the one that SQLite takes on an empty database file. The kernel releases it with the process, so kill -9
+ * and recycled process ids leave nothing to repair, and it holds between containers that share the folder. Node itself
  * offers no file locks.
- *
- * @throws AppError `conflict` when another server holds the folder, `unavailable`
- *         when it can't be made or written; the message is one line for the operator.
+ * @throws AppError `conflict` when another server holds the folder; `unavailable` when it can't be created or written;
+ *   the message is one line for the operator.
  */
 export async function openDataDir(path: string): Promise<DataDir> {
   const absolute = resolve(path)
@@ -50,7 +47,7 @@ async function makeDataDir(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await mkdir(path, { mode: 0o700 })
   if (process.getuid?.() !== 0) return
-  // PostgreSQL refuses to run as root, so its user must be able to pass through, though not to list.
+  // PostgreSQL refuses to run as root, so its user must be able to pass through the folder, though not list it.
   const { gid } = await findNobody()
   await chown(path, 0, gid)
   await chmod(path, 0o710)
@@ -85,7 +82,7 @@ async function giveAllToOwner(folder: string): Promise<void> {
   for (const name of names) await giveToOwner(folder, await withContent(join(folder, name)))
 }
 
-/** The path and all below it; what a link leads to is not: it may be anywhere. */
+/** Returns the path and everything below it, but not what a link leads to, which may be anywhere. */
 async function withContent(path: string): Promise<string[]> {
   const found = await lstat(path).catch(nullIfMissing)
   if (found?.isDirectory() !== true) return [path]
@@ -94,7 +91,7 @@ async function withContent(path: string): Promise<string[]> {
   return [path, ...below.flat()]
 }
 
-/** Only what is root's: what belongs to somebody else was not made by this run. */
+/** Changes only root's files: this run has not created any others. */
 async function giveToOwner(folder: string, paths: readonly string[]): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(folder)

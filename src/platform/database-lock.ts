@@ -6,7 +6,7 @@ import type { Logger } from './log.ts'
 
 /** The exclusive right to work on a database: two servers on one would undo each other's work. */
 export interface DatabaseLock {
-  /** Resolves with a sentence once another program has the lock; pending for as long as we may go on. */
+  /** Resolves with the reason once another program has the lock; pending while this process may go on. */
   readonly lost: Promise<string>
   release(): Promise<void>
 }
@@ -14,34 +14,33 @@ export interface DatabaseLock {
 export interface DatabaseLockOptions {
   readonly connection: pg.ClientConfig
   readonly log: Logger
-  /** Who holds the lock, for people who look for it: `server` or `migrate`. */
+  /** The program that holds the lock, for people who look for it: `server` or `migrate`. */
   readonly program: string
-  /** How long to wait for a holder that is about to go. Default 5 s. */
+  /** How long to wait for a holder that is about to end. Default 5 s. */
   readonly waitMs?: number
 }
 
-/** Any fixed pair. Locks of two keys never meet those of one, like that of migrate(). */
+/** Any fixed pair. Locks of two keys never collide with those of one, such as that of migrate(). */
 const KEYS = [1_397_181_004, 1] as const
 
 /** PostgreSQL notices within moments that a process was killed, but not at once. */
 const WAIT_MS = 5000
-/** Finds connections that broke without a sign: a host that died, a firewall that forgot them. */
+/** Finds connections that broke without a sign: a host that died, a firewall that dropped them. */
 const CHECK_EVERY_MS = 5000
-/** Of every query, hence longer than each of the waits. */
+/** For every query, hence longer than each of the waits. */
 const ANSWER_WITHIN_MS = 10_000
 const RETRY_MS = 500
-/** Longer than we take to notice it ourselves, so that the lock is never free while we rely on it. */
+/** Longer than this process takes to notice a break, so that the lock is never free while it relies on it. */
 const SERVER_NOTICES_AFTER_S = 30
-/** PostgreSQL cuts the name of a connection there. */
+/** PostgreSQL truncates the name of a connection to this length. */
 const MAX_NAME_BYTES = 63
 /** SQLSTATE lock_not_available: `lock_timeout` has passed. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Takes the lock on a connection of its own and keeps it until `release` or the end of the process.
- * If the connection breaks, takes the lock again as soon as the database answers; while it does not,
- * the process can do no harm either, because all its work goes through the same database.
- *
+ * Takes the lock on a connection of its own and keeps it until `release` or the end of the process. If the connection
+ * breaks, it takes the lock again as soon as the database answers. While the database does not answer, the process can
+ * do no harm, because all its work goes through the same database.
  * @throws AppError conflict, one line that names the holder, when another program has the lock.
  */
 export async function lockDatabase(options: DatabaseLockOptions): Promise<DatabaseLock> {
@@ -65,7 +64,7 @@ export async function lockDatabase(options: DatabaseLockOptions): Promise<Databa
     lost: new Promise((resolve) => void kept.then((why) => why !== null && resolve(why))),
     async release() {
       releasing.abort()
-      // Cuts short what waits for an answer on this connection; keep() closes one that it opens meanwhile.
+      // Interrupts queries that wait on this connection; keep() closes one that it opens meanwhile.
       await held.client.end()
       await kept
     },
@@ -80,7 +79,7 @@ interface HeldLock {
 
 interface Taking {
   readonly waitMs: number
-  /** Our own session that may still have the lock although its connection broke. */
+  /** A former session of this process that may still have the lock although its connection broke. */
   readonly former?: number
 }
 
@@ -91,7 +90,7 @@ async function openLocked({ connection, program }: DatabaseLockOptions, { waitMs
     connectionTimeoutMillis: ANSWER_WITHIN_MS,
     query_timeout: ANSWER_WITHIN_MS,
   })
-  // Every break is noticed by the next query; an event that nobody hears would end the process.
+  // The next query notices every break; an error event without a listener would end the process.
   client.on('error', () => {})
   const name = nameOf(program)
   try {
@@ -112,7 +111,7 @@ async function openLocked({ connection, program }: DatabaseLockOptions, { waitMs
   }
 }
 
-/** Ends our own former session, which PostgreSQL may take for alive much longer than we do. */
+/** Ends the former session of this process, which PostgreSQL may consider alive for much longer. */
 async function endSession(client: pg.Client, session: number, name: string): Promise<void> {
   await client.query(
     'select pg_terminate_backend(pid, $3) from pg_stat_activity where pid = $1 and application_name = $2',
@@ -143,7 +142,7 @@ async function findHolder(client: pg.Client): Promise<string> {
   )
   const [holder] = rows
   if (holder === undefined) return 'a program that has just let it go; start again'
-  // The name of another role's session is hidden.
+  // PostgreSQL hides the name of another role's session.
   return `${holder.name || 'another program'} (pid ${holder.session} in pg_stat_activity)`
 }
 
@@ -169,7 +168,7 @@ async function untilBroken(client: pg.Client, signal: AbortSignal): Promise<void
   }
 }
 
-/** @returns Null when `signal` aborts first, a sentence when another program has the lock by now. */
+/** @returns Null when `signal` aborts first; the reason when another program has the lock by now. */
 async function retake(
   options: DatabaseLockOptions,
   former: number,
@@ -189,5 +188,5 @@ async function retake(
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => {}) // aborted: the caller looks
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {}) // It was aborted, which the caller checks.
 }

@@ -28,38 +28,38 @@ export function noneOf(values: readonly string[]): RawBuilder<unknown> {
   return sql`all(${values})`
 }
 
-/** Right-hand side of `ilike` for texts that contain `part`, whatever is special in it. */
+/** Right-hand side of `ilike` for texts that contain `part`, with its special characters escaped. */
 export function containing(part: string): string {
   return `%${part.replace(/[\\%_]/g, (special) => `\\${special}`)}%`
 }
 
-/** The text of a jsonb value to write. */
+/** Encodes a value for a jsonb column. */
 export function json(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Opens the pool. `onError` hears of connections that break while idle; queries report their own errors. */
+/** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */
 export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({ max: 16, ...connection })
   pool.on('error', onError)
-  // The pool listens to idle connections only, and an error event that nobody hears ends the process.
-  // What was using the connection hears of it by its next query.
+  // The pool listens to idle connections only, and an error event without a listener ends the process. Whatever uses
+  // the connection notices the break by its next query.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
 /**
- * A small pool for the reads that come with every request: no other work keeps them waiting, and each
- * is planned once a connection. PostgreSQL would rather plan a lookup by a list of keys again for each
- * list, because it takes an unknown list for a long one; that costs twice what the lookup does.
+ * A small pool for reads that every request needs: no other work delays them, and each is planned once per connection.
+ * PostgreSQL would otherwise plan a lookup by a list of keys again for each list, because it takes an unknown list for
+ * a long one; that costs twice as much as the lookup.
  */
 export function openHotPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   return openPool({ ...connection, max: 4, options: '-c plan_cache_mode=force_generic_plan' }, onError)
 }
 
 /**
- * Ends the pool and waits until every connection is closed. `pool.end` alone resolves while they are
- * closing, and a database that is stopped then complains about each.
+ * Ends the pool and waits until every connection is closed. `pool.end` alone resolves while they are closing, and a
+ * database that is stopped then complains about each.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   let open = pool.totalCount
@@ -83,9 +83,8 @@ export function openDb(pool: pg.Pool): Db {
 }
 
 /**
- * A read by a list of keys, built and compiled once: for a query that comes with every request, that
- * costs more than the rest of it here.
- *
+ * A read by a list of keys, built and compiled once: for a query that every request needs, compilation would cost more
+ * than the rest.
  * @param build The query for a list; the list must be its only parameter.
  */
 export function readByKeys<K, R>(
@@ -102,10 +101,9 @@ export interface Transactional {
 }
 
 /**
- * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that
- * `wakeAfterCommit` named in it. A thrown error rolls everything back and wakes nobody.
- *
- * @throws AppError not_found where a row was for an organization or a site that has just been deleted.
+ * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that `wakeAfterCommit`
+ * named in it. A thrown error rolls everything back and wakes nobody.
+ * @throws AppError not_found where a row refers to an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { result, wakes } = await runCollectingWakes((collect) =>
@@ -121,10 +119,9 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
 }
 
 /**
- * As `inTx`, for work on many rows that it knows by their keys: each join looks its rows up in an index, one by one, and
- * each statement is planned for the sizes that its tables have now. PostgreSQL would rather read whole tables where it
- * takes them for small, and it does until it has analyzed them: then each of the hundred rounds of a new large upgrade
- * reads all of it.
+ * As inTx(), for work on many rows by their keys: each join looks its rows up in an index, one by one, and each
+ * statement is planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it takes
+ * for small, until it has analyzed them: each of the hundred rounds of a new large upgrade would then read all of it.
  */
 export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inTx(ctx, async (tx) => {
@@ -133,22 +130,25 @@ export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promis
   })
 }
 
-/** Holds until the end of the transaction. */
+/** Applies until the end of the transaction. */
 const planByKeys = sql`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
   from unnest(array['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']) name`
 
-/** A row that another one needs is not there, or one that is needed was to be deleted. */
+/** True if a row that another one refers to is missing, or was about to be deleted. */
 export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '23503'
 }
 
-/** PostgreSQL's classes of errors that say nothing of what was asked: connection, conflict, resources, operator, system. */
+/**
+ * PostgreSQL's classes of errors that do not concern the statement itself: connection, conflict, resources, operator,
+ * system.
+ */
 const passingClasses = new Set(['08', '25', '40', '53', '55', '57', '58'])
 
-/** True when the same work may succeed later: the database is away, busy, full or being stopped. */
+/** True if the same work may succeed later: the database is unreachable, busy, full or being stopped. */
 export function isPassingError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return passingClasses.has(error.code?.slice(0, 2) ?? '')
-  // A broken connection is a plain Error of pg, or has one of the system's codes. A RangeError or TypeError has neither.
+  // A broken connection is a plain Error of pg, or has a system error code. A RangeError or TypeError has neither.
   if (!(error instanceof Error)) return false
   return error.constructor === Error || ('code' in error && /^E(?!RR_)/.test(String(error.code)))
 }

@@ -8,13 +8,13 @@ export type ErrorCode =
   | 'rate_limited'
   | 'unavailable'
 
-/** An outcome the caller can act on. Anything else that is thrown is a defect and answers 500. */
+/** An outcome that the caller can act on. Any other thrown error is a defect and answers 500. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
-  /** Further members of the answer's body besides `detail`, in wire shape. */
+  /** Members of the answer's body besides `detail`, in wire shape. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** Of rate_limited: whole seconds after which another try makes sense. */
+  /** For rate_limited: whole seconds after which another attempt makes sense. */
   readonly retryAfterS: number | null
   constructor(
     code: ErrorCode,
@@ -29,17 +29,17 @@ export class AppError extends Error {
   }
 }
 
-/** @param why A sentence, after the words that clients know. */
+/** @param why A sentence that follows the words that clients know. */
 export function tooManyRequests(why: string, retryAfterS: number): AppError {
   return new AppError('rate_limited', `Too Many Request. ${why}`, {}, retryAfterS)
 }
 
-/** Foreign and unknown ids answer the same. Text as the interface's clients know it. */
+/** Foreign and unknown ids answer the same. The text is the one that the interface's clients know. */
 export function notFound(id: string): AppError {
   return new AppError('not_found', 'Not found.', { id })
 }
 
-/** A value of the request that can't be used; `field` is its path on the wire. */
+/** An unusable value of the request; `field` is its path on the wire. */
 export function invalidField(field: string, why: string): AppError {
   return new AppError('invalid', `invalid field: ${field}`, { reason: why })
 }

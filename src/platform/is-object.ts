@@ -1,4 +1,4 @@
-/** Whether a JSON value is an object, rather than an array, a text or nothing. */
+/** True if a JSON value is an object, not an array, a text or null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,23 +3,23 @@ import type pg from 'pg'
 import { endPool, openPool } from './db.ts'
 import type { Logger } from './log.ts'
 
-/** An ordinary chore: mail, sweeps, partitions. Kept in the database until it has run. */
+/** An ordinary chore: mail, sweeps, partitions. The database stores it until it has run. */
 export interface Task {
   /** Lower case with underscores. */
   readonly name: string
   /**
-   * When to run without being asked: five cron fields, UTC. A run that was missed while no server
-   * was up is made up for, if it was due within the last day.
+   * When to run without a request: five cron fields, UTC. A run that was missed while no server was up is made up for,
+   * if it was due within the last day.
    */
   readonly cron?: string
-  /** May be called again after a crash or a thrown error, and has to cope with it. `signal` aborts at stop. */
+  /** Must cope with being called again after a crash or a thrown error. `signal` aborts at stop. */
   readonly run: (payload: unknown, signal: AbortSignal) => Promise<void>
 }
 
 export interface Jobs {
-  /** Asks for a run of a registered task. */
+  /** Requests a run of a registered task. */
   add(name: string, payload: unknown): Promise<void>
-  /** Waits for the running tasks; those that don't heed their signal are left to be repeated. */
+  /** Waits for running tasks; those that ignore their signal are repeated later. */
   stop(): Promise<void>
 }
 
@@ -31,15 +31,15 @@ export interface JobsOptions {
 
 /** Chores are few and not urgent. */
 const CONCURRENCY = 2
-/** One more hears of new jobs. Apart from the pool of requests, which chores must not use up. */
+/** One more connection listens for new jobs. It is apart from the pool of requests, which chores must not use up. */
 const MAX_CONNECTIONS = CONCURRENCY + 1
 const POLL_MS = 10_000
 const STOP_WITHIN_MS = 5000
 const BACKFILL_MS = 24 * 3600e3
 
 /**
- * Runs the tasks with graphile-worker, which installs and updates its own schema, `graphile_worker`.
- * A run that is due happens once, also when a server is killed and another one takes its place.
+ * Runs the tasks with graphile-worker, which installs and updates its own schema, `graphile_worker`. A due run happens
+ * once, even when a server is killed and another one replaces it.
  */
 export async function startJobs({ connection, log: parent, tasks }: JobsOptions): Promise<Jobs> {
   const log = parent.child({ worker: 'jobs' })

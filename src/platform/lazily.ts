@@ -1,8 +1,8 @@
-/** Something that costs memory or time to open, and that many a process never needs. */
+/** Something that costs memory or time to open, and that many processes never need. */
 export interface Lazy<T> {
-  /** Opens it, the first time. */
+  /** Opens it on the first call. */
   get(): Promise<T>
-  /** What was opened, or is being opened; null when nobody has asked yet. */
+  /** The open value, or the one being opened; null before the first call. */
   readonly opened: Promise<T> | null
 }
 

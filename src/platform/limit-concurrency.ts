@@ -3,13 +3,13 @@ import { AppError } from './errors.ts'
 export interface ConcurrencyLimit {
   /** How many run at a time. */
   readonly running: number
-  /** How many may wait for that, in the order in which they came. */
+  /** How many may wait, in the order of their arrival. */
   readonly waiting: number
-  /** What the error says to those that may not even wait. */
+  /** The text of the error for callers beyond that. */
   readonly refusal: string
 }
 
-/** Runs a piece of work when it is its turn. @throws AppError rate_limited when too many wait already. */
+/** Runs a piece of work when its turn comes. @throws AppError rate_limited when too many already wait. */
 export type Limited = <T>(work: () => Promise<T>) => Promise<T>
 
 export function limitConcurrency(limit: ConcurrencyLimit): Limited {

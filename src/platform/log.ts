@@ -3,7 +3,7 @@ import { type Logger, pino, stdSerializers } from 'pino'
 export type { Logger } from 'pino'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** JSON lines on standard error: standard output belongs to what a command prints as its result. */
+/** Writes JSON lines to standard error: standard output belongs to the results of commands. */
 export function createLog(level: LogLevel): Logger {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
@@ -11,7 +11,7 @@ export function createLog(level: LogLevel): Logger {
   )
 }
 
-/** An error of pg carries its whole client, kilobytes of state that nobody reads. */
+/** An error of pg carries its whole client, kilobytes of useless state. */
 function plainError(error: Error): Record<string, unknown> {
   const { client: _, ...plain } = stdSerializers.err(error)
   return plain

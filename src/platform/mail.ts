@@ -19,24 +19,24 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves once the mail server has taken it. @throws Error when it does not, in time. */
+  /** Resolves once the mail server has accepted it. @throws Error when it does not, in time. */
   send(mail: Mail): Promise<void>
-  /** Gives mails that are under way a few seconds; later ones fail. */
+  /** Gives mails in progress a few seconds; later ones fail. */
   close(): Promise<void>
 }
 
 export interface MailerOptions {
   /**
-   * Like `smtps://user:password@host`; null writes files instead. Options of the connection may follow
-   * as a query (`?requireTLS=true`); with a password in it, a connection to elsewhere must be encrypted.
+   * For example `smtps://user:password@host`; null writes files instead. Options of the connection may follow as a
+   * query (`?requireTLS=true`). With a password in it, a connection to another machine must be encrypted.
    */
   readonly smtpUrl: string | null
-  /** Sender, like `Signalbox <signalbox@example.net>`. */
+  /** Sender, such as `Signalbox <signalbox@example.net>`. */
   readonly from: string
   /** Folder for the files: `<dataDir>/mail/*.eml`. */
   readonly dataDir: string
   readonly log: Logger
-  /** For a mail as a whole, whatever trickles in between, and for waiting behind others; half a minute by default. */
+  /** Time limit for a mail as a whole, including its wait behind others; half a minute by default. */
   readonly sendWithinMs?: number
 }
 
@@ -47,7 +47,7 @@ const CLOSE_WITHIN_MS = 3000
 /** A mail server that hangs must not fill the memory. */
 const MAX_UNDER_WAY = 1000
 
-/** How a mail leaves. */
+/** The way in which mails leave. */
 interface Outlet {
   send(mail: Mail, signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -92,7 +92,7 @@ function smtpOutlet(url: string, from: string): Outlet {
     connectionTimeout: STEP_TIMEOUT_MS,
     greetingTimeout: STEP_TIMEOUT_MS,
     socketTimeout: STEP_TIMEOUT_MS,
-    // Otherwise whoever sits between could hide STARTTLS and read the password.
+    // Otherwise an attacker on the path could hide STARTTLS and read the password.
     requireTLS: protocol === 'smtp:' && password !== '' && !isLoopback(hostname),
   } as const
   const transport = lazily(async () => {
@@ -117,7 +117,7 @@ function smtpOutlet(url: string, from: string): Outlet {
   }
 }
 
-/** For a server without a mail server: whoever runs it finds the mails in the data folder, and the links in the log. */
+/** For a server without a mail server: its operator finds the mails in the data folder, and the links in the log. */
 function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
   const transport = lazily(async () => {
     const { createTransport } = await import('nodemailer')
@@ -143,7 +143,7 @@ function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
   }
 }
 
-/** Unlike the encodings for old mail servers, this one leaves links whole for whoever looks into the file. */
+/** Unlike the encodings for old mail servers, this one leaves links whole for people who open the file. */
 function readablePart(type: string, content: string): string {
   return `Content-Type: ${type}; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n${content}`
 }

@@ -10,13 +10,12 @@ export const migrationsDir = fileURLToPath(new URL('../../migrations/', import.m
 /** Any fixed number: two servers that start together migrate one after the other. */
 const LOCK = 7461938
 
-/** What the SQL of the stores needs. */
+/** The SQL of the stores requires it. */
 const OLDEST_POSTGRES = 15
 
 /**
- * Brings the database up to date: runs every file of `dir` that it has not seen, in order of name,
- * each in a transaction of its own with the record of it.
- *
+ * Migrates the database: runs every file of `dir` that it has not run yet, by name, each in a transaction of its own
+ * with the record of it.
  * @returns The names that ran; empty when there was nothing to do.
  * @throws AppError `unavailable` when a migration fails, when PostgreSQL is too old, when the database knows a
  *   migration that `dir` lacks (it belongs to a newer release), and when it ran another text under the same name.

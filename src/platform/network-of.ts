@@ -1,4 +1,6 @@
-/** Whom an address stands for in counts of clients: one customer of a provider has a whole /64 of IPv6. */
+/**
+ * Returns the network that an address stands for in counts of clients: a provider's customer has a whole /64 of IPv6.
+ */
 export function networkOf(srcIp: string): string {
   if (!srcIp.includes(':') || srcIp.includes('.')) return srcIp
   const [head = '', tail] = srcIp.split('::', 2)

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from './log.ts'
 
-/** Files, connections of the database and of clients: what a server has open besides its devices. */
+/** Files, and connections of the database and of clients, that a server has open besides its devices. */
 const BESIDES_DEVICES = 500
-/** Below this many devices the limit is worth a warning. */
+/** A limit below this many devices is worth a warning. */
 const EXPECTED_DEVICES = 10_000
 
 /**
- * How many files the process may have open, of `/proc/self/limits`. Node.js raises its own limit to the
- * hard one when it starts, so the hard limit is what an operator sets.
+ * Parses from `/proc/self/limits` how many files the process may have open. Node.js raises its own limit to the hard
+ * one when it starts, so the hard limit is what an operator sets.
  * @returns Null for no limit, and where the text has none.
  */
 export function parseOpenFilesLimit(limits: string): number | null {
@@ -16,12 +16,12 @@ export function parseOpenFilesLimit(limits: string): number | null {
   return soft === undefined ? null : Number(soft)
 }
 
-/** How many devices can be connected at once: each is a connection, hence an open file. */
+/** Returns how many devices can be connected at once: each is a connection, hence an open file. */
 export function devicesWithin(openFiles: number): number {
   return Math.max(0, openFiles - BESIDES_DEVICES)
 }
 
-/** Warns at start of a limit that thousands of devices would reach. Where there is no `/proc`, nothing is known. */
+/** Warns at start of a limit that thousands of devices would reach. Without `/proc` it can't tell. */
 export async function warnOfOpenFilesLimit(log: Logger): Promise<void> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const openFiles = parseOpenFilesLimit(limits)

@@ -17,16 +17,19 @@ export interface OutboundRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | null
   readonly verifyCert: boolean
-  /** From start to end, whatever trickles in between. */
+  /** From start to end, whatever arrives in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** On whose behalf: each has only a few names resolved at a time. Without one there is no such limit. */
+  /**
+   * The organization for which the request is made: each has only a few names resolved at a time. Without one there is
+   * no such limit.
+   */
   readonly owner?: string
 }
 
 /**
- * `answer`: the other side gave a status; that is what it says, even where its body was cut or broke
- * off. `failed`: it gave none, and may or may not have acted. `aborted`: by `signal`.
+ * `answer`: the other side gave a status, which counts even where its body was cut or broke off. `failed`: it gave
+ * none, and may or may not have acted. `aborted`: by `signal`.
  */
 export type OutboundResult =
   | {
@@ -39,12 +42,12 @@ export type OutboundResult =
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'aborted' }
 
-/** HTTP to addresses that users choose. Never follows a redirect and never calls a blocked address. */
+/** HTTP to addresses that users choose. It never follows a redirect and never calls a blocked address. */
 export interface OutboundHttp {
   send(outbound: OutboundRequest): Promise<OutboundResult>
   /**
-   * The first address of the URL's host that may not be called. Null also for a name that can't be
-   * resolved now: it is checked again whenever it is called. `owner` as in a request.
+   * Returns the first address of the URL's host that may not be called. Null also for a name that can't be resolved
+   * now: every call checks it again. `owner` as in a request.
    */
   findBlockedAddress(url: URL, owner: string): Promise<string | null>
   /** Closes every connection; running requests fail. */
@@ -52,7 +55,7 @@ export interface OutboundHttp {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** Short, because a request on a connection that the other side is just closing fails. */
+/** Short, because a request fails on a connection that the other side is just closing. */
 const KEEP_ALIVE_MS = 1000
 const MAX_ANSWER_BYTES = 16 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
@@ -61,7 +64,7 @@ const RESOLVE_WITHIN_MS = 3000
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const mayCall = createAddressGuard(options)
   const names = createNameResolver(options.names)
-  // Destroying an agent waits for connections that are still being made: this ends them.
+  // Destroying an agent waits for connections in progress: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const agents = lazily(async () => {
@@ -98,7 +101,7 @@ function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // These measure silence only: the signal of each request bounds the whole.
+    // These time-outs measure silence only: the signal of each request bounds the whole.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -111,7 +114,7 @@ interface ConnectorOptions {
   readonly signal: AbortSignal
 }
 
-/** Literal addresses never reach `lookup`, so they are checked on their own; whatever was dialled is checked again. */
+/** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
 function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
   const { mayCall, names, verifyCert, signal } = options
   const connect = buildConnector({
@@ -120,7 +123,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
     lookup: guardedLookup(mayCall, names),
-    // With it net asks for all addresses.
+    // With this option net asks for all addresses.
     autoSelectFamily: true,
     signal,
   })
@@ -146,10 +149,10 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
   }
 }
 
-/** Refuses a name if any of its addresses is blocked; net dials only the addresses handed on here. */
+/** Refuses a name if any of its addresses is blocked; net connects only to the addresses that this returns. */
 function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFunction {
   const resolve = callbackify(async (hostname: string) => {
-    // send() has resolved it on behalf of its owner, just now.
+    // send() has just resolved it on behalf of its owner.
     const addresses = await names.resolve(hostname, null)
     const blocked = addresses.find(({ address }) => !mayCall(address))
     if (blocked !== undefined) throw blockedError(blocked.address)
@@ -184,10 +187,10 @@ async function send({ loaded, agent, names }: Sender, outbound: OutboundRequest)
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal])
   try {
-    // undici hears of an abort only once it is connected.
+    // undici notices an abort only once it is connected.
     const aborted = rejectAtAbort(signal)
     const host = bare(new URL(url).hostname)
-    // The connection looks it up again: that doesn't know for whom it is, and finds the answer kept.
+    // The connection looks it up again, without its owner, and finds the cached answer.
     if (isIP(host) === 0)
       await Promise.race([names.resolve(host, owner === undefined ? null : { owner, signal }), aborted])
     const sent = loaded.request(url, { dispatcher: agent, method, headers, body, signal })
@@ -210,7 +213,7 @@ function rejectAtAbort(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** Reads what is worth keeping and drops the connection if there is more. */
+/** Reads the part worth keeping and drops the connection if there is more. */
 async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
@@ -218,10 +221,10 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
     for await (const part of body) {
       parts.push(part)
       size += part.length
-      if (size >= MAX_ANSWER_BYTES) break // leaving the loop destroys the stream
+      if (size >= MAX_ANSWER_BYTES) break // Leaving the loop destroys the stream.
     }
   } catch {
-    // The status has been given: a body that breaks off or trickles past the time-out changes nothing.
+    // The status is there: a body that breaks off or runs into the time-out changes nothing.
   }
   return Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES)
 }
@@ -234,7 +237,7 @@ function definedOf(
   return defined
 }
 
-/** One line for people: a failed dual-stack connect says everything in its parts and nothing in itself. */
+/** One line for people: a failed dual-stack connect has its reasons in its parts only. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ')
   if (!(error instanceof Error)) return String(error)

@@ -1,18 +1,18 @@
 import type { PostgresPool } from 'kysely'
 import type pg from 'pg'
 
-/** Distinct statements that are prepared; the others are sent whole each time. */
+/** The number of distinct statements that are prepared; others are sent whole each time. */
 const MAX_STATEMENTS = 500
-/** Longer ones are made for a number of rows that will not come again. */
+/** Longer statements are made for a number of rows that is unlikely to recur. */
 const MAX_LENGTH = 20_000
 
 /**
- * The pool for Kysely, with every statement prepared once a connection: PostgreSQL then neither parses
- * nor plans it again, which costs it more than running most of ours.
+ * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
+ * again, which costs it more than running most of ours.
  */
 export function preparingPool(pool: pg.Pool): PostgresPool {
   const names = new Map<string, string>()
-  // Kysely remembers connections by identity.
+  // Kysely recognizes connections by identity.
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>()
 
   function nameOf(text: string): string | undefined {

@@ -7,24 +7,24 @@ export interface AgingRows {
   readonly table: string
   /** The first column of the table's indexes. */
   readonly owner: 'org_id' | 'admin_id'
-  /** A condition over the table: the row is older than `before`, and nothing that goes on needs it. */
+  /** A condition on the table: the row is older than `before`, and nothing in progress needs it. */
   readonly isOld: (before: Date) => RawBuilder<unknown>
 }
 
 export interface AgingKind {
-  /** Rows that are deleted in this order: those that refer to others first. */
+  /** Rows are deleted in this order: those that refer to others first. */
   readonly rows: readonly AgingRows[]
   readonly before: Date
 }
 
-/** Of one transaction: short enough that nobody waits for it. */
+/** Rows of one transaction: few enough that nobody waits for it. */
 const BATCH_ROWS = 2000
-/** Of one run: after years without a limit, the next runs go on. */
+/** Rows of one run: after years without a limit, the next runs continue. */
 const MAX_ROWS = 1_000_000
 
 /**
- * Deletes what is old, a batch a transaction, until nothing is left, the bound of a run is reached or
- * `signal` aborts. What is deleted twice at once is deleted once.
+ * Deletes old rows, one batch per transaction, until none is left, the bound of a run is reached or `signal` aborts.
+ * Concurrent runs don't conflict.
  * @returns How many rows of each table were deleted.
  */
 export async function deleteOldRows(
@@ -46,7 +46,7 @@ export async function deleteOldRows(
   return deleted
 }
 
-/** Whose rows there are: a look at the index for each of them, where `distinct` would read all rows. */
+/** Lists the owners that have rows: one index look-up for each, where `distinct` would read all rows. */
 async function listOwners(db: Db, { table, owner }: AgingRows): Promise<string[]> {
   const [rows, column] = [sql.table(table), sql.ref(owner)]
   const { rows: found } = await sql<{ owner: string }>`

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** Every table, by its name in camel case: those of the platform here, those of each noun in its tables.ts. */
+/** Every table, by its name in camel case: the platform's here, each noun's in its tables.ts. */
 export interface Schema {
   serviceClock: ServiceClockTable
   storageUsage: StorageUsageView
@@ -14,7 +14,7 @@ export interface ServiceClockTable {
 
 export type StorageKind = 'firmware' | 'pictures'
 
-/** A view: one row a file, or a picture with its thumbnail. */
+/** A view: one row per file, or per picture with its thumbnail. */
 export interface StorageUsageView {
   orgId: string
   kind: StorageKind

@@ -28,7 +28,7 @@ export interface Secrets {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** First byte of a sealed value: which key it was made with. There is one so far. */
+/** The first byte of a sealed value says with which key it was made. There is only one so far. */
 const KEY_ID = 1
 
 export function createSecrets(masterKey: Buffer): Secrets {
@@ -73,8 +73,9 @@ export function sha256Hex(text: string): string {
 const MASTER_KEY_BYTES = 32
 
 /**
- * The installation's key, made at the first start: `secret.key` in the data folder, 32 bytes, mode 0600.
- * @throws AppError as loadOrMake(), and for a file of another length: anything derived from half a key could be guessed.
+ * Returns the installation's key, created at the first start: `secret.key` in the data folder, 32 bytes, mode 0600.
+ * @throws AppError as loadOrMake(), and for a file of another length: anything derived from half a key could be
+ *   guessed.
  */
 export async function loadMasterKey(dataDir: string): Promise<Buffer> {
   const path = join(dataDir, 'secret.key')
@@ -87,8 +88,8 @@ export async function loadMasterKey(dataDir: string): Promise<Buffer> {
 }
 
 /**
- * Reads the file, or makes it first: private, and whole or not at all, even if the power fails.
- * @throws AppError `unavailable` for one that can't be read or is empty: an empty secret would let anybody in.
+ * Reads the file, or first creates it: private, and whole or not at all, even if the power fails.
+ * @throws AppError `unavailable` for a file that can't be read or is empty: an empty secret would let anybody in.
  */
 export async function loadOrMake(path: string, make: () => Buffer): Promise<Buffer> {
   const known = await readFile(path).catch((error: NodeJS.ErrnoException) => {

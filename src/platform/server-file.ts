@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 
-/** `server.json` in the data folder says where the running server answers, for the command line. */
+/** `server.json` in the data folder holds the running server's address, for the command line. */
 const fileOf = (dataDir: string): string => join(dataDir, 'server.json')
 
 export async function writeServerFile(dataDir: string, url: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function removeServerFile(dataDir: string): Promise<void> {
   await rm(fileOf(dataDir), { force: true })
 }
 
-/** The address, or null where no server runs; one that was killed leaves its address behind. */
+/** Returns the address, or null where no server runs; a killed server leaves its address behind. */
 export async function readServerFile(dataDir: string): Promise<string | null> {
   const text = await readFile(fileOf(dataDir), 'utf8').catch(() => null)
   if (text === null) return null

@@ -2,13 +2,13 @@ import type { Db } from './db.ts'
 import { sql } from 'kysely'
 
 /**
- * Service time: the milliseconds for which this installation has been listening to devices, summed over all its
- * runs. It never jumps when the wall clock is set, and it stands still while the service is down or suspended, because
- * nobody could have heard a device then. Rollouts measure their time-outs with it.
+ * Service time: the milliseconds for which this installation has been listening to devices, summed over all its runs.
+ * It never jumps when the wall clock is set, and it stands still while the service is down or suspended, because no
+ * device could be heard then. Rollouts measure their time-outs with it.
  */
 export interface ServiceClock {
   nowMs(): number
-  /** When the service last began to listen, or woke up after a suspension. Devices need a while to come back then. */
+  /** When the service last began to listen, or resumed after a suspension. Devices then need a while to come back. */
   listeningSinceMs(): number
 }
 
@@ -27,8 +27,7 @@ export interface RunningServiceClock extends ServiceClock {
 }
 
 /**
- * Counts on from a persisted time.
- *
+ * Continues from a persisted time.
  * @param monotonicMs Never goes back; it may count time in which the process did not run.
  */
 export function createServiceClock(

@@ -3,7 +3,7 @@ export interface PartLimits {
   readonly bytes: number
 }
 
-/** Cuts a list into parts within the limits, in order. An item that is larger than a part goes alone. */
+/** Splits a list into parts within the limits, in order. An item that is larger than a part is a part of its own. */
 export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number, limits: PartLimits): T[][] {
   const parts: T[][] = []
   let bytes = 0

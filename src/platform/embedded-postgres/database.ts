@@ -9,12 +9,13 @@ export interface SocketAddress {
 
 const POLL_MS = 5
 
-/** "the database system is starting up": also its answer all through a recovery, however long that takes. */
+/**
+ * "the database system is starting up": PostgreSQL also answers this throughout a recovery, however long that takes.
+ */
 const CANNOT_CONNECT_NOW = '57P03'
 
 /**
- * Connects as superuser as soon as the server takes connections.
- *
+ * Connects as superuser as soon as the server accepts connections.
  * @returns Null when `exited` settles first.
  */
 export async function connectWhenReady(address: SocketAddress, exited: Promise<unknown>): Promise<Client | null> {
@@ -35,11 +36,11 @@ export async function connectWhenReady(address: SocketAddress, exited: Promise<u
 
 function isNotYet(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.code === CANNOT_CONNECT_NOW
-  // No socket yet, a dead one of the last run, or the server gone during the greeting.
+  // There is no socket yet, or a dead one of the last run, or the server ended during the greeting.
   return true
 }
 
-/** A role and a database of that name which the role owns, so that the application needs no superuser. */
+/** Creates a role, and a database of the same name that the role owns, so that the application needs no superuser. */
 export async function ensureDatabase(client: Client, name: string): Promise<void> {
   const quoted = escapeIdentifier(name)
   const { rows } = await client.query<{ role: boolean; database: boolean }>(

@@ -15,7 +15,7 @@ import type { Logger } from '../log.ts'
 export type { Exit } from './postmaster.ts'
 
 export interface EmbeddedPostgresOptions {
-  /** Held by the caller (openDataDir): whatever runs on it is taken for an orphan and stopped. */
+  /** The caller holds its lock (openDataDir), so any PostgreSQL that runs on it is an orphan and is stopped. */
   readonly dataDir: string
   readonly log: Logger
   /** False gives up safety against power loss, for databases that are thrown away. Default true. */
@@ -31,17 +31,17 @@ export interface PostgresConnection {
 }
 
 export interface EmbeddedPostgres {
-  /** As the owner of the application's database, who is no superuser. */
+  /** For the owner of the application's database, who is no superuser. */
   readonly connection: PostgresConnection
   /** Ends all connections, writes a checkpoint, and resolves when the process is gone. */
   stop(): Promise<void>
-  /** Settles when the process ends, for whatever reason. Never rejects. */
+  /** Resolves when the process ends, for any reason. Never rejects. */
   readonly exited: Promise<Exit>
 }
 
 const APPLICATION = 'signalbox'
 
-/** How long the remains of a killed predecessor may take to go. */
+/** How long the processes of a killed predecessor may take to end. */
 const PREDECESSOR_MS = 5000
 const RETRY_MS = 50
 
@@ -65,10 +65,8 @@ const NOT_DURABLE: Readonly<Record<string, string>> = {
 }
 
 /**
- * Starts the PostgreSQL that comes with the installation on `dataDir/postgres`,
- * making its cluster and the application's database on first use. It listens on
- * a Unix socket only and dies with us.
- *
+ * Starts the PostgreSQL of the installation on `dataDir/postgres`, and creates its cluster and the application's
+ * database on first use. It listens on a Unix socket only and ends with this process.
  * @throws AppError `unavailable`, one line for the operator, when it can't run here.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -89,7 +87,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
   const settings = { ...SETTINGS, unix_socket_directories: quoteSocketDir(socketDir), ...(durable ? {} : NOT_DURABLE) }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  // How pg_ctl says it too: this process id in a left-over lock file is no other postmaster's.
+  // As pg_ctl does: tells PostgreSQL that this process id in a leftover lock file is not another postmaster's.
   const env = reusedPid === null ? {} : { PG_GRANDPARENT_PID: String(reusedPid) }
   const connection = { host: socketDir, port: SOCKET_PORT, user: APPLICATION, database: APPLICATION }
   const postmaster = await startPostmaster(

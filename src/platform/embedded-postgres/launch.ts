@@ -10,16 +10,16 @@ const run = promisify(execFile)
 
 export type PostgresProcess = ChildProcessByStdio<null, Readable, Readable>
 
-/** How a PostgreSQL program has to be started here. */
+/** How to start a PostgreSQL program here. */
 export interface Launch {
-  /** Put before the program and its arguments; empty where there is no setpriv. */
+  /** Precedes the program and its arguments; empty where there is no setpriv. */
   readonly prefix: readonly string[]
-  /** Set where we have to change user ourselves. */
+  /** Set where this process must change the user itself. */
   readonly account: Account | null
 }
 
 export interface LaunchRequest {
-  /** Null: our own user. */
+  /** Null: the user of this process. */
   readonly account: Account | null
   /** Files and folders that the program must reach by their absolute paths. */
   readonly paths: readonly string[]
@@ -40,10 +40,8 @@ const PASSING_CAPABILITIES = [
 const SETPCAP = { bit: 8n } as const
 
 /**
- * With util-linux's setpriv the kernel itself interrupts the program when we
- * die, however we die. Without (macOS, Alpine) an orphan stays until the next
- * start stops it.
- *
+ * With util-linux's setpriv the kernel itself interrupts the program when this process dies, in whatever way. Without
+ * it (macOS, Alpine) an orphan stays until the next start stops it.
  * @throws AppError `unavailable` when the account could not reach `paths`.
  */
 export async function planLaunch({ account, paths }: LaunchRequest): Promise<Launch> {
@@ -62,17 +60,16 @@ export async function planLaunch({ account, paths }: LaunchRequest): Promise<Lau
   if (account !== null) prefix.push(`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups')
   if (capability !== null) {
     prefix.push(`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`)
-    // PostgreSQL looks for its own files by access(2), which otherwise leaves out capabilities unless one is root.
+    // PostgreSQL looks for its own files by access(2), which ignores capabilities for users other than root.
     if (isHeld(held, SETPCAP)) prefix.push('--securebits=+no_setuid_fixup')
   }
   return { prefix: [...prefix, '--'], account: null }
 }
 
 /**
- * Starts a program as planned, in a process group of its own, so that Ctrl-C in
- * a terminal reaches us alone and we stop it in order.
- *
- * @param env Added to a bare environment: ours may hold secrets.
+ * Starts a program as planned, in a process group of its own, so that Ctrl-C in a terminal reaches only this process,
+ * which stops the program in order.
+ * @param env Added to a bare environment, because that of this process may contain secrets.
  */
 export function launchProgram(
   launch: Launch,
@@ -82,7 +79,7 @@ export function launchProgram(
   const [program = '', ...args] = [...launch.prefix, ...command]
   return spawn(program, args, {
     ...(launch.account === null ? {} : { uid: launch.account.uid, gid: launch.account.gid }),
-    cwd: '/', // ours may be closed to the other user
+    cwd: '/', // The current folder may be closed to the other user.
     detached: true,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -106,7 +103,7 @@ async function findSetpriv(): Promise<string | null> {
   return null
 }
 
-/** The topmost folder on the way to one of `paths` that the account may not search. */
+/** Returns the topmost folder on the way to one of `paths` that the account may not search. */
 async function findBlockedFolder(account: Account, paths: readonly string[]): Promise<string | null> {
   for (const folder of new Set(paths.flatMap(ancestors))) {
     const { uid, gid, mode } = await stat(folder)
@@ -116,13 +113,16 @@ async function findBlockedFolder(account: Account, paths: readonly string[]): Pr
   return null
 }
 
-/** Root first, without `path` itself. */
+/** Returns the ancestors from the root down, without `path` itself. */
 function ancestors(path: string): string[] {
   const parent = dirname(path)
   return parent === path ? [] : [...ancestors(parent), parent]
 }
 
-/** Those we have, and may hand to the other user so that it passes closed folders; containers often lack some. */
+/**
+ * Returns the capabilities that this process has and may pass on, so that the other user can enter closed folders;
+ * containers often lack some.
+ */
 async function readCapabilities(): Promise<bigint> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '')
   return BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)

@@ -17,11 +17,10 @@ const STOP_STEPS = [
 ] as const
 
 /**
- * Stops the postmaster that an earlier run left on this cluster. The caller
- * holds the data folder, so whatever runs there is an orphan.
- *
- * @returns The process id of its pid file when an unrelated process (or a
- *          zombie) bears it now, which PostgreSQL must be told; else null.
+ * Stops the postmaster that an earlier run left on this cluster. The caller holds the lock of the data folder, so a
+ * postmaster that runs there is an orphan.
+ * @returns The process id of its pid file when an unrelated process (or a zombie) has it now, which PostgreSQL must be
+ *   told; else null.
  */
 export async function stopOrphan(cluster: string, log: Logger): Promise<number | null> {
   const pid = await readPostmasterPid(cluster)
@@ -57,7 +56,7 @@ async function readCommandLine(pid: number): Promise<readonly string[]> {
     return text.split('\0')
   }
   const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-  // The arguments come joined; the folder is between the first two options that we pass.
+  // The arguments arrive joined; the folder is between the first two options that this module passes.
   return stdout.split(/ -D | -k /)
 }
 

@@ -11,7 +11,7 @@ export interface Exit {
 export interface Postmaster {
   readonly exited: Promise<Exit>
   stop(): Promise<void>
-  /** Why it ended: its most telling line so far. */
+  /** Returns why it ended: its most telling line so far. */
   complaint(): string
 }
 
@@ -31,7 +31,7 @@ const STOP_STEPS = [
   { signal: 'SIGKILL', waitMs: 5000 },
 ] as const
 
-/** Runs the server program; its log goes to ours. */
+/** Runs the server program and copies its log to this process's. */
 export function runPostmaster({ launch, command, env, log }: PostmasterRequest): Postmaster {
   const child = launchProgram(launch, command, env)
   const lines: string[] = []
@@ -47,7 +47,7 @@ export function runPostmaster({ launch, command, env, log }: PostmasterRequest):
       lines.push(error.message)
       resolve({ code: null, signal: null })
     })
-    // Not 'exit': the last lines, which tell why, may still be on their way then.
+    // Not 'exit': the last lines, which give the reason, may still arrive after it.
     child.once('close', (code, signal) => resolve({ code, signal }))
   })
   return {
@@ -62,10 +62,13 @@ export function runPostmaster({ launch, command, env, log }: PostmasterRequest):
   }
 }
 
-/** ERROR and FATAL concern one statement or session, whose client gets and judges them; a dying server is LOG or PANIC. */
+/**
+ * ERROR and FATAL concern one statement or session, whose client receives and judges them; a dying server logs LOG or
+ * PANIC.
+ */
 function logLevel(line: string): 'error' | 'warn' | 'debug' {
   if (/^PANIC:|^LOG: .* was terminated by /.test(line)) return 'error'
-  if (/^FATAL: +the database system is /.test(line)) return 'debug' // starting up, shutting down
+  if (/^FATAL: +the database system is /.test(line)) return 'debug' // It is starting up or shutting down.
   return /^(FATAL|WARNING):/.test(line) ? 'warn' : 'debug'
 }
 

@@ -8,10 +8,12 @@ import { AppError } from '../errors.ts'
 /** Part of the socket's name; nothing listens on the network. */
 export const SOCKET_PORT = 5432
 
-/** sun_path less its final zero on macOS, the shorter one. */
+/** sun_path without its final zero on macOS, the shorter one. */
 const MAX_SOCKET_PATH_BYTES = 103
 
-/** Where the socket lies: `home`, or a private folder in the temporary one when that path is too long for a socket. */
+/**
+ * Returns where the socket lies: in `home`, or in a private temporary folder when that path is too long for a socket.
+ */
 export function planSocketDir(home: string, temporaryDirs: readonly string[] = [tmpdir(), '/tmp']): string {
   const name = `signalbox-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`
   const places = [home, ...temporaryDirs.map((folder) => join(folder, name))]
@@ -21,9 +23,8 @@ export function planSocketDir(home: string, temporaryDirs: readonly string[] = [
 }
 
 /**
- * Makes a socket folder outside `home`. The database trusts whoever reaches its
- * socket, and others can write to the temporary folder too: anything but a
- * folder of the right owner, closed to others, is refused.
+ * Creates a socket folder outside `home`. The database trusts everybody who reaches its socket, and others can write to
+ * the temporary folder too, so anything but a folder of the right owner, closed to others, is refused.
  */
 export async function makeSocketDir(folder: string, account: Account | null): Promise<void> {
   const uid = account?.uid ?? process.getuid?.()
@@ -43,7 +44,7 @@ export async function removeSocketDir(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** As an element of the setting unix_socket_directories, a list with commas. */
+/** Quotes an element of the setting unix_socket_directories, a list with commas. */
 export function quoteSocketDir(folder: string): string {
   return `"${folder.replaceAll('"', '""')}"`
 }

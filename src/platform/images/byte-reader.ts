@@ -1,12 +1,12 @@
 /** Reads a stream by counts of bytes, whatever the sizes of its chunks. */
 export interface ByteReader {
-  /** The next chunk, which is not empty; null at the end. */
+  /** Returns the next chunk, which is not empty; null at the end. */
   next(): Promise<Buffer | null>
-  /** Up to `count` bytes, held at once; fewer only at the end. */
+  /** Returns up to `count` bytes in one buffer; fewer only at the end. */
   take(count: number): Promise<Buffer>
-  /** The next `count` bytes as they come; fewer only at the end. */
+  /** Yields the next `count` bytes as they arrive; fewer only at the end. */
   pass(count: number): AsyncGenerator<Buffer>
-  /** Puts bytes back: they are read next. */
+  /** Puts bytes back, to be read next. */
   unread(bytes: Buffer): void
 }
 

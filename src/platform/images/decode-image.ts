@@ -9,19 +9,19 @@ import { brokenImage } from './refusals.ts'
 const PROGRAM = fileURLToPath(new URL('decoder-process.ts', import.meta.url))
 const FLAGS = ['--disable-warning=ExperimentalWarning']
 
-/** What all take together is bounded by their number. */
+/** Limiting their number bounds the memory of all together. */
 const inTurn = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
 
 /**
- * Decodes a picture to its last line, in a process of its own that ends with it: a picture that makes the decoder
- * slow, large or crash costs that process and nothing else. See docs/decisions/0014-decoding-in-a-process.md.
+ * Decodes a picture to its last line, in a process of its own that ends with it: a picture that makes the decoder slow,
+ * large or crash costs that process and nothing else. See docs/decisions/0014-decoding-in-a-process.md.
  * @throws AppError invalid for a picture that can't be decoded within the limits; rate_limited.
  */
 export async function decodeImage(path: string, limits: DecodeLimits): Promise<Decoded> {
   return inTurn(() => runDecoder({ path, shrink: null }, limits))
 }
 
-/** As decodeImage, and writes a smaller copy; what there is of it when this throws is the caller's to remove. */
+/** As decodeImage(), and writes a smaller copy. When this throws, the caller removes a partial copy. */
 export async function shrinkImageFile(path: string, shrink: Shrink, limits: DecodeLimits): Promise<Decoded> {
   return inTurn(() => runDecoder({ path, shrink }, limits))
 }
@@ -34,7 +34,7 @@ async function runDecoder(
   const options = { timeout: withinMs, killSignal: 'SIGKILL', windowsHide: true } as const
   const answer = await new Promise<DecoderAnswer>((resolve, reject) => {
     execFile(process.execPath, [...FLAGS, PROGRAM, argument], options, (error, stdout) => {
-      if (error === null) resolve(JSON.parse(stdout) as DecoderAnswer) // written by decoder-process.ts
+      if (error === null) resolve(JSON.parse(stdout) as DecoderAnswer) // decoder-process.ts writes it.
       else reject(refusalOf(error, { memoryBytes, withinMs }) ?? error)
     })
   })
@@ -42,7 +42,7 @@ async function runDecoder(
   return answer
 }
 
-/** @returns Undefined where it was not the picture: then it is a defect, or the machine can't start a process. */
+/** @returns Undefined where the picture is not the cause: then it is a defect, or the machine can't start a process. */
 function refusalOf(
   { killed, code, signal }: { readonly killed?: boolean; readonly code?: unknown; readonly signal?: unknown },
   { memoryBytes, withinMs }: DecodeLimits,

@@ -1,4 +1,4 @@
-/** What decoding one picture may take; more is refused. */
+/** Limits for decoding one picture; beyond them it is refused. */
 export interface DecodeLimits {
   /** Resident memory of the process that decodes it, of which Node and the decoder take 70 MiB. */
   readonly memoryBytes: number
@@ -11,5 +11,5 @@ export const DEFAULT_DECODE_LIMITS: DecodeLimits = { memoryBytes: 512 * 1024 * 1
 /** A plan of A0 at 150 dpi has 35 million. */
 export const MAX_PIXELS = 50_000_000
 
-/** How the process ends that has found itself larger than it may be. */
+/** Exit code of a process that has found itself larger than allowed. */
 export const TOO_LARGE_EXIT_CODE = 75

@@ -4,18 +4,18 @@ import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './de
 import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
 
 /**
- * The program that decodes one picture and ends. The decoder works in threads of its own, so this one is free
- * to see how much memory they take; nothing in Node limits what is allocated outside its heap.
+ * The program that decodes one picture and ends. The decoder works in threads of its own, so this thread is free to
+ * watch how much memory they take; Node does not limit what is allocated outside its heap.
  */
 const WATCH_EVERY_MS = 10
-/** Answering calls comes first. */
+/** Answering calls has priority. */
 const NICENESS = 10
-/** What comes in passes is held whole: four bytes for each of the pixels. */
+/** Pictures that arrive in passes are held whole: four bytes per pixel. */
 const MAX_HELD_BYTES = 200_000_000
 
 async function main(job: DecoderJob): Promise<void> {
   setPriority(NICENESS)
-  // The pipe closes with the server, however that ends.
+  // The pipe closes when the server ends, in whatever way.
   process.stdin.resume().once('close', () => process.exit(1))
   setInterval(() => {
     if (process.memoryUsage.rss() > job.memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
@@ -33,7 +33,7 @@ async function decode({ path, shrink }: DecoderJob): Promise<DecoderAnswer> {
       return { kind: 'refused', why: 'is too large to be interlaced or progressive: save it without' }
     const contentType: ImageType = metadata.format === 'png' ? 'image/png' : 'image/jpeg'
     if (shrink !== null) return { kind: 'decoded', contentType, ...(await writeCopy(picture, contentType, shrink)) }
-    // Every line of it is decoded: one that is cut or broken further down is found here.
+    // Decodes every line: a picture that is cut or broken further down is found here.
     await picture.resize(16, 16, { fit: 'inside' }).raw().toBuffer()
     const { width, height } = metadata.autoOrient
     return { kind: 'decoded', contentType, width, height, copyBytes: 0 }
@@ -52,17 +52,19 @@ async function writeCopy(
   return { width, height, copyBytes: size }
 }
 
-/** Samples of an interlaced PNG as they are; of a progressive JPEG two bytes each, fewer of colours than of light. */
+/**
+ * Samples of an interlaced PNG as they are; two bytes each of a progressive JPEG, with fewer for colour than for light.
+ */
 function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
   if (!isProgressive) return 0
   const samples = width * height * (format === 'jpeg' && chromaSubsampling === '4:2:0' ? channels / 2 : channels)
   return format === 'jpeg' || depth === 'ushort' ? samples * 2 : samples
 }
 
-/** The file can be read, so what the decoder says is about the picture in it. */
+/** The file can be read, so the decoder's error is about the picture in it. */
 function whyNot(error: unknown): string {
   const why = error instanceof Error ? error.message : String(error)
   return /pixel limit/.test(why) ? `has more than ${MAX_PIXELS} pixels` : 'is broken or incomplete'
 }
 
-await main(JSON.parse(process.argv[2] ?? '') as DecoderJob) // written by decode-image.ts
+await main(JSON.parse(process.argv[2] ?? '') as DecoderJob) // decode-image.ts writes it.

@@ -14,16 +14,15 @@ import type { DecodeLimits } from './decoder-limits.ts'
 import { stripImage } from './strip-image.ts'
 
 /**
- * Pictures that people upload: of maps, and of devices where they hang.
- *
- * A row names its picture by the name of its file. Order: `receiveImage` and `keepImage` before the
- * transaction that writes the name, `removeImage` of a name that was replaced after its commit. What a
- * crash leaves in between, `sweepImages` removes at the next start.
+ * Pictures that people upload: of maps, and of installed devices.
+ * A row refers to its picture by the name of its file. Order: `receiveImage` and `keepImage` before the transaction
+ * that writes the name; `removeImage` of a replaced name after its commit. `sweepImages` removes at the next start what
+ * a crash leaves in between.
  */
 export interface ImageFiles {
-  /** Absolute path; one file a picture. */
+  /** Absolute path; one file per picture. */
   readonly dir: string
-  /** Of one upload. */
+  /** Limit of one upload. */
   readonly maxBytes: number
   readonly decode: DecodeLimits
   readonly quota: UploadQuota
@@ -32,29 +31,29 @@ export interface ImageFiles {
 /** A picture while it arrives. */
 export interface ImageUpload extends NewUpload {
   readonly body: Readable
-  /** What the client says it is; null where it says nothing. */
+  /** The type that the client declares; null if none. */
   readonly declaredType: string | null
 }
 
-/** A plan of a floor in print quality has a tenth of it. */
+/** A floor plan in print quality takes a tenth of it. */
 export const DEFAULT_MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
-/** A picture that lies complete and decoded in the folder of incoming files. */
+/** A complete and decoded picture in the folder of incoming files. */
 export interface ReceivedImage extends Pick<Decoded, 'contentType' | 'width' | 'height'> {
-  /** What `keepImage` will call it: `UUID.png` or `UUID.jpg`. */
+  /** The name that `keepImage` will give it: `UUID.png` or `UUID.jpg`. */
   readonly name: string
   readonly path: string
   readonly sizeBytes: number
-  /** Of its room; `keepImageFor` and `discardImage` release it. */
+  /** Reserves its room; `keepImageFor` and `discardImage` release it. */
   readonly reservation: Reservation
 }
 
-/** A file in the folder of incoming files, to be discarded by whoever received it. */
+/** A file in the folder of incoming files; whoever received it discards it. */
 export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservation'>
 
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
 
-/** Whether a file's name is one that was given here. */
+/** True if the file's name was given here. */
 export function isImageName(name: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(png|jpg)$/.test(name)
 }
@@ -63,7 +62,7 @@ export function typeOfImage(name: string): ImageType {
   return name.endsWith('.png') ? 'image/png' : 'image/jpeg'
 }
 
-/** Makes the folders and removes what a crash left behind; before the first upload can come. */
+/** Creates the folders and removes what a crash left behind, before the first upload can arrive. */
 export async function sweepImages(
   log: Logger,
   { dir }: Pick<ImageFiles, 'dir'>,
@@ -74,9 +73,8 @@ export async function sweepImages(
 }
 
 /**
- * Removes pictures that nothing refers to any more, because what they were of went with something else,
- * while others come.
- * @param before Files of a later time are left alone: their rows may be about to be written.
+ * Removes pictures that no row refers to any more, because their owner was deleted, while others arrive.
+ * @param before Later files stay: their rows may be about to be written.
  */
 export async function removeOrphanImages(
   log: Logger,
@@ -88,10 +86,11 @@ export async function removeOrphanImages(
 }
 
 /**
- * Streams a picture to disk, without what it does not need to be shown (stripImage), then decodes it to its last
- * line. The file is gone when this throws.
- * @throws AppError too_large, unavailable (disk full), rate_limited, invalid for what is neither PNG nor JPEG, is cut
- *   or broken, has too many pixels, takes too much to decode, lies about its type, or finds no room in the quota.
+ * Streams a picture to disk, without data that is not needed to show it (stripImage), then decodes it to its last line.
+ * The file is gone when this throws.
+ * @throws AppError too_large; unavailable (disk full); rate_limited; invalid for a file that is neither PNG nor JPEG,
+ *   is cut or broken, has too many pixels, takes too much to decode, differs from its declared type, or finds no room
+ *   in the quota.
  */
 export async function receiveImage(files: ImageFiles, upload: ImageUpload): Promise<ReceivedImage> {
   const received = await receiveStream(files, upload, stripImage)
@@ -112,9 +111,9 @@ function assertDeclared(declaredType: string | null, contentType: ImageType): vo
 }
 
 /**
- * Streams an upload of any kind to the folder of incoming files, where nothing outlives the process. The
- * file is gone when this throws; otherwise the caller discards it.
- * @throws AppError as receiveImage, but for what is in the file.
+ * Streams an upload of any kind to the folder of incoming files, where nothing outlives the process. The file is gone
+ * when this throws; otherwise the caller discards it.
+ * @throws AppError as receiveImage(), except for the content of the file.
  */
 export async function receiveFile(
   files: Pick<ImageFiles, 'dir' | 'maxBytes' | 'quota'>,
@@ -139,7 +138,7 @@ async function receiveStream(
 }
 
 /**
- * A smaller copy of a kept picture, to be kept under its own name; not larger than the picture is.
+ * Makes a smaller copy of a stored picture, to be stored under its own name; never larger than the picture.
  * @param side Pixels of the longer side, at most.
  * @throws AppError not_found where the picture is gone by now.
  */
@@ -169,7 +168,7 @@ export async function shrinkImage(
   }
 }
 
-/** Puts a received picture under its name: after this a power cut leaves it whole. */
+/** Moves a received picture to its final name. Afterwards a power loss leaves it complete there. */
 export async function keepImage(
   { dir }: Pick<ImageFiles, 'dir'>,
   received: Pick<ReceivedImage, 'name' | 'path'>,
@@ -178,9 +177,9 @@ export async function keepImage(
 }
 
 /**
- * Keeps a received picture and names it by `write`, a transaction: the file is on disk, synced, before the
- * row that names it is committed, and a failure leaves neither.
- * @returns What `write` does.
+ * Stores a received picture and records its name by `write`, a transaction: the file is on disk, synced, before the row
+ * that names it is committed, and a failure leaves neither.
+ * @returns The result of `write`.
  */
 export async function keepImageFor<T>(
   files: Pick<ImageFiles, 'dir'>,
@@ -196,7 +195,7 @@ export async function keepImageFor<T>(
   try {
     return await write()
   } catch (error) {
-    // Of another error we can't tell whether it committed: then a sweep decides by the rows.
+    // After any other error the commit may have happened: a sweep decides by the rows.
     if (error instanceof AppError) await removeImage(files, received.name)
     throw error
   } finally {
@@ -212,12 +211,12 @@ export async function discardImage({
   reservation?.release()
 }
 
-/** Who has it open reads on to its end. */
+/** Readers that have it open continue to the end. */
 export async function removeImage({ dir }: Pick<ImageFiles, 'dir'>, name: string): Promise<void> {
   await rm(join(dir, name), { force: true })
 }
 
-/** The caller closes it. @returns null where there is none (any more). */
+/** The caller closes it. @returns Null where there is none (any more). */
 export async function openImage({ dir }: Pick<ImageFiles, 'dir'>, name: string): Promise<FileHandle | null> {
   return open(join(dir, name), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

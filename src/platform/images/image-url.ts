@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { AppError, notFound } from '../errors.ts'
 
-/** The segments of the address's path, as they come. */
+/** The segments of the address's path, as received. */
 export interface ImagePath {
   readonly name: string
   readonly expires: string
@@ -11,10 +11,9 @@ export interface ImagePath {
 const HOUR_S = 3600
 
 /**
- * The address at which a kept picture is shown, for one to two hours. The signature is the credential:
- * whoever has the address may look, as the `<img>` of a page must without a header.
- *
- * It stays the same for an hour, so that a page that asks for it again finds it in the browser's cache.
+ * Returns the address of a stored picture, valid for one to two hours. The signature is the credential: anybody who has
+ * the address may look, as the `<img>` of a page must without a header.
+ * It stays the same for an hour, so that a page that asks again finds the picture in the browser's cache.
  */
 export function imageUrl(ctx: Pick<Context, 'secrets' | 'baseUrl' | 'clock'>, name: string): string {
   const hour = Math.floor(ctx.clock.now().getTime() / 1000 / HOUR_S)
@@ -23,14 +22,14 @@ export function imageUrl(ctx: Pick<Context, 'secrets' | 'baseUrl' | 'clock'>, na
 }
 
 /**
- * @returns The picture's name and for how long, in whole seconds, the address still works.
- * @throws AppError not_found for an address that was not made here, forbidden for one that has expired.
+ * @returns The picture's name, and for how long, in whole seconds, the address remains valid.
+ * @throws AppError not_found for an address that was not made here; forbidden for one that has expired.
  */
 export function openImageTicket(
   ctx: Pick<Context, 'secrets' | 'clock'>,
   { name, expires, signature }: ImagePath,
 ): { readonly name: string; readonly maxAgeS: number } {
-  // The text is compared as it came: only one spelling of it was ever signed.
+  // The path is compared as received: only one spelling of it was ever signed.
   if (!ctx.secrets.verify('image', `${name}/${expires}`, signature)) throw notFound(name)
   const maxAgeS = Number(expires) - Math.ceil(ctx.clock.now().getTime() / 1000)
   if (maxAgeS <= 0) throw new AppError('forbidden', 'This address has expired.')

@@ -4,8 +4,7 @@ const SHORT = 3
 const ENTRY_BYTES = 12
 
 /**
- * EXIF data that say nothing but how the picture is turned: no place, time, camera or thumbnail.
- *
+ * Returns EXIF data with the orientation of the picture alone: no place, time, camera or thumbnail.
  * @param tiff EXIF data as PNG's `eXIf` and JPEG's APP1 (after its `Exif\0\0`) hold them.
  * @returns Null where the picture is upright, or where nothing can be read: decoders ignore such data too.
  */
@@ -23,7 +22,7 @@ export function orientationOnly(tiff: Buffer): Buffer | null {
   return minimal
 }
 
-/** Of the first directory, where it belongs. */
+/** Searches the first directory, where the tag belongs. */
 function findOrientation(tiff: Buffer): number | null {
   const order = tiff.toString('latin1', 0, 4)
   if (order !== 'MM\0*' && order !== 'II*\0') return null

@@ -1,6 +1,6 @@
 import { type AppError, invalidField } from '../errors.ts'
 
-/** For pictures that their decoder, or whoever reads them before it, can't read to the end. */
+/** For pictures that the decoder, or a reader before it, can't read to the end. */
 export function brokenImage(): AppError {
   return invalidField('file', 'is broken or incomplete')
 }

@@ -105,7 +105,7 @@ describe('of a JPEG', () => {
       segment(0xe1, 'http://ns.adobe.com/xap/1.0/\0<xmp>'),
       segment(0xe2, 'MPF\0other pictures'),
       segment(0xed, 'Photoshop 3.0\0'),
-      // Fill bytes, and what does not belong there.
+      // Fill bytes, and bytes that don't belong there.
       Buffer.from([0xff, 0xff]),
     ]
     expect(await strip(Buffer.concat([jpeg(...others), Buffer.from('a film')]))).toEqual(jpeg())

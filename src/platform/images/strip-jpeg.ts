@@ -12,7 +12,7 @@ const APP2 = 0xe2
 const APP14 = 0xee
 
 const EXIF = 'Exif\0\0'
-/** A progressive picture with a large colour profile has some hundreds. */
+/** A progressive picture with a large colour profile has a few hundred. */
 const MAX_SEGMENTS = 10_000
 
 /** @throws AppError invalid for too many segments, or where the stream ends before the picture. */
@@ -36,7 +36,7 @@ export async function* stripJpeg(reader: ByteReader): AsyncGenerator<Buffer> {
   }
 }
 
-/** Fill bytes may come before a marker; other bytes there are skipped, as decoders do. */
+/** Fill bytes may precede a marker; other bytes there are skipped, as decoders do. */
 async function takeMarker(reader: ByteReader): Promise<number> {
   let isPrefixed = false
   for (;;) {
@@ -52,12 +52,12 @@ async function takeMarker(reader: ByteReader): Promise<number> {
   }
 }
 
-/** @returns Null for a segment that goes: comments, thumbnails, data of cameras and programs. */
+/** @returns Null for a segment that is dropped: comments, thumbnails, data of cameras and programs. */
 function neededContent(marker: number, content: Buffer): Buffer | null {
   const starts = (name: string): boolean => content.toString('latin1', 0, name.length) === name
   // Frames, scans, tables, restart intervals.
   if (marker >= 0xc0 && marker <= 0xdf) return content
-  // What the colours mean.
+  // The meaning of the colours.
   if (marker === APP0 && starts('JFIF\0')) return content
   if (marker === APP2 && starts('ICC_PROFILE\0')) return content
   if (marker === APP14 && starts('Adobe')) return content
@@ -74,7 +74,7 @@ function encodeSegment(marker: number, content: Buffer): Buffer {
   return segment
 }
 
-/** The compressed pixels, up to the next marker. */
+/** Yields the compressed pixels, up to the next marker. */
 async function* passScan(reader: ByteReader): AsyncGenerator<Buffer> {
   for (;;) {
     const chunk = await reader.next()
@@ -91,14 +91,14 @@ async function* passScan(reader: ByteReader): AsyncGenerator<Buffer> {
   }
 }
 
-/** Where a marker begins, or may begin: its second byte is yet to come. -1 where none does. */
+/** Returns where a marker begins, or may begin if its second byte is yet to arrive; -1 where none does. */
 function endOfScan(bytes: Buffer): number {
   let at = bytes.indexOf(0xff)
   while (at !== -1 && isOfScan(bytes[at + 1])) at = bytes.indexOf(0xff, at + 2)
   return at
 }
 
-/** After 0xff: a zero that makes it a byte of the scan, or a restart marker. */
+/** After 0xff: a zero, which makes it a byte of the scan, or a restart marker. */
 function isOfScan(byte: number | undefined): boolean {
   return byte === 0x00 || (byte !== undefined && byte >= 0xd0 && byte <= 0xd7)
 }

@@ -7,12 +7,12 @@ import { brokenImage } from './refusals.ts'
 export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 const KIB = 1024
-/** Encoders that cut the pixels into pieces of a kilobyte make 20,000 of the largest upload. */
+/** Encoders that cut the pixels into pieces of a kilobyte produce 20,000 for the largest upload. */
 const MAX_CHUNKS = 50_000
 
 /**
- * The most bytes that a chunk may have, of those that a picture needs. Each may come once, but for IDAT.
- * Source: Portable Network Graphics (PNG) Specification, third edition, 11.
+ * The maximum bytes of each chunk that a picture needs. Each may occur once, except IDAT. Source: Portable Network
+ * Graphics (PNG) Specification, third edition, 11.
  */
 const maxBytesOf: ReadonlyMap<string, number> = new Map([
   ['IHDR', 13],
@@ -20,7 +20,7 @@ const maxBytesOf: ReadonlyMap<string, number> = new Map([
   ['tRNS', 256],
   ['IDAT', 0x7fff_ffff],
   ['IEND', 0],
-  // What the colours mean.
+  // The meaning of the colours.
   ['cHRM', 32],
   ['gAMA', 4],
   ['sBIT', 4],
@@ -33,8 +33,8 @@ const maxBytesOf: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * @throws AppError invalid for too many chunks, for one that is needed and is too large or comes twice, and where
- *   the end is missing.
+ * @throws AppError invalid for too many chunks, for a needed chunk that is too large or occurs twice, and where the end
+ *   is missing.
  */
 export async function* stripPng(reader: ByteReader): AsyncGenerator<Buffer> {
   yield await reader.take(PNG_SIGNATURE.length)

@@ -5,7 +5,7 @@ export interface ResolvedAddress {
   readonly family: 4 | 6
 }
 
-/** The addresses of each name of a hosts file, in the order of its lines; names in lower case. */
+/** Returns the addresses of each name of a hosts file, in the order of its lines; names in lower case. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly ResolvedAddress[]> {
   const hosts = new Map<string, ResolvedAddress[]>()
   for (const line of text.split('\n')) {
@@ -21,7 +21,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly ResolvedA
   return hosts
 }
 
-/** Names of this machine that no name server is asked for (RFC 6761, 6.3). */
+/** Names of this machine, for which no name server is asked (RFC 6761, 6.3). */
 export function findLoopback(name: string): readonly ResolvedAddress[] | undefined {
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined
   return [

@@ -1,12 +1,12 @@
 export interface Asker {
   readonly owner: string
-  /** Gives up waiting; what already runs is not stopped. */
+  /** Aborts waiting; work that already runs continues. */
   readonly signal: AbortSignal
 }
 
 interface Places {
   taken: number
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   readonly waiting: Set<() => void>
 }
 
@@ -44,7 +44,7 @@ export function limitPerOwner(most: number): <T>(asker: Asker, work: () => Promi
       const [next] = places.waiting
       if (next === undefined) places.taken -= 1
       else {
-        // It takes over the place of this one.
+        // The next one takes over the free place.
         places.waiting.delete(next)
         next()
       }

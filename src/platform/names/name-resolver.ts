@@ -13,25 +13,24 @@ export interface NameResolverOptions {
   readonly resolvConf?: string
   /** Monotonic. */
   readonly nowMs?: () => number
-  /** For all the queries of one look-up together: both families, every search domain, every name server. */
+  /** For all queries of one look-up together: both families, every search domain, every name server. */
   readonly limitMs?: number
 }
 
 export interface NameResolver {
   /**
-   * All addresses of a name, IPv4 first; never an empty list.
-   *
-   * @param asker An owner has only a few look-ups under way, the others wait for them. Null: no limit.
+   * Returns all addresses of a name, IPv4 first; never an empty list.
+   * @param asker An owner has only a few look-ups in progress, the others wait for them. Null: no limit.
    * @throws Error with a sentence for people, or the reason of the signal.
    */
   resolve(name: string, asker: Asker | null): Promise<readonly ResolvedAddress[]>
-  /** Ends the look-ups under way. */
+  /** Ends the look-ups in progress. */
   close(): void
 }
 
 const LIMIT_MS = 2000
 const MAX_PER_OWNER = 8
-/** What a name server says of how long its answer may be kept is kept to within these bounds. */
+/** The time for which an answer may be cached, as the name server gives it, is kept within these bounds. */
 const MIN_KEPT_MS = 1000
 const MAX_KEPT_MS = 300_000
 const FAILURE_KEPT_MS = 5000
@@ -46,14 +45,14 @@ const systemHostsFile =
 
 interface Kept {
   readonly untilMs: number
-  /** A sentence where there are none. */
+  /** The addresses, or the reason why there are none. */
   readonly result: readonly ResolvedAddress[] | string
 }
 
 /**
- * Resolves names without the system's resolver, whose few threads a silent name server can keep busy for
- * everybody. Looks into the hosts file first, knows `localhost`, completes names by the search domains of
- * resolv.conf, and reads both files again when they change.
+ * Resolves names without the system's resolver, whose few threads a silent name server can block for everybody. It
+ * reads the hosts file first, knows `localhost`, completes names by the search domains of resolv.conf, and reads both
+ * files again when they change.
  */
 export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
   const {
@@ -64,7 +63,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     limitMs = LIMIT_MS,
   } = options
   const hosts = rereadFile(hostsFile, parseHosts, nowMs)
-  // The resolver reads the name servers of the system when it is made.
+  // The resolver reads the name servers of the system when it is created.
   const client = rereadFile(
     resolvConf,
     (text) => ({ resolver: openResolver(servers, limitMs), search: parseSearchDomains(text) }),
@@ -149,7 +148,10 @@ async function query(resolver: Resolver, name: string, { search, limitMs }: Quer
   return { result: `The name ${name} has no address`, keepMs: FAILURE_KEPT_MS }
 }
 
-/** c-ares can't cancel one query alone: a query that is under way at the deadline runs into its own time-out, unheard. */
+/**
+ * c-ares can't cancel a single query: one that is in progress at the deadline runs into its own time-out, and its
+ * result is ignored.
+ */
 function startDeadline(limitMs: number): { readonly passed: Promise<never>; clear(): void } {
   const { promise: passed, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(Object.assign(new Error('too late'), { code: TIMEOUT })), limitMs)
@@ -158,7 +160,7 @@ function startDeadline(limitMs: number): { readonly passed: Promise<never>; clea
 
 type Family = PromiseSettledResult<readonly RecordWithTtl[]>
 
-/** Null where the name does not exist. The addresses of one family suffice where the other one is not answered. */
+/** Null where the name does not exist. The addresses of one family are enough where the other one is not answered. */
 function combine(name: string, answers: readonly [Family, Family]): Answer | null {
   const records = answers.flatMap((answer, index) =>
     answer.status === 'rejected'

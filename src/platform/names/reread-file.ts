@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** A change is seen after this time at the latest. */
+/** A change is noticed after this time at the latest. */
 const LOOK_EVERY_MS = 1000
 
 /**
- * Returns what `parse` makes of the file, read again when it has changed; of an empty text where it can't
- * be read. It reads synchronously: asynchronous file calls would queue behind look-ups of the system's
- * resolver that hang. `nowMs` is monotonic.
+ * Returns what `parse` makes of the file, read again when it has changed; of an empty text where it can't be read. It
+ * reads synchronously, because asynchronous file calls would queue behind look-ups of the system's resolver that hang.
+ * `nowMs` is monotonic.
  */
 export function rereadFile<T>(path: string, parse: (text: string) => T, nowMs: () => number): () => T {
   let lookedMs = Number.NEGATIVE_INFINITY
@@ -23,7 +23,7 @@ export function rereadFile<T>(path: string, parse: (text: string) => T, nowMs: (
   }
 }
 
-/** Empty for a file that is not there. */
+/** Empty for a missing file. */
 function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true })
   return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`

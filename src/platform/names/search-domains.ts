@@ -1,14 +1,14 @@
 /** How names are completed before a name server is asked. Source: resolv.conf(5). */
 export interface SearchDomains {
   readonly domains: readonly string[]
-  /** Names with so many dots are tried as they are first. */
+  /** Names with this many dots are first tried as they are. */
   readonly dots: number
 }
 
 const MAX_DOMAINS = 6
 const MAX_DOTS = 15
 
-/** Reads `search`, `domain` and the option `ndots` of a resolv.conf; of `search` and `domain` the last one counts. */
+/** Parses `search`, `domain` and the option `ndots` of a resolv.conf; the last of `search` and `domain` wins. */
 export function parseSearchDomains(text: string): SearchDomains {
   let domains: readonly string[] = []
   let dots = 1
@@ -34,7 +34,7 @@ export function parseSearchDomains(text: string): SearchDomains {
   }
 }
 
-/** The names to ask for, in order, until one exists. A name that ends with a dot is complete. */
+/** Returns the names to query, in order, until one exists. A name that ends with a dot is complete. */
 export function listCandidates(name: string, { domains, dots }: SearchDomains): string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)]
   const completed = domains.map((domain) => `${name}.${domain}`)

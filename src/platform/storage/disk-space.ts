@@ -12,11 +12,11 @@ export interface DiskSpace {
   readonly getState: () => Promise<DiskState>
   /** Counts bytes that are about to be written, or (negative) that have been written or will not be. */
   expect(bytes: number): void
-  /** @throws AppError unavailable where what is expected would not leave the reserve free. */
+  /** @throws AppError unavailable where the expected bytes would not leave the reserve free. */
   assertRoom(): Promise<void>
 }
 
-/** @param dir A folder on the disk; it need not exist before the first question. */
+/** @param dir A folder on the disk; it need not exist before the first check. */
 export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
   let expectedBytes = 0
   const getState = async (): Promise<DiskState> => {

@@ -2,11 +2,11 @@ import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 
-/** The mode of what nobody else on the machine may read. */
+/** The mode of files that no other user of the machine may read. */
 export const OWNER_ONLY = 0o600
 
 /**
- * Writes a file whole or not at all, even if the power fails: readers see the one before it, or this one.
+ * Writes a file whole or not at all, even if the power fails: readers see the former file, or this one.
  * @param mode Default OWNER_ONLY.
  */
 export async function writeWhole(
@@ -23,7 +23,10 @@ export async function writeWhole(
   await moveWhole(`${path}.new`, path)
 }
 
-/** Puts a complete file under its name: after this a power cut leaves it whole. Both are on one file system. */
+/**
+ * Moves a complete file to its final name. Afterwards a power loss leaves it complete there. Both are on one file
+ * system.
+ */
 export async function moveWhole(from: string, to: string): Promise<void> {
   await sync(from)
   await rename(from, to)
@@ -31,7 +34,7 @@ export async function moveWhole(from: string, to: string): Promise<void> {
   await sync(dirname(to))
 }
 
-/** Brings a file, or which names are in a folder, to the disk. */
+/** Writes a file, or the list of names in a folder, through to the disk. */
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {

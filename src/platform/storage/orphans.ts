@@ -2,20 +2,20 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../log.ts'
 
-/** Of the names it is given, those that a row has. */
+/** Returns those of the names that a row refers to. */
 export type FilterKnown = (names: readonly string[]) => Promise<ReadonlySet<string>>
 
 export interface Orphans {
-  /** Whether a file's name is one that was given here; others are left alone. */
+  /** True if the file's name was given by this service; others are left alone. */
   readonly isName: (name: string) => boolean
   readonly filterKnown: FilterKnown
-  /** Files of a later time are left alone: their rows may be about to be written. Null: all are old enough. */
+  /** Later files are left alone: their rows may be about to be written. Null: all are old enough. */
   readonly before: Date | null
-  /** In the log: what such a file is, "picture". */
+  /** The kind of file in the log, such as "picture". */
   readonly what: string
 }
 
-/** Removes the files that no row names any more, because what they belonged to went with something else. */
+/** Removes files that no row names any more, because their owners were deleted. */
 export async function removeOrphans(log: Logger, dir: string, orphans: Orphans): Promise<void> {
   const names = (await readdir(dir)).filter(orphans.isName)
   const known = await orphans.filterKnown(names)

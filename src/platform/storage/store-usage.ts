@@ -3,9 +3,9 @@ import type { Reader } from '../db.ts'
 import type { StorageKind } from '../schema.ts'
 
 export interface StorageUsage {
-  /** Of the organization that was asked for. */
+  /** Bytes of the given organization. */
   readonly orgBytes: number
-  /** Of all organizations, that one among them. */
+  /** Bytes of all organizations, including that one. */
   readonly totalBytes: number
 }
 
@@ -13,7 +13,7 @@ export function getStorageUsage(reader: Reader, kind: StorageKind, orgId: string
   return reader
     .selectFrom('storageUsage')
     .select([
-      // Exact as numbers: far below what a double counts.
+      // Exact as numbers: far below what a double can count.
       sql<number>`coalesce(sum(bytes) filter (where org_id = ${orgId}::uuid), 0)::double precision`.as('orgBytes'),
       sql<number>`coalesce(sum(bytes), 0)::double precision`.as('totalBytes'),
     ])

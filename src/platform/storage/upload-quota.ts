@@ -3,26 +3,26 @@ import { limitConcurrency } from '../limit-concurrency.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { StorageUsage } from './store-usage.ts'
 
-/** How much of one kind of files may be kept; see createUploadQuota(). */
+/** Limits for the files of one kind; see createUploadQuota(). */
 export interface UploadQuota {
   /**
    * Reserves room for an upload before it is received.
-   * @throws AppError invalid where the organization has no room for it, unavailable where the server has none,
+   * @throws AppError invalid where the organization has no room for it; unavailable where the server has none;
    *   rate_limited.
    */
   reserve(upload: NewUpload): Promise<Reservation>
 }
 
 export interface NewUpload {
-  /** Null for a file that is not kept: it needs room on the disk, and counts for nobody. */
+  /** Null for a file that is not stored: it needs room on the disk, and counts for nobody. */
   readonly orgId: string | null
-  /** As the client says; left out where it does not: room is reserved while the upload is received. */
+  /** The length that the client declares. Without one, room is reserved while the upload is received. */
   readonly declaredBytes?: number | undefined
-  /** Of the file that goes when this one is kept; default 0. A smaller one is always taken. */
+  /** Bytes of the file that this one replaces; default 0. A smaller file is always accepted. */
   readonly replacedBytes?: number | undefined
 }
 
-/** Room of one upload, until it has been kept (committed) or given up. */
+/** Room for one upload, until it has been stored (committed) or discarded. */
 export interface Reservation {
   /** Counts bytes before they are written. @throws AppError as reserve(). */
   add(bytes: number): Promise<void>
@@ -31,22 +31,22 @@ export interface Reservation {
 }
 
 export interface QuotaOptions {
-  /** Of the request: what a refusal names. */
+  /** The field of the request that a refusal names. */
   readonly field: string
-  /** What is kept, for people: "pictures". */
+  /** The kind of file, for people: "pictures". */
   readonly what: string
   readonly orgMaxBytes: number
-  /** Of all organizations together. */
+  /** For all organizations together. */
   readonly totalMaxBytes: number
-  /** What is kept now. */
+  /** Returns the present usage. */
   readonly getUsage: (orgId: string) => Promise<StorageUsage>
   readonly disk: DiskSpace
 }
 
-/** Of an upload without a length: while there is plenty of room, not every chunk asks the database. */
+/** For an upload without a length: while there is plenty of room, not every chunk asks the database. */
 const STEP_BYTES = 4 * 1024 * 1024
 const PLENTY_BYTES = 64 * 1024 * 1024
-/** How many bytes are written between two looks at the disk, which others fill too. */
+/** The bytes written between two checks of the disk, which others fill too. */
 const DISK_CHECK_BYTES = 16 * 1024 * 1024
 
 interface OpenUpload {
@@ -56,9 +56,9 @@ interface OpenUpload {
 }
 
 /**
- * Reservations are in memory, because one server has the data folder to itself. They are made one after the other
- * and end after the commit, so two uploads can't exceed a quota together: at worst one that ends at this moment
- * is counted twice.
+ * Reservations are in memory, because one server has the data folder to itself. They are made one after the other and
+ * end after the commit, so two uploads can't exceed a quota together: at worst one that ends at this moment counts
+ * twice.
  */
 export function createUploadQuota(options: QuotaOptions): UploadQuota {
   const open = new Set<OpenUpload>()
@@ -91,17 +91,17 @@ export function createUploadQuota(options: QuotaOptions): UploadQuota {
 
 interface Extension {
   readonly upload: OpenUpload
-  /** Those under way, `upload` among them. */
+  /** The uploads in progress, including `upload`. */
   readonly open: ReadonlySet<OpenUpload>
-  /** By `upload` in all. */
+  /** What `upload` needs in all. */
   readonly neededBytes: number
 }
 
-/** @returns How much is reserved for the upload in all, which is what it needs or a step more. */
+/** @returns How much to reserve for the upload in all: what it needs, or a step more. */
 async function decideReserved(options: QuotaOptions, { upload, open, neededBytes }: Extension): Promise<number> {
   const { orgId, replacedBytes } = upload
   const others = [...open].filter((other) => other !== upload)
-  // Before the database is asked: an upload that ends in between counts twice rather than not at all.
+  // This sum comes before the query, so that an upload that ends in between counts twice rather than not at all.
   const underWay = { org: sumOf(others.filter((other) => other.orgId === orgId)), total: sumOf(others) }
   const { orgBytes, totalBytes } = await options.getUsage(orgId)
   const used = { org: orgBytes + underWay.org, total: totalBytes + underWay.total }
@@ -117,8 +117,8 @@ function sumOf(uploads: readonly OpenUpload[]): number {
 }
 
 /**
- * Keeps the disk from being filled by the upload, beside what `extend` keeps.
- * @param extend Reserves at least so much, and returns how much.
+ * Keeps the upload from filling the disk, besides the check of `extend`.
+ * @param extend Reserves at least this much, and returns how much.
  */
 async function reserveOnDisk(
   disk: DiskSpace,

@@ -7,17 +7,17 @@ import { AppError } from '../errors.ts'
 import { OWNER_ONLY } from './files.ts'
 import type { Reservation } from './upload-quota.ts'
 
-/** Files that are not kept yet; nothing in it outlives the process. */
+/** Files that are not stored yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
 
-/** Removes what an earlier process was about to receive; before the first upload can come. */
+/** Removes partial uploads of an earlier process, before the first upload can arrive. */
 export async function emptyIncoming(dir: string): Promise<void> {
   const incoming = join(dir, INCOMING)
   await rm(incoming, { recursive: true, force: true })
   await mkdir(incoming, { recursive: true, mode: 0o700 })
 }
 
-/** A new name in the folder of files that are not kept yet. */
+/** Returns a new name in the folder of incoming files. */
 export function newIncomingPath(dir: string): string {
   return join(dir, INCOMING, `${randomUUID()}.part`)
 }
@@ -26,29 +26,28 @@ export interface Upload {
   readonly body: Readable
   readonly maxBytes: number
   readonly reservation: Reservation
-  /** What of it is written; default all. */
+  /** Selects what is written; default all. */
   readonly filter?: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>
 }
 
-/** A file that nobody refers to yet. */
+/** A file that nothing refers to yet. */
 export interface UploadedFile {
   readonly path: string
-  /** Of what is written; the limit and the quota are of what comes. */
+  /** The size of what is written; the limit and the quota count what arrives. */
   readonly sizeBytes: number
 }
 
 /**
- * Streams an upload to a new file; a chunk at a time is in memory. The file is gone when this throws; otherwise the
- * caller discards or keeps it. The reservation is the caller's to release.
- *
- * @throws AppError too_large, invalid (the client went away), unavailable (disk full), as Reservation.add(); what
- *   `filter` throws.
+ * Streams an upload to a new file, one chunk in memory at a time. The file is gone when this throws; otherwise the
+ * caller discards or stores it, and releases the reservation.
+ * @throws AppError too_large; invalid (the client went away); unavailable (disk full); as Reservation.add(); errors of
+ *   `filter`.
  */
 export async function receiveUpload(
   dir: string,
   { body, maxBytes, reservation, filter }: Upload,
 ): Promise<UploadedFile> {
-  // Nobody else may listen until the file is open; the pipeline sees an error that has come by then.
+  // The pipeline sees an error that arrives before the file is open; this listener only keeps the process alive.
   body.once('error', () => undefined)
   const path = newIncomingPath(dir)
   let receivedBytes = 0
