@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from './errors.ts'
 import type { Logger } from './log.ts'
+import { pause } from './pause.ts'
 
 /** The exclusive right to work on a database: two servers on one would undo each other's work. */
 export interface DatabaseLock {
@@ -185,8 +185,4 @@ async function retake(
     await pause(RETRY_MS, signal)
   }
   return null
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => {}) // It was aborted, which the caller checks.
 }

@@ -15,7 +15,7 @@ function start(options: Pick<PollerOptions, 'work'> & Partial<PollerOptions>) {
   const wakes = createWakes()
   const ctx = { wakes, clock: systemClock, log: pino({ level: 'silent' }) }
   const poller = startPoller({ name: 'test', ctx, wake: 'outbox', intervalMs: 1000, ...options })
-  return { poller, wake: () => wakes.wake('outbox') }
+  return { poller, wakes, wake: () => wakes.wake('outbox') }
 }
 
 const settle = () => vi.advanceTimersByTimeAsync(0)
@@ -128,6 +128,56 @@ test('failures back off, wakes do not shorten that, and success resets it', asyn
   await settle()
   await vi.advanceTimersByTimeAsync(100)
   expect(work).toHaveBeenCalledTimes(5)
+  await poller.stop()
+})
+
+test('hands over the ids that were named since the last round, once', async () => {
+  const seen: string[][] = []
+  let broken = false
+  const { poller, wakes } = start({
+    async work(_signal, ids) {
+      seen.push([...ids])
+      if (broken) throw new Error('database is away')
+      return null
+    },
+  })
+  await settle()
+  wakes.wake('outbox', ['a'])
+  wakes.wake('outbox', ['b', 'a'])
+  await settle()
+  broken = true
+  wakes.wake('outbox', ['c'])
+  await settle()
+  broken = false
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(seen.slice(0, 4)).toEqual([[], ['a', 'b'], ['c'], []])
+  await poller.stop()
+})
+
+test('runs without a name to be woken by, first after the interval if wanted', async () => {
+  const wakes = createWakes()
+  const ctx = { wakes, clock: systemClock, log: pino({ level: 'silent' }) }
+  const work = vi.fn<PollerOptions['work']>(async () => null)
+  const poller = startPoller({ name: 'test', ctx, intervalMs: 1000, first: 'after the interval', work })
+  wakes.wake('outbox')
+  await vi.advanceTimersByTimeAsync(999)
+  expect(work).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(work).toHaveBeenCalledTimes(1)
+  poller.wake()
+  await settle()
+  expect(work).toHaveBeenCalledTimes(2)
+  await poller.stop()
+  const unused = startPoller({ name: 'test', ctx, intervalMs: 1000, first: 'after the interval', work })
+  await unused.stop()
+  expect(work).toHaveBeenCalledTimes(2)
+})
+
+test('backs off for no longer than it may', async () => {
+  const work = vi.fn<PollerOptions['work']>(async () => Promise.reject(new Error('database is away')))
+  const { poller } = start({ work, maxBackoffMs: 150 })
+  await vi.advanceTimersByTimeAsync(100 + 150 + 150)
+  expect(work).toHaveBeenCalledTimes(4)
   await poller.stop()
 })
 

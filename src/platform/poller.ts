@@ -1,23 +1,33 @@
 import type { Context } from './context.ts'
+import { pause } from './pause.ts'
 import type { WakeName } from './wakes.ts'
 
 export interface PollerOptions {
   /** Names the worker in the log. */
   readonly name: string
   readonly ctx: Pick<Context, 'wakes' | 'log' | 'clock'>
-  readonly wake: WakeName
-  /** Longest time between two runs: what a lost wake costs. */
+  /** What wakes it besides `wake()`. Default: nothing. */
+  readonly wake?: WakeName
+  /** Longest time between two rounds: what a lost wake costs. */
   readonly intervalMs: number
-  /** Shortest time between the starts of two runs, so that a burst of wakes shares one. */
+  /** Shortest time between the starts of two rounds, so that a burst of wakes shares one. */
   readonly minGapMs?: number
+  /** Longest pause after failed rounds. Default: half a minute. */
+  readonly maxBackoffMs?: number
+  /** When the first round runs. Default: at once. */
+  readonly first?: 'at once' | 'after the interval'
   /**
    * One round of work. True: there is more, run again. A date: run again then, at the latest. Else at
    * the next wake or interval. `signal` aborts when the poller stops.
+   *
+   * @param ids What the wakes since the last round named. A round that fails has had them.
    */
-  readonly work: (signal: AbortSignal) => Promise<boolean | Date | null>
+  readonly work: (signal: AbortSignal, ids: ReadonlySet<string>) => Promise<boolean | Date | null>
 }
 
 export interface Poller {
+  /** Asks for a round: at once, or right after the one that runs. */
+  wake(): void
   /** Runs no more; resolves once the running round, if any, has ended. */
   stop(): Promise<void>
 }
@@ -30,54 +40,50 @@ const MAX_BACKOFF_MS = 30_000
  * Runs `work` at once, then whenever woken and at the interval; never two rounds at a time. A round
  * that throws is logged and tried again after a growing pause, which wakes don't shorten.
  */
-export function startPoller({ name, ctx, wake, intervalMs, minGapMs = 0, work }: PollerOptions): Poller {
+export function startPoller(options: PollerOptions): Poller {
+  const { name, ctx, intervalMs, minGapMs = 0, maxBackoffMs = MAX_BACKOFF_MS, work } = options
   const stopping = new AbortController()
   const { signal } = stopping
   const log = ctx.log.child({ worker: name })
-  let woken = false
-  let interrupt: (() => void) | null = null
-  const unsubscribe = ctx.wakes.on(wake, () => {
-    woken = true
-    interrupt?.()
-  })
+  let woken = new AbortController()
+  let ids = new Set<string>()
 
-  function pause(ms: number, endsWith: 'wake' | 'stop'): Promise<void> {
-    if (ms <= 0 || signal.aborted || (endsWith === 'wake' && woken)) return Promise.resolve()
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        interrupt = null
-        resolve()
-      }
-      const timer = setTimeout(end, ms)
-      signal.addEventListener('abort', end)
-      if (endsWith === 'wake') interrupt = end
-    })
+  function wake(more: Iterable<string> = []): void {
+    for (const id of more) ids.add(id)
+    woken.abort()
+  }
+
+  /** @returns How long to wait for a wake. */
+  async function round(): Promise<number> {
+    const of = ids
+    ids = new Set()
+    woken = new AbortController()
+    return delayMs(await work(signal, of), ctx.clock.now(), intervalMs)
   }
 
   async function loop(): Promise<void> {
-    let failures = 0
-    while (!signal.aborted) {
-      woken = false
+    if (options.first === 'after the interval') await pause(intervalMs, signal, woken.signal)
+    for (let failures = 0; !signal.aborted;) {
       const startedMs = performance.now()
       try {
-        const next = await work(signal)
+        const waitMs = await round()
         failures = 0
-        await pause(delayMs(next, ctx.clock.now(), intervalMs), 'wake')
-        await pause(startedMs + minGapMs - performance.now(), 'stop')
+        await pause(waitMs, signal, woken.signal)
+        await pause(startedMs + minGapMs - performance.now(), signal)
       } catch (error) {
         failures += 1
-        log.error({ err: error, failures }, 'round failed')
-        await pause(Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS), 'stop')
+        log.error({ err: error, failures }, 'A round failed; trying again')
+        await pause(Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), maxBackoffMs), signal)
       }
     }
   }
 
+  const unsubscribe = options.wake === undefined ? null : ctx.wakes.on(options.wake, wake)
   const done = loop()
   return {
+    wake: () => wake(),
     stop() {
-      unsubscribe()
+      unsubscribe?.()
       stopping.abort()
       return done
     },

@@ -29,30 +29,18 @@ const CLOCK_STEP_MS = 1000
 /** Drives all upgrades. Any number of processes may run one: each claim is held by one of them. */
 export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
   let offsetMs: number | null = null
-  let changed = new Set<string>()
-  const unsubscribe = ctx.wakes.on('rollouts', (deviceIds) => {
-    for (const id of deviceIds) changed.add(id)
-  })
-  const poller = startPoller({
+  return startPoller({
     name: 'rollout',
     ctx,
     wake: 'rollouts',
     intervalMs: IN_FLIGHT_POLL_MS,
     minGapMs: MIN_GAP_MS,
-    async work(signal) {
+    async work(signal, changed) {
       offsetMs = await followWallClock(ctx, offsetMs)
-      // If the round fails, the next one that reads the whole upgrade reads these targets too.
-      const some = changed
-      changed = new Set()
-      return advanceRollouts(ctx, options, signal, [...some])
+      // If the round fails, the next one that reads the whole upgrade reads the targets of these devices too.
+      return advanceRollouts(ctx, options, signal, [...changed])
     },
   })
-  return {
-    stop() {
-      unsubscribe()
-      return poller.stop()
-    },
-  }
 }
 
 /**
