@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { createPasswords } from '../access/password.ts'
 import { createRequestLimits } from '../access/request-limits.ts'
-import { createTokenUses, startTokenUses } from '../access/token-uses.ts'
+import { createTokenUses } from '../access/token-uses.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -104,8 +104,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
   closing.add('mailer', () => mailer.close())
   const tokenUses = createTokenUses(ctx)
-  const recorder = startTokenUses(ctx, tokenUses)
-  closing.add('token uses', () => recorder.stop())
+  closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
   const { http } = await buildHttp(ctx, {
     accounts: {

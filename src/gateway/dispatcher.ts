@@ -5,9 +5,10 @@ import type { CommandToSend, FinishedCommand } from '../devices/commands/store.t
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
+import { startPoller } from '../platform/poller.ts'
 import type { Decode, DeviceLink, LinkEvent } from './device-link.ts'
 import type { DriverCommand, Outcome, UpgradeStep } from './driver.ts'
-import { createJournal } from './journal.ts'
+import { gatherFacts } from './facts.ts'
 import { createLateReplies } from './late-replies.ts'
 import type { LinkRegistry } from './link-registry.ts'
 
@@ -19,6 +20,8 @@ export interface DispatcherOptions {
   readonly links: LinkRegistry
   /** Monotonic milliseconds. */
   readonly now: () => number
+  /** How often it looks for commands that no wake has named. */
+  readonly tickMs: number
   /** How many commands one transaction claims. */
   readonly batchSize: number
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
@@ -27,16 +30,20 @@ export interface DispatcherOptions {
 
 /** Sends queued commands to the devices that are connected here and writes the outcomes to the command rows. */
 export interface Dispatcher {
-  /** Looks for commands to send. */
+  /** Looks for commands to send, as wakes and the interval do. */
   kick(): void
-  /** Ends commands whose time is over and retries failed writes of outcomes. */
-  tick(): Promise<void>
+  /** Ends commands whose time is over. */
+  endLate(): void
   /** See LinkHost. */
   onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
   /** See LinkHost. */
   onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: DeviceLink): void
+  /** Resolves when the outcomes of which devices have told so far are written. Never rejects. */
+  flushOutcomes(): Promise<void>
+  /** Resolves when no more commands are sent. What devices reply is still handled. */
+  stopSending(): Promise<void>
   /** Stops sending; resolves when all pending writes are done. */
   stop(): Promise<void>
 }
@@ -49,48 +56,40 @@ interface InFlight {
   lastStep: UpgradeStep | null
 }
 
-export function createDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, links, now, batchSize, localCertificates } = options
+/** Looks for commands from now on until `stop`. */
+export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
+  const { nodeId, links, now, tickMs, batchSize, localCertificates } = options
   /** By device id; a device has at most one command in flight. */
   const inFlight = new Map<string, InFlight>()
-  const outcomes = createJournal<FinishedCommand>((items) => recordCommandOutcomes(ctx, items), ctx.log)
-  const unsent = createJournal<CommandToSend>((items) => recordCommandsUnsent(ctx, items), ctx.log)
+  const outcomes = gatherFacts<FinishedCommand>(ctx, {
+    name: 'outcomes of commands',
+    write: (items) => recordCommandOutcomes(ctx, items),
+    bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
+    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
+  })
+  const unsent = gatherFacts<CommandToSend>(ctx, {
+    name: 'commands that were not sent',
+    write: (items) => recordCommandsUnsent(ctx, items),
+    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
+  })
   const lateReplies = createLateReplies(ctx, batchSize)
-  let wanted = false
-  let running: Promise<void> | null = null
-  let stopped = false
 
   function end(command: CommandToSend, outcome: CommandOutcome): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
     if (inFlight.get(command.deviceId)?.command === command) inFlight.delete(command.deviceId)
-    outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
+    void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
   function send(command: CommandToSend): void {
     const link = links.find(command.deviceId)
-    if (link?.epoch !== command.epoch) return unsent.add(command)
+    if (link?.epoch !== command.epoch) return void unsent.add(command)
     const refusal = findRefusal(command.capabilities, command)
     if (refusal !== null) return end(command, { kind: 'rejected', code: 'unsupported', text: refusal, final: true })
     const order = orderOf(ctx, command, localCertificates)
     const sent = link.send({ callId: command.callId, device: command, order })
     if (sent.kind === 'rejected') return end(command, sent)
-    if (sent.kind === 'unsent') return unsent.add(command)
+    if (sent.kind === 'unsent') return void unsent.add(command)
     inFlight.set(command.deviceId, { command, link, deadlineMs: now() + sent.timeoutMs, lastStep: null })
-  }
-
-  async function drain(): Promise<void> {
-    try {
-      while (wanted) {
-        wanted = false
-        const commands = await recordCommandsSent(ctx, nodeId, batchSize)
-        for (const command of commands) send(command)
-        if (commands.length === batchSize) wanted = !stopped
-      }
-    } catch (error) {
-      ctx.log.warn({ err: error }, 'could not claim commands; trying again')
-    } finally {
-      running = null
-    }
   }
 
   function settle(command: CommandToSend, outcome: Outcome | null): void {
@@ -126,29 +125,36 @@ export function createDispatcher(ctx: Context, options: DispatcherOptions): Disp
     if (command !== null) settle(command, decode({ device: command, kind: command.kind, lastStep: 'install' }))
   }
 
-  return {
-    kick() {
-      if (stopped) return
-      wanted = true
-      running ??= drain()
+  const sender = startPoller({
+    name: 'gateway-commands',
+    ctx,
+    wake: 'commands',
+    intervalMs: tickMs,
+    maxBackoffMs: tickMs,
+    async work() {
+      const commands = await recordCommandsSent(ctx, nodeId, batchSize)
+      for (const command of commands) send(command)
+      return commands.length === batchSize
     },
-    async tick() {
+  })
+  return {
+    kick: () => sender.wake(),
+    endLate() {
       const nowMs = now()
       for (const { command, deadlineMs } of inFlight.values()) {
         if (nowMs >= deadlineMs) end(command, { kind: 'unknown', why: 'timeout' })
       }
-      await Promise.all([outcomes.flush(), unsent.flush()])
     },
     onReply,
     onEvent,
     onClosed(link) {
       if (inFlight.get(link.deviceId)?.link === link) inFlight.delete(link.deviceId)
     },
+    flushOutcomes: () => outcomes.flush(),
+    stopSending: () => sender.stop(),
     async stop() {
-      stopped = true
-      wanted = false
-      await Promise.all([running, lateReplies.idle()])
-      await Promise.all([outcomes.flush(), unsent.flush()])
+      await Promise.all([sender.stop(), lateReplies.idle()])
+      await Promise.all([outcomes.stop(), unsent.stop()])
     },
   }
 }

@@ -4,14 +4,16 @@ import type { Context } from '../platform/context.ts'
 import { createConnects } from './connects.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { type DeviceLink, NO_EPOCH } from './device-link.ts'
-import { type Dispatcher, createDispatcher } from './dispatcher.ts'
-import { createJournal } from './journal.ts'
+import { type Dispatcher, startDispatcher } from './dispatcher.ts'
+import { gatherFacts } from './facts.ts'
 import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkHost } from './protocol.ts'
 import { createReports } from './reports.ts'
 
 export interface HubOptions {
   readonly nodeId: string
+  /** How often it looks for commands that no wake has named. */
+  readonly tickMs: number
   /** How many connections, reports or commands one transaction writes. */
   readonly batchSize: number
   readonly now: () => number
@@ -26,25 +28,36 @@ export interface Hub {
   readonly dispatcher: Dispatcher
   /** For the protocols. */
   readonly host: LinkHost
-  /** Retries failed writes. Never rejects. */
-  flush(): Promise<void>
-  /** Stops recording ends: devices reconnect right after a restart, and the next start handles the others. */
-  ignoreEnds(): void
-  /** Resolves when everything that devices have sent is written. */
-  idle(): Promise<void>
+  /**
+   * Sends no more commands and records no more ends of sessions: devices reconnect right after a restart, and the next
+   * start handles the others.
+   */
+  prepareStop(): Promise<void>
+  /** Resolves when everything that devices have sent is written, as far as the database is there. */
+  stop(): Promise<void>
 }
 
-export function createHub(ctx: Context, { nodeId, batchSize, now, localCertificates }: HubOptions): Hub {
+/** Sends commands and writes what devices do until `stop`. */
+export function startHub(ctx: Context, options: HubOptions): Hub {
+  const { nodeId, batchSize, now } = options
   const counters = createGatewayCounters()
   const links = createLinkRegistry()
-  const dispatcher = createDispatcher(ctx, { nodeId, links, now, batchSize, localCertificates })
+  const dispatcher = startDispatcher(ctx, { ...options, links })
   const connects = createConnects(ctx, nodeId, batchSize)
   const reports = createReports(ctx, batchSize)
-  const disconnects = createJournal<SessionKey>((keys) => recordDisconnects(ctx, keys), ctx.log)
+  const disconnects = gatherFacts<SessionKey>(ctx, {
+    name: 'ends of sessions',
+    async write(keys) {
+      // A device replies before its connection closes. Without the reply, its command would be lost with the session.
+      await dispatcher.flushOutcomes()
+      await recordDisconnects(ctx, keys)
+    },
+    idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
+  })
   let areEndsIgnored = false
 
   function recordEnd({ deviceId, epoch }: DeviceLink): void {
-    if (epoch !== NO_EPOCH && !areEndsIgnored) disconnects.add({ deviceId, epoch })
+    if (epoch !== NO_EPOCH && !areEndsIgnored) void disconnects.add({ deviceId, epoch })
   }
 
   const host: LinkHost = {
@@ -73,12 +86,12 @@ export function createHub(ctx: Context, { nodeId, batchSize, now, localCertifica
     links,
     dispatcher,
     host,
-    flush: () => disconnects.flush(),
-    ignoreEnds() {
+    async prepareStop() {
+      await dispatcher.stopSending()
       areEndsIgnored = true
     },
-    async idle() {
-      await Promise.all([connects.idle(), reports.idle(), disconnects.flush()])
+    async stop() {
+      await Promise.all([dispatcher.stop(), connects.idle(), reports.idle(), disconnects.stop()])
     },
   }
 }

@@ -6,8 +6,9 @@ import {
   listUnansweredCommands,
 } from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
-import { createBatcher } from './batch.ts'
+import { gatherAnswers } from '../platform/gather-answers.ts'
 import { isCommandCallId } from './call-ids.ts'
+import { batchOf } from './limits.ts'
 
 export interface LateReplies {
   /**
@@ -21,10 +22,12 @@ export interface LateReplies {
 }
 
 export function createLateReplies(ctx: Context, batchSize: number): LateReplies {
-  const commands = createBatcher<string, CallKey, CommandToSend | null>({
-    maxItems: batchSize,
+  const commands = gatherAnswers<string, CallKey, CommandToSend | null>({
+    name: 'late replies of devices',
+    log: ctx.log,
+    batch: batchOf(batchSize),
     keyOf,
-    async run(keys) {
+    async answer(keys) {
       const found = new Map<string, CommandToSend | null>(keys.map((key) => [keyOf(key), null]))
       for (const command of await listUnansweredCommands(ctx.db, keys)) found.set(keyOf(command), command)
       return found

@@ -1,3 +1,5 @@
+import type { PartLimits } from '../platform/split.ts'
+
 export interface Limits {
   /** How often links are checked and queued commands are looked for. */
   readonly tickMs: number
@@ -5,6 +7,11 @@ export interface Limits {
   readonly sweepMs: number
   /** How many connections, reports or commands one transaction writes. */
   readonly batchSize: number
+}
+
+/** A batch of small items, so only their count is limited. */
+export function batchOf(count: number): PartLimits {
+  return { count, bytes: Infinity }
 }
 
 export const defaultLimits: Limits = { tickMs: 1000, sweepMs: 5000, batchSize: 200 }

@@ -1,6 +1,7 @@
 import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
-import { createBatcher } from './batch.ts'
+import { createGatherer } from '../platform/gather.ts'
+import { batchOf } from './limits.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
@@ -12,25 +13,25 @@ export interface Reports {
    * device before it resolves; it never rejects.
    */
   add(report: SessionReport): Promise<void> | undefined
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when all reports so far are written or lost. */
   idle(): Promise<void>
 }
 
 export function createReports(ctx: Context, batchSize: number): Reports {
   const unwritten = new Map<string, number>()
-  const batches = createBatcher<SessionReport, SessionReport, true>({
-    maxItems: batchSize,
-    keyOf: (report) => report,
-    async run(items) {
-      await recordReports(ctx, items)
-      return new Map(items.map((item) => [item, true]))
-    },
+  const reports = createGatherer<SessionReport>({
+    name: 'reports of devices',
+    log: ctx.log,
+    batch: batchOf(batchSize),
+    // A device reports again soon, and its next report says more.
+    keepsTrying: false,
+    write: (items) => recordReports(ctx, items),
   })
 
   async function write(report: SessionReport): Promise<void> {
     const { deviceId } = report
     try {
-      await batches.add(report)
+      await reports.add(report)
     } catch (error) {
       ctx.log.warn({ err: error, deviceId }, 'a report of a device was lost')
     }
@@ -46,6 +47,6 @@ export function createReports(ctx: Context, batchSize: number): Reports {
       const written = write(report)
       return count < MAX_UNWRITTEN ? undefined : written
     },
-    idle: () => batches.idle(),
+    idle: () => reports.flush(),
   }
 }

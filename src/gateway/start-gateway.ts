@@ -1,8 +1,9 @@
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
-import { createHub } from './hub.ts'
+import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
+import { startPoller } from '../platform/poller.ts'
 import type { LinkHost, Listener, Protocol } from './protocol.ts'
 import { sweepDatabase } from './sweep.ts'
 
@@ -34,16 +35,32 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // The grace of lost devices begins now.
   await sweepLostDevices()
-  const hub = createHub(ctx, { nodeId, batchSize, now, localCertificates })
+  const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, localCertificates })
   const { counters, dispatcher, links } = hub
-  const listeners = await listenAll(options.protocols, hub.host)
-  const stopListening = ctx.wakes.on('commands', () => dispatcher.kick())
-  const stopTicking = repeat(tickMs, async () => {
-    for (const listener of listeners.values()) listener.look()
-    dispatcher.kick()
-    await Promise.all([dispatcher.tick(), hub.flush()])
+  const listeners = await listenAll(options.protocols, hub.host).catch(async (error: unknown) => {
+    await hub.stop()
+    throw error
   })
-  const stopSweeping = repeat(sweepMs, () => sweepDatabase(ctx, { nodeId, links, counters, sweepLostDevices }))
+  const ticker = startPoller({
+    name: 'gateway-tick',
+    ctx,
+    intervalMs: tickMs,
+    async work() {
+      for (const listener of listeners.values()) listener.look()
+      dispatcher.endLate()
+      return null
+    },
+  })
+  const sweeper = startPoller({
+    name: 'gateway-sweep',
+    ctx,
+    intervalMs: sweepMs,
+    first: 'after the interval',
+    async work() {
+      await sweepDatabase(ctx, { nodeId, links, counters, sweepLostDevices })
+      return null
+    },
+  })
   return {
     portOf(family) {
       const listener = listeners.get(family)
@@ -52,11 +69,9 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     },
     counters,
     async stop() {
-      stopListening()
-      await Promise.all([stopTicking(), stopSweeping()])
-      hub.ignoreEnds()
+      await Promise.all([ticker.stop(), sweeper.stop(), hub.prepareStop()])
       await closeAll(listeners)
-      await Promise.all([dispatcher.stop(), hub.idle()])
+      await hub.stop()
       await recordNodeStopped(ctx, nodeId)
     },
   }
@@ -78,16 +93,4 @@ async function listenAll(protocols: readonly Protocol[], host: LinkHost): Promis
 
 async function closeAll(listeners: Listeners): Promise<void> {
   await Promise.all([...listeners.values()].map((listener) => listener.close()))
-}
-
-/** Calls `work` at intervals, never twice at a time. Returns a function that stops this and awaits the last call. */
-function repeat(intervalMs: number, work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null
-  const timer = setInterval(() => {
-    running ??= work().finally(() => void (running = null))
-  }, intervalMs)
-  return async () => {
-    clearInterval(timer)
-    await running
-  }
 }

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context } from '../platform/context.ts'
 import { addMs } from '../platform/clock.ts'
 import { inTx } from '../platform/db.ts'
-import { startPoller } from '../platform/poller.ts'
+import { type Poller, startPoller } from '../platform/poller.ts'
 import type { PartLimits } from '../platform/split.ts'
 import { type Admission, type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
@@ -95,7 +95,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     minGapMs: MIN_GAP_MS,
     work,
   })
-  const stopAging = startAging(admission)
+  const aging = startAging(ctx, admission)
 
   return {
     async stop() {
@@ -103,18 +103,27 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       const ended = Promise.all(running)
       await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
       admission.stop()
-      flusher.stop()
+      const written = flusher.stop()
       await ended
-      stopAging()
+      await written
+      await aging.stop()
     },
   }
 }
 
 const AGING_MS = 50
 
-/** Ages requests at intervals until the returned function is called. */
-function startAging(admission: Admission): () => void {
-  // After a pause of the whole process, setImmediate lets waiting answers be read before any request is cut.
-  const timer = setInterval(() => setImmediate(() => admission.age()), AGING_MS)
-  return () => clearInterval(timer)
+/** Ages requests at intervals. */
+function startAging(ctx: Context, admission: Admission): Poller {
+  return startPoller({
+    name: 'webhook-aging',
+    ctx,
+    intervalMs: AGING_MS,
+    async work() {
+      // After a pause of the whole process, this lets waiting answers be read before any request is cut.
+      await nextTurn()
+      admission.age()
+      return null
+    },
+  })
 }

@@ -31,10 +31,7 @@ export async function runLane(
   let gone = false
 
   function write(outcome: FlushEntry['outcome']): void {
-    const done = flusher.push({ lane, outcome })
-    // The promise is awaited at the end; an earlier rejection must not count as unhandled.
-    done.catch(() => {})
-    written.push(done)
+    written.push(flusher.add({ lane, outcome }))
   }
 
   /** @returns True when the message was delivered. */

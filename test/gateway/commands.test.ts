@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { json } from '../../src/platform/db.ts'
+import { inTx, json } from '../../src/platform/db.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
@@ -29,6 +31,31 @@ async function connected(
   return device
 }
 
+/** Keeps outcomes of commands from being written until the returned function is called. */
+async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<void>> {
+  await sql`create or replace function wait_for_test() returns trigger language plpgsql as $$
+    begin
+      if current_query() like '%as ended (%' then perform pg_advisory_xact_lock(77); end if;
+      return null;
+    end $$`.execute(ctx.db)
+  await sql`create or replace trigger wait_for_test before update on device_command
+    for each statement execute function wait_for_test()`.execute(ctx.db)
+  const lifted = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const holding = inTx(ctx, async (tx) => {
+    await sql`select pg_advisory_xact_lock(77)`.execute(tx)
+    held.resolve()
+    await lifted.promise
+  })
+  await held.promise
+  const lift = (): Promise<void> => {
+    lifted.resolve()
+    return holding
+  }
+  onTestFinished(lift)
+  return lift
+}
+
 describe('a restart', () => {
   test('is done when the device says so', async () => {
     const { port } = await harness.start()
@@ -51,6 +78,24 @@ describe('a restart', () => {
     device.socket.close()
     await waitUntil('the end of the session', async () => !(await harness.status(device.mac)).connected)
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+  })
+
+  test('is never lost with a session that ends behind the answer, however slow the database is', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    const call = await device.nextCall()
+    const lift = await blockOutcomes(harness)
+    device.reply(call.id, { error: 0, text: 'rebooting' })
+    device.socket.close()
+    await untilWaiting(harness, 1)
+    // Time in which the end of the session could be written.
+    await connected(port)
+    expect((await harness.command(id)).state).toBe('sent')
+    await lift()
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+    await waitUntil('the end of the session', async () => !(await harness.status(device.mac)).connected)
+    expect((await harness.command(id)).state).toBe('done')
   })
 
   test('is rejected with the words of the device', async () => {

@@ -105,7 +105,7 @@ export interface TestServer extends TestContext {
   readonly operations: readonly Operation[]
   readonly url: string
   readonly org: TestOrg
-  /** What the server's timer would flush; here the tests do. */
+  /** Tests flush them, rather than wait for a minute. */
   readonly tokenUses: TokenUses
   /** A further organization with an administrator of its own. */
   addOrg(name?: string): Promise<TestOrg>
@@ -219,6 +219,7 @@ export async function startTestServer(
     },
     async close() {
       await http.close()
+      await tokenUses.stop()
       await mailer.close()
       await operatorHttp.close()
       await outbound.close()

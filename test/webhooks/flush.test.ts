@@ -74,12 +74,12 @@ it('counts out what was delivered and gives the lane back, together or one after
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
   const flusher = createFlusher(harness.ctx, counters)
-  await flusher.push({ lane, outcome: { attempt: delivered(lane, first.id) } })
+  await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id) } })
   expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
   const release = { failures: 3, openUntil: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.push({ lane, outcome: { attempt: delivered(lane, second.id) } }),
-    flusher.push({ lane, outcome: { release } }),
+    flusher.add({ lane, outcome: { attempt: delivered(lane, second.id) } }),
+    flusher.add({ lane, outcome: { release } }),
   ])
   expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
 })
@@ -92,8 +92,8 @@ it('waits for nobody who has locked the webhook and is about to lock its lane', 
   await inTx(harness.ctx, async (tx) => {
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
-      flusher.push({ lane, outcome: { attempt: delivered(lane, message.id) } }),
-      flusher.push({ lane, outcome: { release: { failures: 0, openUntil: null, slotSeconds: 1 } } }),
+      flusher.add({ lane, outcome: { attempt: delivered(lane, message.id) } }),
+      flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, slotSeconds: 1 } } }),
     ])
   })
   expect(await laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
@@ -107,7 +107,7 @@ it('writes thousands of results that have waited for a stalled database, in boun
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
-    written = Promise.all(results.map((attempt) => flusher.push({ lane, outcome: { attempt } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -129,7 +129,7 @@ it('has no room while large results wait, however few they are', async () => {
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
-    written = Promise.all(results.map((attempt) => flusher.push({ lane, outcome: { attempt } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -143,10 +143,10 @@ it('gives up the one result that the database refuses, and keeps its lane leased
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, slotSeconds: 1 }
   const settled = await Promise.allSettled([
-    flusher.push({ lane: bad, outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused') } }),
-    flusher.push({ lane: bad, outcome: { release } }),
-    flusher.push({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? '') } }),
-    flusher.push({ lane: good, outcome: { release } }),
+    flusher.add({ lane: bad, outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused') } }),
+    flusher.add({ lane: bad, outcome: { release } }),
+    flusher.add({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? '') } }),
+    flusher.add({ lane: good, outcome: { release } }),
   ])
   expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
   const lanes = await harness.ctx.db
@@ -174,7 +174,7 @@ it('tries again when the database goes away, until it is stopped', async () => {
   const lane = await claimed(2)
   const [first, second] = lane.messages
   const flusher = createFlusher(harness.ctx, counters)
-  const push = (id = '') => flusher.push({ lane, outcome: { attempt: delivered(lane, id) } })
+  const push = (id = '') => flusher.add({ lane, outcome: { attempt: delivered(lane, id) } })
   const whileLocked = (work: () => Promise<void>) =>
     inTx(harness.ctx, async (tx) => {
       await sql`lock table webhook_delivery in share mode`.execute(tx)
@@ -191,9 +191,10 @@ it('tries again when the database goes away, until it is stopped', async () => {
   await whileLocked(async () => {
     const failing = expect(push(second?.id)).rejects.toThrow()
     await untilWaiting(harness, 1)
-    flusher.stop()
+    const stopped = flusher.stop()
     await endWaitingConnections()
     await failing
+    await stopped
   })
   expect(await laneRow()).toMatchObject({ pending: 1 })
 })

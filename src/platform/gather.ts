@@ -1,0 +1,208 @@
+import { isPassingError } from './db.ts'
+import type { Logger } from './log.ts'
+import { pause } from './pause.ts'
+import type { PartLimits } from './split.ts'
+
+/** Gathers items in memory for a moment and writes them together, in the order of their arrival, one batch at a time. */
+export interface Gatherer<T> {
+  /**
+   * Resolves once the item is written. Rejects when the database refuses the item, and when it could not be written
+   * before the stop or, without `keepsTrying`, at all. A caller that does not wait may ignore the promise.
+   */
+  add(item: T): Promise<void>
+  /** False while so much is unwritten that the caller should produce no more. What is added all the same is kept. */
+  hasRoom(): boolean
+  /** Writes what waits without waiting for more. Resolves when all that was added so far is settled; never rejects. */
+  flush(): Promise<void>
+  /** As `flush`, but from now on a failed write is not repeated. What is added later is still written, once. */
+  stop(): Promise<void>
+}
+
+export interface GatherOptions<T> {
+  /** Names the items in the log. */
+  readonly name: string
+  readonly log: Logger
+  /** Writes a batch, in one transaction: when it throws, nothing of the batch must have been written. */
+  readonly write: (items: readonly T[]) => Promise<void>
+  /** Limits a batch. An item that is larger than a batch goes alone. */
+  readonly batch: PartLimits
+  /** The bytes of an item, for the limits. Without it an item has none. */
+  readonly bytesOf?: (item: T) => number
+  /** What may wait or be written before `hasRoom` says no. Default: without limit. */
+  readonly room?: PartLimits
+  /**
+   * How long the first item of a batch waits for more: until `count` items wait, but at most for so long. Default: for a
+   * turn of the event loop, which reads the input that has already arrived. What arrives during a write joins the next.
+   */
+  readonly wait?: { readonly ms: number; readonly count: number }
+  /** Items with an equal key never share a batch. Keys are compared as those of a Map. */
+  readonly keyOf?: (item: T) => unknown
+  /** An item replaces the one of its key that waits, and both count as written with it. Requires `keyOf`. */
+  readonly keepsLast?: boolean
+  /**
+   * True: a write that fails because the database is away or busy is repeated until the stop, since nobody else knows
+   * the items. False: it is not, and the callers decide.
+   */
+  readonly keepsTrying: boolean
+  /** After an item that the database refuses, later ones of its series make no sense and are refused as well. */
+  readonly seriesOf?: (item: T) => object
+  /** Called for an item that the database refuses. The other items of its batch are written. */
+  readonly onRefused?: (item: T, error: unknown) => void
+}
+
+const FIRST_PAUSE_MS = 100
+const MAX_PAUSE_MS = 3000
+const withoutLimit: PartLimits = { count: Infinity, bytes: Infinity }
+
+interface Waiting<T> extends PromiseWithResolvers<void> {
+  item: T
+  bytes: number
+}
+
+export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
+  const { room = withoutLimit, wait = null, bytesOf = () => 0 } = options
+  const stopping = new AbortController()
+  const settle = createSettler(options, stopping.signal)
+  const waiting: Waiting<T>[] = []
+  const lastByKey = new Map<unknown, Waiting<T>>()
+  const unwritten = { count: 0, bytes: 0 }
+  let running: Promise<void> | null = null
+  let timer: NodeJS.Timeout | null = null
+  /** Items settle in their order, so all are settled when the newest one is. */
+  let newest: Promise<void> = Promise.resolve()
+
+  async function drain(): Promise<void> {
+    if (wait === null) await new Promise((resolve) => setImmediate(resolve))
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, batchLength(waiting, options))
+      if (options.keepsLast === true) for (const { item } of batch) lastByKey.delete(options.keyOf?.(item))
+      await settle(batch)
+      unwritten.count -= batch.length
+      for (const { bytes } of batch) unwritten.bytes -= bytes
+    }
+    running = null
+  }
+
+  function flush(): Promise<void> {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    if (waiting.length > 0) running ??= drain()
+    return newest.catch(() => {})
+  }
+
+  function enqueue(item: T, bytes: number): Waiting<T> {
+    const one = { item, bytes, ...Promise.withResolvers<void>() }
+    // A caller that does not wait must not end the process.
+    one.promise.catch(() => {})
+    newest = one.promise
+    if (options.keepsLast === true) lastByKey.set(options.keyOf?.(item), one)
+    waiting.push(one)
+    unwritten.count += 1
+    unwritten.bytes += bytes
+    return one
+  }
+
+  return {
+    add(item) {
+      const bytes = bytesOf(item)
+      const last = options.keepsLast === true ? lastByKey.get(options.keyOf?.(item)) : undefined
+      if (last !== undefined) {
+        unwritten.bytes += bytes - last.bytes
+        Object.assign(last, { item, bytes })
+        return last.promise
+      }
+      const { promise } = enqueue(item, bytes)
+      if (wait === null || waiting.length >= wait.count) void flush()
+      else if (running === null) timer ??= setTimeout(() => void flush(), wait.ms)
+      return promise
+    },
+    hasRoom: () => unwritten.count < room.count && unwritten.bytes < room.bytes,
+    flush,
+    stop() {
+      stopping.abort()
+      return flush()
+    },
+  }
+}
+
+/** @returns How many of those that wait make the next batch: at least one. */
+function batchLength<T>(waiting: readonly Waiting<T>[], { batch, keyOf }: GatherOptions<T>): number {
+  const keys = new Set<unknown>()
+  let [count, sum] = [0, 0]
+  for (const { item, bytes } of waiting) {
+    if (count > 0 && (count >= batch.count || sum + bytes > batch.bytes)) break
+    if (keyOf !== undefined) {
+      const key = keyOf(item)
+      if (keys.has(key)) break
+      keys.add(key)
+    }
+    count += 1
+    sum += bytes
+  }
+  return count
+}
+
+/**
+ * Returns a function that writes a batch, settles each of its items and never throws. A batch that fails is halved until
+ * the items that the database refuses are alone, so that no other item has to wait for them.
+ */
+function createSettler<T>(
+  options: GatherOptions<T>,
+  stopping: AbortSignal,
+): (batch: readonly Waiting<T>[]) => Promise<void> {
+  const { name, log, keepsTrying, seriesOf, onRefused } = options
+  /** The series that has ended, and why. */
+  const ended = new WeakMap<object, unknown>()
+
+  async function write(batch: readonly Waiting<T>[]): Promise<void> {
+    const items = batch.map(({ item }) => item)
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      try {
+        await options.write(items)
+        return
+      } catch (error) {
+        if (!keepsTrying || stopping.aborted || !isPassingError(error)) throw error
+        log.warn({ err: error, what: name, items: items.length }, 'A batch could not be written; trying again')
+        await pause(pauseMs, stopping)
+      }
+    }
+  }
+
+  function refuse({ item, reject }: Waiting<T>, error: unknown): void {
+    const series = seriesOf?.(item)
+    if (series !== undefined) ended.set(series, error)
+    onRefused?.(item, error)
+    reject(error)
+  }
+
+  function continuesSeries({ item, reject }: Waiting<T>): boolean {
+    const series = seriesOf?.(item)
+    if (series === undefined || !ended.has(series)) return true
+    reject(ended.get(series))
+    return false
+  }
+
+  return async function settle(batch) {
+    const open = batch.filter(continuesSeries)
+    if (open.length === 0) return
+    try {
+      await write(open)
+      for (const { resolve } of open) resolve()
+    } catch (error) {
+      const [only, ...others] = open
+      if (keepsTrying && isPassingError(error)) {
+        log.error(
+          { err: error, what: name, items: open.length },
+          'A batch could not be written before the stop; it is lost',
+        )
+        for (const { reject } of open) reject(error)
+      } else if (only !== undefined && others.length === 0) {
+        refuse(only, error)
+      } else {
+        const half = Math.ceil(open.length / 2)
+        await settle(open.slice(0, half))
+        await settle(open.slice(half))
+      }
+    }
+  }
+}
