@@ -7,17 +7,14 @@ import autocannon from 'autocannon'
 import { type AuthenticateToken, createAuthenticateToken } from '../src/access/authenticate-token.ts'
 import { createPasswords } from '../src/access/password.ts'
 import { createRequestLimits } from '../src/access/request-limits.ts'
-import { createTokenUses } from '../src/access/token-uses.ts'
+import { type TokenUses, createTokenUses } from '../src/access/token-uses.ts'
 import { bootstrap } from '../src/accounts/bootstrap.ts'
-import { systemClock } from '../src/platform/clock.ts'
+import { openContext } from '../src/app/open-context.ts'
 import type { Context } from '../src/platform/context.ts'
-import { openDb, openHotPool, openPool } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
-import { createServiceClock } from '../src/platform/service-clock.ts'
-import { createWakes } from '../src/platform/wakes.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 /** What the check of a token costs, and what guessing at passwords does to those who have one. */
@@ -40,21 +37,18 @@ async function measureChecks(): Promise<Record<string, number>> {
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
     await migrate(postgres.connection)
-    const onLost = (error: Error) => log.warn({ err: error }, 'connection lost')
-    const db = openDb(openPool(postgres.connection, onLost))
-    const hotDb = openDb(openHotPool(postgres.connection, onLost))
     const secrets = createSecrets(randomBytes(32))
-    const serviceClock = createServiceClock(0, () => performance.now())
-    serviceClock.listen()
-    const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
-    const ctx: Context = { db, hotDb, ...rest }
+    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+    context.listen()
+    const { ctx } = context
+    const tokenUses = createTokenUses(ctx)
     const org = { email: 'bench@example.test', password: 'not a secret', orgName: 'Bench' }
     const { apiToken } = await bootstrap(ctx, createPasswords(), org)
-    const check = checkOf(ctx, apiToken)
+    const check = checkOf(ctx, tokenUses, apiToken)
     const figures: Record<string, number> = {}
     for (const atOnce of CHECKS_AT_ONCE) figures[`cpu_us_${atOnce}_at_once`] = await medianCpuUs(check, atOnce)
-    await db.destroy()
-    await hotDb.destroy()
+    await tokenUses.stop()
+    await context.close()
     return figures
   } finally {
     await postgres.stop()
@@ -63,9 +57,9 @@ async function measureChecks(): Promise<Record<string, number>> {
 }
 
 /** All that stands between a token and the operation: database, addresses, age, recording, limit. */
-function checkOf(ctx: Context, key: string): () => Promise<void> {
+function checkOf(ctx: Context, tokenUses: TokenUses, key: string): () => Promise<void> {
   const limits = createRequestLimits(Number.MAX_SAFE_INTEGER)
-  const byToken: AuthenticateToken = createAuthenticateToken(ctx, createTokenUses(ctx))
+  const byToken: AuthenticateToken = createAuthenticateToken(ctx, tokenUses)
   return async () => limits.take(await byToken(key, '127.0.0.1'))
 }
 

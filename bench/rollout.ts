@@ -4,16 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import { type Logger, createLog } from '../src/platform/log.ts'
-import { systemClock } from '../src/platform/clock.ts'
+import { type OpenContext, openContext } from '../src/app/open-context.ts'
+import { createLog } from '../src/platform/log.ts'
 import type { Context } from '../src/platform/context.ts'
-import { openDb, openPool } from '../src/platform/db.ts'
-import { type PostgresConnection, startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { startPoller } from '../src/platform/poller.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
-import { createServiceClock } from '../src/platform/service-clock.ts'
-import { createWakes } from '../src/platform/wakes.ts'
 import { defaultRolloutOptions } from '../src/rollout/rollout.ts'
 import { startRollouts } from '../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../src/upgrades/create-org-upgrade.ts'
@@ -26,12 +23,6 @@ export const options = { devices: { type: 'string' }, sites: { type: 'string' } 
 const DEFAULT_DEVICES = 10_000
 const DEFAULT_SITES = 1
 const POLL_MS = 200
-
-/** The database under the benchmark: new, on its own disk files, and never analyzed by hand. */
-interface Database {
-  readonly ctx: Context
-  readonly pool: pg.Pool
-}
 
 /**
  * An upgrade of devices in four canary phases, on a new database. The devices answer at once; the engine, the gateway's
@@ -46,9 +37,11 @@ export async function run(values: OptionValues): Promise<Figures> {
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
     await migrate(postgres.connection)
-    const database = openDatabase(postgres.connection, log)
-    const figures = await upgradeAll(database, { devices, sites })
-    await database.ctx.db.destroy()
+    const secrets = createSecrets(randomBytes(32))
+    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+    context.listen()
+    const figures = await upgradeAll(context, { devices, sites })
+    await context.close()
     return figures
   } finally {
     await postgres.stop()
@@ -56,18 +49,8 @@ export async function run(values: OptionValues): Promise<Figures> {
   }
 }
 
-function openDatabase(connection: PostgresConnection, log: Logger): Database {
-  const pool = openPool({ ...connection }, (error) => log.warn({ err: error }, 'connection lost'))
-  const db = openDb(pool)
-  const secrets = createSecrets(randomBytes(32))
-  const serviceClock = createServiceClock(0, () => performance.now())
-  serviceClock.listen()
-  const rest = { clock: systemClock, serviceClock, wakes: createWakes(), log, secrets, baseUrl: 'http://127.0.0.1' }
-  return { ctx: { db, hotDb: db, ...rest }, pool }
-}
-
 async function upgradeAll(
-  { ctx, pool }: Database,
+  { ctx, pool }: OpenContext,
   { devices, sites }: { readonly devices: number; readonly sites: number },
 ): Promise<Figures> {
   const org = await seedOrg(ctx, sizesOf(devices, sites))

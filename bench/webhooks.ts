@@ -7,17 +7,15 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope } from '../src/access/scope.ts'
+import { openContext } from '../src/app/open-context.ts'
 import { appendAudit } from '../src/events/append.ts'
-import { systemClock } from '../src/platform/clock.ts'
 import type { Context } from '../src/platform/context.ts'
-import { inTx, openDb, openPool } from '../src/platform/db.ts'
+import { inTx } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { createOutboundHttp } from '../src/platform/outbound-http.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
-import { createServiceClock } from '../src/platform/service-clock.ts'
-import { createWakes } from '../src/platform/wakes.ts'
 import { createWebhook } from '../src/webhooks/create-webhook.ts'
 import { startWebhookWorkers } from '../src/webhooks/workers.ts'
 import { type Child, startChild } from './support/child.ts'
@@ -61,11 +59,10 @@ async function withEngine<T>(receiver: Child, work: (ctx: Context, orgs: OrgScop
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
     await migrate(postgres.connection)
-    const db = openDb(openPool({ ...postgres.connection }, (error) => log.warn({ err: error }, 'connection lost')))
     const secrets = createSecrets(randomBytes(32))
-    const serviceClock = createServiceClock(0, () => performance.now())
-    const clocks = { clock: systemClock, serviceClock }
-    const ctx: Context = { db, hotDb: db, ...clocks, wakes: createWakes(), log, secrets, baseUrl: '' }
+    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+    context.listen()
+    const { ctx } = context
     const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
     const orgs: OrgScope[] = []
     for (let org = 0; org < ORGS; org += 1) orgs.push(await addOrg(ctx, outbound, receiver.said[1] ?? ''))
@@ -74,7 +71,7 @@ async function withEngine<T>(receiver: Child, work: (ctx: Context, orgs: OrgScop
     const result = await work(ctx, orgs)
     await workers.stop()
     await outbound.close()
-    await db.destroy()
+    await context.close()
     return result
   } finally {
     await postgres.stop()

@@ -7,10 +7,7 @@ import { createPasswords } from '../access/password.ts'
 import { createRequestLimits } from '../access/request-limits.ts'
 import { createTokenUses } from '../access/token-uses.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
-import { systemClock } from '../platform/clock.ts'
-import type { Context } from '../platform/context.ts'
 import { openDataDir } from '../platform/data-dir.ts'
-import { type Db, endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
 import { type Logger, createLog } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
@@ -20,14 +17,13 @@ import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
-import { startServiceClock } from '../platform/service-clock.ts'
-import { createWakes } from '../platform/wakes.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
-import { type Database, explainDatabaseError, openDatabase } from './database.ts'
+import { explainDatabaseError, openDatabase } from './database.ts'
 import { buildHttp } from './http.ts'
 import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
+import { openContext } from './open-context.ts'
 import { openStorage } from './storage.ts'
 import { openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
@@ -72,25 +68,10 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     throw explainDatabaseError(config, error)
   })
   const tls = await openTls(config, dataDir.path)
-  const address = { baseUrl: config.baseUrl }
-  const dbs = openContextDbs(database, log, closing)
-  const serviceClock = await startServiceClock(dbs.db, (error) =>
-    log.warn({ err: error }, 'could not persist the service time; trying again'),
-  )
-  closing.add('service clock', () => serviceClock.stop())
-  const ctx: Context = {
-    ...dbs,
-    clock: systemClock,
-    serviceClock,
-    wakes: createWakes(),
-    log,
-    secrets,
-    // With port 0 it is known only once the server listens; an earlier question must not get a wrong answer.
-    get baseUrl() {
-      if (address.baseUrl === null) throw new Error('the address is not known before the server listens')
-      return address.baseUrl
-    },
-  }
+  const { connection } = database
+  const context = await openContext({ connection, log, secrets, baseUrl: config.baseUrl })
+  closing.add('context', () => context.close())
+  const { ctx } = context
   const storage = openStorage(ctx, dataDir.path, config.storage)
   const { firmwareFiles, imageFiles } = storage
   const outbound = createOutboundHttp({
@@ -130,13 +111,13 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   await measureImages(ctx, imageFiles)
   const port = await listen(http, config)
   const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
-  address.baseUrl ??= url
+  context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
   const { ucentralPort } = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
-    connection: database.connection,
+    connection,
     firmwareFiles,
     imageFiles,
     outbound,
@@ -144,20 +125,11 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     localCertificates: tls.localCertificates,
     closing,
   })
-  serviceClock.listen()
+  context.listen()
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
   return { url, ucentralPort, operatorKey, failed: database.lost }
-}
-
-function openContextDbs(database: Database, log: Logger, closing: Closing): { readonly db: Db; readonly hotDb: Db } {
-  const onLost = (error: Error) => log.warn({ err: error }, 'database connection lost')
-  const pool = openPool(database.connection, onLost)
-  const hotPool = openHotPool(database.connection, onLost)
-  closing.add('database pool', () => endPool(pool))
-  closing.add('database pool for hot reads', () => endPool(hotPool))
-  return { db: openDb(pool), hotDb: openDb(hotPool) }
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {

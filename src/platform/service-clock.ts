@@ -1,6 +1,3 @@
-import type { Db } from './db.ts'
-import { sql } from 'kysely'
-
 /**
  * Service time: the milliseconds for which this installation has been listening to devices, summed over all its runs.
  * It never jumps when the wall clock is set, and it stands still while the service is down or suspended, because no
@@ -16,24 +13,17 @@ export interface ServiceClock {
 const MAX_STEP_MS = 5000
 /** After a gap this long, devices have given up their connections. */
 const SUSPENDED_MS = 30_000
-const OBSERVE_MS = 1000
-const PERSIST_EVERY = 5
 
-export interface RunningServiceClock extends ServiceClock {
+export interface ListeningClock extends ServiceClock {
   /** Called when devices can connect. Service time stands still until then. */
   listen(): void
-  /** Stops counting and persists the time. */
-  stop(): Promise<void>
 }
 
 /**
  * Continues from a persisted time.
  * @param monotonicMs Never goes back; it may count time in which the process did not run.
  */
-export function createServiceClock(
-  baseMs: number,
-  monotonicMs: () => number,
-): ServiceClock & Pick<RunningServiceClock, 'listen'> {
+export function createServiceClock(baseMs: number, monotonicMs: () => number): ListeningClock {
   let countedMs = baseMs
   let observedMs: number | null = null
   let sinceMs = baseMs
@@ -56,33 +46,6 @@ export function createServiceClock(
     },
     listen() {
       observedMs ??= monotonicMs()
-    },
-  }
-}
-
-/** Reads the service time of this installation and persists it every few seconds until `stop`. */
-export async function startServiceClock(db: Db, onError: (error: unknown) => void): Promise<RunningServiceClock> {
-  const { ms } = await db.selectFrom('serviceClock').select('ms').executeTakeFirstOrThrow()
-  const clock = createServiceClock(ms, () => performance.now())
-  let persisting: Promise<void> = Promise.resolve()
-  async function persist(): Promise<void> {
-    await db
-      .updateTable('serviceClock')
-      .set({ ms: sql<number>`greatest(ms, ${clock.nowMs()})` })
-      .execute()
-  }
-  let observations = 0
-  const timer = setInterval(() => {
-    clock.nowMs()
-    observations += 1
-    if (observations % PERSIST_EVERY === 0) persisting = persisting.then(persist).catch(onError)
-  }, OBSERVE_MS)
-  return {
-    ...clock,
-    async stop() {
-      clearInterval(timer)
-      await persisting
-      await persist()
     },
   }
 }

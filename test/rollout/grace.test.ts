@@ -30,7 +30,7 @@ let fleet: Fleet
 let devices: readonly SeededDevice[]
 beforeEach(async () => {
   times = createTimes()
-  test = await createTestContext(times.wall, times.service)
+  test = await createTestContext(times.wall, { serviceClock: times.service })
 })
 afterEach(() => test.close())
 

@@ -32,7 +32,7 @@ let offsetMs: number | null
 beforeEach(async () => {
   times = createTimes()
   offsetMs = null
-  test = await createTestContext(times.wall, times.service)
+  test = await createTestContext(times.wall, { serviceClock: times.service })
   org = await seedOrg(test.ctx, [{ devices: 4 }])
   devices = org.sites.flatMap((site) => site.devices)
   fleet = createFleet(test.ctx, [org])

@@ -12,23 +12,22 @@ import { bootstrap } from '../../src/accounts/bootstrap.ts'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
 import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
+import { type ContextOptions, type OpenContext, openContext } from '../../src/app/open-context.ts'
 import { openStorage } from '../../src/app/storage.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
-import { openDb, openHotPool, openPool } from '../../src/platform/db.ts'
 import { type DecodeLimits, DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { sweepImages } from '../../src/platform/images/image-files.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import type { ServiceClock } from '../../src/platform/service-clock.ts'
-import { createWakes } from '../../src/platform/wakes.ts'
 import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
 /** A context on a database of its own. */
-export interface TestContext {
+export interface TestContext extends Pick<OpenContext, 'setAddress'> {
   readonly ctx: Context
   readonly database: TestDatabase
   /** An empty folder that `close` removes. */
@@ -38,38 +37,25 @@ export interface TestContext {
 
 export async function createTestContext(
   clock: Clock = systemClock,
-  serviceClock: ServiceClock = serviceClockOf(clock),
+  options: Partial<Pick<ContextOptions, 'serviceClock' | 'secrets' | 'baseUrl'>> = {},
 ): Promise<TestContext> {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
-  const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
-  const onLost = (error: Error) => log.warn({ err: error }, 'connection lost')
-  const db = openDb(openPool({ ...database.connection, max: 8 }, onLost))
-  const hotDb = openDb(openHotPool(database.connection, onLost))
-  // The port is known only once the server listens, so the address is filled in then.
-  const address = { baseUrl: 'http://127.0.0.1' }
-  const ctx: Context = {
-    db,
-    hotDb,
-    clock,
-    serviceClock,
-    wakes: createWakes(),
-    log,
+  const context = await openContext({
+    connection: { ...database.connection, max: 8 },
+    log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     secrets: createSecrets(randomBytes(32)),
-    get baseUrl() {
-      return address.baseUrl
-    },
-  }
-  listening.set(ctx, (url) => {
-    address.baseUrl = url
+    baseUrl: 'http://127.0.0.1',
+    clock,
+    serviceClock: serviceClockOf(clock),
+    ...options,
   })
   return {
-    ctx,
+    ...context,
     database,
     dataDir,
     async close() {
-      await db.destroy()
-      await hotDb.destroy()
+      await context.close()
       await database.drop()
       await rm(dataDir, { recursive: true, force: true })
     },
@@ -80,8 +66,6 @@ export async function createTestContext(
 function serviceClockOf(clock: Clock): ServiceClock {
   return { nowMs: () => clock.now().getTime(), listeningSinceMs: () => 0 }
 }
-
-const listening = new WeakMap<Context, (url: string) => void>()
 
 export interface TestOrg {
   readonly orgId: string
@@ -152,7 +136,7 @@ export async function startTestServer(
   smtpUrl: string | null = null,
   bounds: Partial<UploadBounds> = {},
 ): Promise<TestServer> {
-  const context = await createTestContext(clock)
+  const context = await createTestContext(clock, { baseUrl: null })
   const { ctx } = context
   const passwords = createPasswords()
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
@@ -183,7 +167,7 @@ export async function startTestServer(
   await http.listen({ host: '127.0.0.1', port: 0 })
   const { port } = http.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  listening.get(ctx)?.(url)
+  context.setAddress(url)
 
   async function addOrg(orgName = 'Test'): Promise<TestOrg> {
     const email = `${randomUUID()}@example.test`

@@ -40,8 +40,8 @@ export interface Harness {
 
 /** @param secrets Of the installation, where another process has to share them. */
 export async function createHarness(clock: Clock, secrets: Secrets | null = null): Promise<Harness> {
-  const context = await createTestContext(clock)
-  const ctx: Context = secrets === null ? context.ctx : { ...context.ctx, secrets }
+  const context = await createTestContext(clock, secrets === null ? {} : { secrets })
+  const { ctx } = context
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const scope = await addOrg()
   const { orgId } = scope

@@ -1,0 +1,75 @@
+import type pg from 'pg'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Secrets } from '../platform/secrets.ts'
+import type { ServiceClock } from '../platform/service-clock.ts'
+import { type RunningServiceClock, startServiceClock } from '../platform/start-service-clock.ts'
+import { createWakes } from '../platform/wakes.ts'
+
+export interface ContextOptions {
+  /** A database that is migrated. */
+  readonly connection: pg.PoolConfig
+  readonly log: Logger
+  readonly secrets: Secrets
+  /** Null: known only once the server listens, because the system chooses the port. */
+  readonly baseUrl: string | null
+  readonly clock?: Clock
+  /** Default: the time of this installation, which the database keeps. */
+  readonly serviceClock?: ServiceClock
+}
+
+export interface OpenContext {
+  readonly ctx: Context
+  /** The connections of `ctx.db`. */
+  readonly pool: pg.Pool
+  /** Sets the address unless it was known before. */
+  setAddress(url: string): void
+  /** Called when devices can connect: service time stands still until then. */
+  listen(): void
+  /** Persists the service time and closes the connections. */
+  close(): Promise<void>
+}
+
+/** Composes the context of a program: the only place where its parts are put together. */
+export async function openContext(options: ContextOptions): Promise<OpenContext> {
+  const { connection, log, secrets, clock = systemClock } = options
+  const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
+  const pool = openPool(connection, onLost)
+  const hotPool = openHotPool(connection, onLost)
+  const closePools = async (): Promise<void> => {
+    await Promise.all([endPool(pool), endPool(hotPool)])
+  }
+  const base = { db: openDb(pool), hotDb: openDb(hotPool), clock, wakes: createWakes(), log, secrets }
+  const serviceClock = await openServiceClock(base, options.serviceClock).catch(async (error: unknown) => {
+    await closePools()
+    throw error
+  })
+  let { baseUrl } = options
+  return {
+    ctx: {
+      ...base,
+      serviceClock,
+      get baseUrl() {
+        // An answer that comes too early must not be wrong.
+        if (baseUrl === null) throw new Error('The address is not known before the server listens')
+        return baseUrl
+      },
+    },
+    pool,
+    setAddress(url) {
+      baseUrl ??= url
+    },
+    listen: () => serviceClock.listen(),
+    close: () => serviceClock.stop().finally(closePools),
+  }
+}
+
+async function openServiceClock(
+  base: Pick<Context, 'db' | 'wakes' | 'clock' | 'log'>,
+  given: ServiceClock | undefined,
+): Promise<RunningServiceClock> {
+  if (given === undefined) return startServiceClock(base)
+  return { ...given, listen: () => undefined, stop: () => Promise.resolve() }
+}

@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Context } from './context.ts'
+import { startPoller } from './poller.ts'
+import { type ListeningClock, createServiceClock } from './service-clock.ts'
+
+/** Far more often than the clock needs to tell a normal gap from a suspension. */
+const OBSERVE_MS = 1000
+const PERSIST_MS = 5000
+
+export interface RunningServiceClock extends ListeningClock {
+  /** Stops counting and persists the time. */
+  stop(): Promise<void>
+}
+
+/** Reads the service time of this installation and persists it every few seconds until `stop`. */
+export async function startServiceClock(
+  ctx: Pick<Context, 'db' | 'wakes' | 'clock' | 'log'>,
+): Promise<RunningServiceClock> {
+  const { ms } = await ctx.db.selectFrom('serviceClock').select('ms').executeTakeFirstOrThrow()
+  const clock = createServiceClock(ms, () => performance.now())
+  async function persist(): Promise<void> {
+    await ctx.db
+      .updateTable('serviceClock')
+      .set({ ms: sql<number>`greatest(ms, ${clock.nowMs()})` })
+      .execute()
+  }
+  // Two loops, because time must be observed also while the database keeps a write waiting.
+  const observer = startPoller({
+    name: 'service-clock',
+    ctx,
+    intervalMs: OBSERVE_MS,
+    async work() {
+      clock.nowMs()
+      return null
+    },
+  })
+  const writer = startPoller({
+    name: 'service-time',
+    ctx,
+    intervalMs: PERSIST_MS,
+    maxBackoffMs: PERSIST_MS,
+    first: 'after the interval',
+    async work() {
+      await persist()
+      return null
+    },
+  })
+  return {
+    ...clock,
+    async stop() {
+      await Promise.all([observer.stop(), writer.stop()])
+      await persist()
+    },
+  }
+}
