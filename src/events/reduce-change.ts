@@ -1,6 +1,5 @@
+import type { Document } from '../platform/document.ts'
 import { isDeepStrictEqual } from 'node:util'
-
-type Document = Readonly<Record<string, unknown>>
 
 /** A change: the documents before and after it; only one of them for a creation or a deletion. */
 export interface Change {

@@ -1,3 +1,4 @@
+import type { Document } from '../platform/document.ts'
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
@@ -7,9 +8,6 @@ import type { MxedgeTable } from './tables.ts'
 
 /** The stored form. */
 export type Mxedge = Selectable<MxedgeTable>
-
-/** In wire shape. */
-export type Document = Readonly<Record<string, unknown>>
 
 /** The part of an edge appliance that clients set. Signalbox stores `doc` without acting on it. */
 export interface MxedgeContent {

@@ -4,7 +4,8 @@ import { insertPrivilege } from '../access/store.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
+import type { Document } from '../platform/document.ts'
+import { auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, insertOrg } from './store.ts'
 
 /** Creates the organization of `scope`; the caller becomes its administrator. */

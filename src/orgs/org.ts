@@ -1,11 +1,10 @@
+import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
 import { omitSecrets } from './secrets.ts'
 import type { Org } from './store.ts'
 import type { Site } from './store-sites.ts'
 import { IANAZone } from 'luxon'
-
-export type Document = Readonly<Record<string, unknown>>
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */
 const readOnly = ['id', 'org_id', 'created_time', 'modified_time']

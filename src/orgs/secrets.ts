@@ -1,7 +1,5 @@
+import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
-
-/** In wire shape. */
-type Document = Readonly<Record<string, unknown>>
 
 const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)|^community_name)$/i
 /** Fields that hold several secrets under names of their own, as those of OSPF do. */

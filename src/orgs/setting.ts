@@ -1,6 +1,6 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { Document } from './org.ts'
+import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
 import { omitSecrets } from './secrets.ts'
 

@@ -3,7 +3,7 @@ import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { OrgSettingTable } from './tables.ts'
 import type { SiteSettingTable } from './tables.ts'
-import type { Document } from './org.ts'
+import type { Document } from '../platform/document.ts'
 import {
   type InstallerSetting,
   type PasswordPolicy,

@@ -2,7 +2,8 @@ import type { OrgScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { type Document, auditDocumentOfOrg, mergeOrg } from './org.ts'
+import type { Document } from '../platform/document.ts'
+import { auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, lockOrg, updateOrg as writeOrg } from './store.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument(). */

@@ -4,7 +4,8 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
-import { type Document, isInSameGroups, mergeSite } from './org.ts'
+import type { Document } from '../platform/document.ts'
+import { isInSameGroups, mergeSite } from './org.ts'
 import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
 
 export interface SiteUpdate {

@@ -6,15 +6,8 @@ import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { assertCallable } from './assert-callable.ts'
 import { insertWebhook } from './store.ts'
-import {
-  type Document,
-  type Webhook,
-  auditDocument,
-  mergeWebhook,
-  sealWebhookSecrets,
-  webhookName,
-  webhookOf,
-} from './webhook.ts'
+import type { Document } from '../platform/document.ts'
+import { type Webhook, auditDocument, mergeWebhook, sealWebhookSecrets, webhookName, webhookOf } from './webhook.ts'
 
 export interface NewWebhook {
   readonly body: Document

@@ -7,8 +7,8 @@ import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from './assert-callable.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { recountLanes } from './store-lanes.ts'
+import type { Document } from '../platform/document.ts'
 import {
-  type Document,
   type Webhook,
   auditDocument,
   mergeWebhook,

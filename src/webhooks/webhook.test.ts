@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
 import { createSecrets } from '../platform/secrets.ts'
+import type { Document } from '../platform/document.ts'
 import {
-  type Document,
   type Webhook,
   auditDocument,
   mergeWebhook,

@@ -1,11 +1,10 @@
+import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
 import type { WebhookRow } from './store.ts'
 import { topicFault } from './topics.ts'
-
-export type Document = Readonly<Record<string, unknown>>
 
 /** The fields of a webhook that a client sets, divided as they are stored. */
 export interface WebhookContent {

@@ -1,3 +1,4 @@
+import type { Document } from '../../platform/document.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
@@ -99,8 +100,6 @@ async function write(
     at,
   })
 }
-
-type Document = Readonly<Record<string, unknown>>
 
 /** Returns the fields of `document` that differ in `other`. */
 function differenceOf({ mac }: Device, document: Document, other: Document): Document {

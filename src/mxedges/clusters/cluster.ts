@@ -1,5 +1,5 @@
 import { mergeDocument, omitFields } from '../../http/documents.ts'
-import type { Document } from '../mxedge.ts'
+import type { Document } from '../../platform/document.ts'
 import type { Cluster } from './store.ts'
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */

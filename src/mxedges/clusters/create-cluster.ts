@@ -5,7 +5,7 @@ import { holdOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
-import type { Document } from '../mxedge.ts'
+import type { Document } from '../../platform/document.ts'
 import { mergeCluster, titleOf } from './cluster.ts'
 import { type Cluster, insertCluster } from './store.ts'
 

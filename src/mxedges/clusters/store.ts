@@ -6,7 +6,7 @@ import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { MxclusterTable } from '../tables.ts'
-import type { Document } from '../mxedge.ts'
+import type { Document } from '../../platform/document.ts'
 
 export type Cluster = Selectable<MxclusterTable>
 

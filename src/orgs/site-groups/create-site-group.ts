@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import type { Document } from '../org.ts'
+import type { Document } from '../../platform/document.ts'
 import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
 import { getSiteGroup, insertSiteGroup, setMembers } from './store.ts'
 

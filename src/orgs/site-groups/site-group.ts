@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../../http/documents.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'
-import type { Document } from '../org.ts'
+import type { Document } from '../../platform/document.ts'
 import { omitSecrets } from '../secrets.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { Document } from '../org.ts'
+import type { Document } from '../../platform/document.ts'
 import type { SiteSetting } from '../store-setting.ts'
 import { updownThresholds } from '../wire-setting.ts'
 

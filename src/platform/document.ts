@@ -1,0 +1,2 @@
+/** A JSON document in its wire shape. */
+export type Document = Readonly<Record<string, unknown>>
