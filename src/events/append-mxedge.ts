@@ -3,7 +3,7 @@ import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { insertMxedgeEvents, insertOutbox } from './store.ts'
-import type { MxedgeEvent } from './topics.ts'
+import type { TopicEvents } from './topics.ts'
 
 /** The edge appliance of an event. */
 export interface EventMxedge {
@@ -45,7 +45,11 @@ export async function appendMxedgeEvents(
   wakeAfterCommit(tx, 'outbox')
 }
 
-function mxedgeEvent(orgId: string, { mxedge, type, auditId, text }: MxedgeHappening, at: Date): MxedgeEvent {
+function mxedgeEvent(
+  orgId: string,
+  { mxedge, type, auditId, text }: MxedgeHappening,
+  at: Date,
+): TopicEvents['mxedge-events'] {
   const { id, name, mac, mxclusterId, siteId } = mxedge
   return {
     type,

@@ -6,7 +6,7 @@ import type { DeviceType } from './device-type.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { reduceChange } from './reduce-change.ts'
 import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
-import type { AuditEvent, DeviceEvent, UpdownEvent } from './topics.ts'
+import type { TopicEvents } from './topics.ts'
 
 /**
  * One change by a person or a worker. `before` and `after` are wire documents without secrets; reduceChange() decides
@@ -27,7 +27,7 @@ export interface Audit {
  */
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
-  const event: AuditEvent = {
+  const event: TopicEvents['audits'] = {
     id: uuidv7(),
     timestamp: epochS(audit.at),
     org_id: orgId,
@@ -134,7 +134,7 @@ export async function appendDeviceEvents(
 /** A device words its own refusals; longer texts are cut. */
 const MAX_TEXT_CHARACTERS = 1000
 
-function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): DeviceEvent {
+function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): TopicEvents['device-events'] {
   const { device, what, auditId, reason, text } = happening
   return {
     device_name: device.name ?? device.mac,
@@ -154,7 +154,12 @@ function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): Devic
 }
 
 /** The topic calls every device an `ap`; its clients read `ap` for switches too. */
-function updownEvent(orgId: string, device: EventDevice, what: DeviceHappeningName, at: Date): UpdownEvent {
+function updownEvent(
+  orgId: string,
+  device: EventDevice,
+  what: DeviceHappeningName,
+  at: Date,
+): TopicEvents['device-updowns'] {
   return {
     ap: device.mac,
     ap_name: device.name ?? device.mac,

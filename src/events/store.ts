@@ -2,14 +2,17 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
 import { splitByBytes } from '../platform/split.ts'
-import type { AuditEvent, DeviceEvent, MxedgeEvent, Topic, TopicEvents } from './topics.ts'
+import type { Topic, TopicEvents } from './topics.ts'
 
-export interface NewOutboxEvent {
-  readonly orgId: string
-  readonly siteId: string | null
-  readonly topic: Topic
-  readonly event: TopicEvents[Topic]
-}
+/** An event of whichever topic, with the shape of that topic. */
+export type NewOutboxEvent = {
+  [T in Topic]: {
+    readonly orgId: string
+    readonly siteId: string | null
+    readonly topic: T
+    readonly event: TopicEvents[T]
+  }
+}[Topic]
 
 /** Bounds the rows of one statement, which carries them as one JSON text. */
 const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
@@ -36,7 +39,7 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   `.execute(tx)
 }
 
-export async function insertAuditLog(tx: Tx, event: AuditEvent, at: Date): Promise<void> {
+export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
   await tx
     .insertInto('auditLog')
     .values({
@@ -59,7 +62,7 @@ export interface NewDeviceEvent {
   readonly orgId: string
   readonly deviceId: string
   readonly siteId: string | null
-  readonly event: DeviceEvent
+  readonly event: TopicEvents['device-events']
 }
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
@@ -80,7 +83,11 @@ export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent
   `.execute(tx)
 }
 
-export async function insertMxedgeEvents(tx: Tx, events: readonly MxedgeEvent[], at: Date): Promise<void> {
+export async function insertMxedgeEvents(
+  tx: Tx,
+  events: readonly TopicEvents['mxedge-events'][],
+  at: Date,
+): Promise<void> {
   const rows = events.map((event) => ({
     org_id: event.org_id,
     id: uuidv7(),

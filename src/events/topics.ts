@@ -1,91 +1,166 @@
-/**
- * The topics that Signalbox emits, and the shape of one event of each. Names and members as the
- * interface's clients know them; `timestamp` is epoch seconds.
- */
-export interface TopicEvents {
-  audits: AuditEvent
-  'device-events': DeviceEvent
-  'device-updowns': UpdownEvent
-  'mxedge-events': MxedgeEvent
-  ping: PingEvent
-}
+import { type Static, type TSchema, Type } from 'typebox'
 
-export type Topic = keyof TopicEvents
-
-export interface AuditEvent {
-  readonly id: string
-  readonly timestamp: number
-  readonly org_id: string
-  readonly site_id: string | null
-  readonly admin_id: string | null
-  readonly admin_name: string
-  readonly message: string
-  readonly src_ip: string | null
-  readonly user_agent: string | null
-  readonly before?: Record<string, unknown>
-  readonly after?: Record<string, unknown>
-}
-
-export interface DeviceEvent {
-  readonly device_name: string
-  readonly device_type: 'ap' | 'switch' | 'gateway'
-  readonly ev_type: 'notice' | 'warn'
-  readonly mac: string
-  readonly org_id: string
-  readonly timestamp: number
-  readonly type: string
-  readonly ap?: string
-  readonly ap_name?: string
-  readonly site_id?: string
-  readonly site_name?: string
-  readonly audit_id?: string
-  readonly reason?: string
-  readonly text?: string
-}
-
-export interface UpdownEvent {
-  readonly ap: string
-  readonly ap_name: string
-  readonly org_id: string
-  readonly site_id?: string
-  readonly site_name?: string
-  readonly timestamp: number
-  readonly type: string
-}
-
-export interface MxedgeEvent {
-  readonly type: string
-  readonly mxedge_id: string
-  readonly mxedge_name: string
-  readonly device_type: 'mxedge'
-  readonly org_id: string
-  readonly timestamp: number
-  readonly mac?: string
-  readonly mxcluster_id?: string
-  readonly site_id?: string
-  readonly audit_id?: string
-  readonly text?: string
-}
-
-export interface PingEvent {
-  readonly id: string
-  readonly name: string
-  readonly site_id: string | null
-  readonly timestamp: number
-}
-
-export interface TopicTraits {
-  readonly forOrg: boolean
+/** All that there is to say about a topic. A new one is an entry in `topics`, and the code that appends its events. */
+interface TopicDeclaration<E extends TSchema> {
+  /** One event, with names and members as the clients of the interface know them; `timestamp` is in epoch seconds. */
+  readonly event: E
+  /** An event as receivers get it. Tests send it. */
+  readonly example: Static<E>
+  /** Whose webhooks can subscribe. Those of a site can subscribe to all that those of an organization can. */
+  readonly subscribers: 'org' | 'site' | 'nobody'
   readonly hasDeliveryResults: boolean
   readonly allowsSingleEventPerMessage: boolean
   /** How long the router may wait for more events of the topic, to send them together. */
   readonly lingerMs: number
 }
 
+/** Checks the example against the event's type. */
+function topic<E extends TSchema>(declaration: TopicDeclaration<E>): TopicDeclaration<E> {
+  return declaration
+}
+
+const Optional = Type.Optional
+const NullableText = Type.Union([Type.String(), Type.Null()])
+const Document = Type.Record(Type.String(), Type.Unknown())
+
+const [orgId, siteId] = ['0193a1c0-0000-7000-8000-000000000001', '0193a1c0-0000-7000-8000-000000000002']
+const usual = { subscribers: 'org', hasDeliveryResults: true, allowsSingleEventPerMessage: true } as const
+
+/** The topics that Signalbox emits. */
 export const topics = {
-  audits: { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
-  'device-events': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 1000 },
-  'device-updowns': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
-  'mxedge-events': { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 1000 },
-  ping: { forOrg: true, hasDeliveryResults: true, allowsSingleEventPerMessage: true, lingerMs: 0 },
-} satisfies Record<Topic, TopicTraits>
+  audits: topic({
+    ...usual,
+    lingerMs: 0,
+    event: Type.Object({
+      id: Type.String(),
+      timestamp: Type.Number(),
+      org_id: Type.String(),
+      site_id: NullableText,
+      admin_id: NullableText,
+      admin_name: Type.String(),
+      message: Type.String(),
+      src_ip: NullableText,
+      user_agent: NullableText,
+      before: Optional(Document),
+      after: Optional(Document),
+    }),
+    example: {
+      id: '0193a1c0-0000-7000-8000-000000000003',
+      timestamp: 1_790_000_000.25,
+      org_id: orgId,
+      site_id: siteId,
+      admin_id: null,
+      admin_name: 'Ada',
+      message: 'Update Site "Office"',
+      src_ip: '192.0.2.1',
+      user_agent: null,
+      before: { name: 'Ofice' },
+      after: { name: 'Office' },
+    },
+  }),
+  'device-events': topic({
+    ...usual,
+    lingerMs: 1000,
+    event: Type.Object({
+      device_name: Type.String(),
+      device_type: Type.Enum(['ap', 'switch', 'gateway']),
+      ev_type: Type.Enum(['notice', 'warn']),
+      mac: Type.String(),
+      org_id: Type.String(),
+      timestamp: Type.Number(),
+      type: Type.String(),
+      ap: Optional(Type.String()),
+      ap_name: Optional(Type.String()),
+      site_id: Optional(Type.String()),
+      site_name: Optional(Type.String()),
+      audit_id: Optional(Type.String()),
+      reason: Optional(Type.String()),
+      text: Optional(Type.String()),
+    }),
+    example: {
+      device_name: 'Hall',
+      device_type: 'ap',
+      ev_type: 'warn',
+      mac: '020000000001',
+      org_id: orgId,
+      timestamp: 1_790_000_000.25,
+      type: 'AP_DISCONNECTED',
+      ap: '020000000001',
+      ap_name: 'Hall',
+      site_id: siteId,
+      site_name: 'Office',
+    },
+  }),
+  'device-updowns': topic({
+    ...usual,
+    lingerMs: 0,
+    event: Type.Object({
+      ap: Type.String(),
+      ap_name: Type.String(),
+      org_id: Type.String(),
+      site_id: Optional(Type.String()),
+      site_name: Optional(Type.String()),
+      timestamp: Type.Number(),
+      type: Type.String(),
+    }),
+    example: {
+      ap: '020000000001',
+      ap_name: 'Hall',
+      org_id: orgId,
+      site_id: siteId,
+      site_name: 'Office',
+      timestamp: 1_790_000_000.25,
+      type: 'AP_DISCONNECTED',
+    },
+  }),
+  'mxedge-events': topic({
+    ...usual,
+    lingerMs: 1000,
+    event: Type.Object({
+      type: Type.String(),
+      mxedge_id: Type.String(),
+      mxedge_name: Type.String(),
+      device_type: Type.Literal('mxedge'),
+      org_id: Type.String(),
+      timestamp: Type.Number(),
+      mac: Optional(Type.String()),
+      mxcluster_id: Optional(Type.String()),
+      site_id: Optional(Type.String()),
+      audit_id: Optional(Type.String()),
+      text: Optional(Type.String()),
+    }),
+    example: {
+      type: 'ME_CONFIG_CHANGED_BY_USER',
+      mxedge_id: '0193a1c0-0000-7000-8000-000000000004',
+      mxedge_name: 'Edge',
+      device_type: 'mxedge',
+      org_id: orgId,
+      timestamp: 1_790_000_000.25,
+      site_id: siteId,
+    },
+  }),
+  /** Sent to a webhook on request, whatever it subscribes to. */
+  ping: topic({
+    ...usual,
+    subscribers: 'nobody',
+    lingerMs: 0,
+    event: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      site_id: NullableText,
+      timestamp: Type.Number(),
+    }),
+    example: { id: '0193a1c0-0000-7000-8000-000000000005', name: 'Alerts', site_id: null, timestamp: 1_790_000_000.25 },
+  }),
+} satisfies Record<string, TopicDeclaration<TSchema>>
+
+export type Topic = keyof typeof topics
+
+/** One event of each topic. */
+export type TopicEvents = { readonly [T in Topic]: Static<(typeof topics)[T]['event']> }
+
+/** The topics whose events go to webhooks of that scope, and of no wider one. */
+export function topicsFor(subscribers: 'org' | 'site'): Topic[] {
+  const keys = Object.keys(topics) as Topic[] // Object.keys forgets them
+  return keys.filter((key) => topics[key].subscribers === subscribers)
+}

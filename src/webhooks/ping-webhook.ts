@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { type PlaceScope, siteIdOf } from '../access/scope.ts'
-import type { PingEvent } from '../events/topics.ts'
+import type { TopicEvents } from '../events/topics.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -16,7 +16,7 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
   const { orgId } = scope
   await inTx(ctx, async (tx) => {
     const { doc } = await lockWebhook(tx, scope, id)
-    const event: PingEvent = { id, name: webhookName(doc), site_id: siteIdOf(scope), timestamp: epochS(at) }
+    const event: TopicEvents['ping'] = { id, name: webhookName(doc), site_id: siteIdOf(scope), timestamp: epochS(at) }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
     await insertMessages(tx, [{ orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }], at)
     await recountLanes(tx, [{ orgId, webhookId: id }])

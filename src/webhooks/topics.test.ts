@@ -1,12 +1,31 @@
-import { expect, test } from 'vitest'
-import { topics as emitted } from '../events/topics.ts'
+import { Value } from 'typebox/value'
+import { describe, expect, test } from 'vitest'
+import { type Topic, topics as emitted } from '../events/topics.ts'
 import { topicFault, webhookTopics } from './topics.ts'
 
-test('whatever is emitted can be subscribed to, except the ping that everyone gets', () => {
-  for (const topic of Object.keys(emitted).filter((name) => name !== 'ping')) {
-    expect(topicFault(topic, 'org')).toBeNull()
-    expect(topicFault(topic, 'site')).toBeNull()
-  }
+const all = Object.keys(emitted) as Topic[] // Object.keys forgets them
+
+describe.each(all)('the topic %s', (topic) => {
+  const { event, example, subscribers } = emitted[topic]
+
+  test('has an example of its events, and no event without its members', () => {
+    expect([...Value.Errors(event, example)]).toEqual([])
+    const required: readonly string[] = event.required
+    expect(required.length).toBeGreaterThan(0)
+    for (const member of required) {
+      const rest = Object.fromEntries(Object.entries(example).filter(([name]) => name !== member))
+      expect(Value.Check(event, rest), member).toBe(false)
+    }
+  })
+
+  test('is listed for those who can subscribe', () => {
+    const listed = webhookTopics.find(({ key }) => key === topic)
+    const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[topic]
+    const traits = { key: topic, hasDeliveryResults, allowsSingleEventPerMessage }
+    expect(listed).toEqual(subscribers === 'nobody' ? undefined : { ...traits, forOrg: subscribers === 'org' })
+    expect(topicFault(topic, 'site') === null).toBe(subscribers !== 'nobody')
+    expect(topicFault(topic, 'org') === null).toBe(subscribers === 'org')
+  })
 })
 
 test('sites have topics of their own', () => {

@@ -1,24 +1,20 @@
-import { type Topic, topics as emitted } from '../events/topics.ts'
+import { type Topic, topics as emitted, topicsFor } from '../events/topics.ts'
 
-/** Topics for webhooks of organizations, whether or not this release emits them. Source: contract, "Webhooks". */
-const orgTopics = [
+/** Accepted for webhooks of organizations, though nothing may emit them yet. Source: contract, "Webhooks". */
+const contractOrgTopics = [
   'alarms',
-  'audits',
   'client-info',
   'client-join',
   'client-sessions',
-  'device-events',
-  'device-updowns',
   'guest-authorizations',
-  'mxedge-events',
   'minis-application',
   'minis-reachability',
   'nac-accounting',
   'nac-events',
 ] as const
 
-/** Topics for webhooks of sites only, in addition to all of the above. */
-const siteOnlyTopics = [
+/** The same for webhooks of sites only. */
+const contractSiteTopics = [
   'asset-raw',
   'asset-raw-rssi',
   'client-latency',
@@ -40,10 +36,9 @@ const siteOnlyTopics = [
 
 export type WebhookScope = 'org' | 'site'
 
-const allowed: Record<WebhookScope, ReadonlySet<string>> = {
-  org: new Set(orgTopics),
-  site: new Set([...orgTopics, ...siteOnlyTopics]),
-}
+const orgTopics = new Set<string>([...topicsFor('org'), ...contractOrgTopics])
+const siteTopics = new Set<string>([...orgTopics, ...topicsFor('site'), ...contractSiteTopics])
+const allowed: Record<WebhookScope, ReadonlySet<string>> = { org: orgTopics, site: siteTopics }
 
 /** Returns why a webhook of `scope` can't subscribe to `topic`; null when it can. */
 export function topicFault(topic: string, scope: WebhookScope): string | null {
@@ -58,20 +53,15 @@ export interface WebhookTopic {
   readonly allowsSingleEventPerMessage: boolean
 }
 
-export const webhookTopics: readonly WebhookTopic[] = [
-  ...orgTopics.map((key) => topicOf(key, true)),
-  ...siteOnlyTopics.map((key) => topicOf(key, false)),
-].sort((a, b) => (a.key < b.key ? -1 : 1))
+export const webhookTopics: readonly WebhookTopic[] = [...siteTopics]
+  .map((key) => topicOf(key, orgTopics.has(key)))
+  .sort((a, b) => (a.key < b.key ? -1 : 1))
 
 /** A topic that nothing emits yet has no searchable results. */
 function topicOf(key: string, forOrg: boolean): WebhookTopic {
-  const known = isEmitted(key)
-  return {
-    key,
-    forOrg,
-    hasDeliveryResults: known && emitted[key].hasDeliveryResults,
-    allowsSingleEventPerMessage: known && emitted[key].allowsSingleEventPerMessage,
-  }
+  if (!isEmitted(key)) return { key, forOrg, hasDeliveryResults: false, allowsSingleEventPerMessage: false }
+  const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[key]
+  return { key, forOrg, hasDeliveryResults, allowsSingleEventPerMessage }
 }
 
 function isEmitted(key: string): key is Topic {

@@ -4,7 +4,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { insertOutbox } from '../../src/events/store.ts'
-import type { AuditEvent } from '../../src/events/topics.ts'
+import type { TopicEvents } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
@@ -33,7 +33,7 @@ function startRouter(): ReturnType<typeof createWebhookCounters> {
 /** Commits an event whose notes stand in it twice, as large as they are. */
 async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
   const at = clock.now()
-  const event: AuditEvent = {
+  const event: TopicEvents['audits'] = {
     id: uuidv7(),
     timestamp: at.getTime() / 1000,
     org_id: orgId,

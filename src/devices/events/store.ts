@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
-import type { DeviceEvent } from '../../events/topics.ts'
+import type { TopicEvents } from '../../events/topics.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
 import { fitOf, largeOf } from '../../http/store-bounds.ts'
@@ -37,7 +37,7 @@ export interface FoundEvent {
   readonly id: string
   readonly orgId: string
   readonly siteId: string | null
-  readonly event: DeviceEvent
+  readonly event: TopicEvents['device-events']
   readonly createdAt: Date
 }
 

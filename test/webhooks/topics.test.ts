@@ -1,0 +1,89 @@
+import { Value } from 'typebox/value'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type NewOutboxEvent, insertOutbox } from '../../src/events/store.ts'
+import { type Topic, topics } from '../../src/events/topics.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { wakeAfterCommit } from '../../src/platform/wakes.ts'
+import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
+import { webhookTopics } from '../../src/webhooks/topics.ts'
+import { createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+const clock = createTestClock()
+let harness: Harness
+let siteId: string
+let receivers: Receiver[] = []
+beforeEach(async () => {
+  harness = await createHarness(clock)
+  siteId = await harness.addSite('Here')
+})
+afterEach(async () => {
+  await harness.close()
+  for (const receiver of receivers.splice(0)) await receiver.kill()
+})
+
+async function openReceiver(): Promise<Receiver> {
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  return receiver
+}
+
+/** A receiver of the topics, for a webhook of the organization or of the site. */
+async function subscribe(subscribed: readonly string[], of: string | null): Promise<Receiver> {
+  const receiver = await openReceiver()
+  await harness.addWebhook({ url: receiver.url, topics: subscribed }, of)
+  return receiver
+}
+
+/** Commits the topic's example, and lets the time pass for which the router may wait for more. */
+async function emitExample(topic: Topic): Promise<void> {
+  const { example, lingerMs } = topics[topic]
+  // The compiler knows the pairs of topic and event one by one, not over a union.
+  const row = { orgId: harness.scope.orgId, siteId, topic, event: example } as NewOutboxEvent
+  await inTx(harness.ctx, async (tx) => {
+    await insertOutbox(tx, [row], clock.now())
+    wakeAfterCommit(tx, 'outbox')
+  })
+  clock.advance(lingerMs)
+  harness.wake()
+}
+
+const drained = () =>
+  waitUntil('everything routed and delivered', async () => {
+    const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+    return outbox.length === 0 && (await harness.waiting()).messages === 0
+  })
+
+const heard = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
+
+const all = Object.keys(topics) as Topic[] // Object.keys forgets them
+const subscribable = all.filter((topic) => topics[topic].subscribers !== 'nobody')
+
+it.each(subscribable)('events of %s reach the webhooks that subscribe, and no others', async (topic) => {
+  const others = webhookTopics.map(({ key }) => key).filter((key) => key !== topic)
+  const ofSite = await subscribe([topic], siteId)
+  const elsewhere = await subscribe([topic], await harness.addSite('There'))
+  const ofOthers = await subscribe(others, siteId)
+  const ofOrg = topics[topic].subscribers === 'org' ? await subscribe([topic], null) : null
+  if (ofOrg === null) await expect(subscribe([topic], null)).rejects.toMatchObject({ code: 'invalid' })
+  await harness.start()
+  await emitExample(topic)
+  await drained()
+  const message = { topic, events: [topics[topic].example] }
+  expect(heard(ofSite)).toEqual([message])
+  if (ofOrg !== null) expect(heard(ofOrg)).toEqual([message])
+  expect([...heard(elsewhere), ...heard(ofOthers)]).toEqual([])
+})
+
+it('a ping has the shape of its topic, and nobody can subscribe to it', async () => {
+  const receiver = await openReceiver()
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: [], name: 'Alerts' })
+  await harness.start()
+  await pingWebhook(harness.ctx, harness.scope, id)
+  const [message] = await receiver.waitFor(1)
+  expect(message).toMatchObject({ topic: 'ping', events: [{ id, name: 'Alerts' }] })
+  expect([...Value.Errors(topics.ping.event, message?.events[0])]).toEqual([])
+  await expect(subscribe(['ping'], null)).rejects.toMatchObject({ code: 'invalid' })
+})
