@@ -15,7 +15,7 @@ import {
   insertUpgrade,
   listCandidates,
   takeDevices,
-} from '../rollout/store-create.ts'
+} from './store-create.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { planDevices, planTimes, refuseModelsNotIn, refuseUnknownSites } from './plan-org-upgrade.ts'
 import { type Planned, type SiteUpgradeOf, planUpgrade } from './plan-upgrade.ts'

@@ -1,6 +1,6 @@
-import type { Selection } from '../rollout/plan-selection.ts'
-import type { StartTime } from '../rollout/plan-start.ts'
-import type { VersionChoice } from '../rollout/plan-versions.ts'
+import type { Selection } from './plan-selection.ts'
+import type { StartTime } from './plan-start.ts'
+import type { VersionChoice } from './plan-versions.ts'
 import type {
   PhaseScope,
   RolloutStrategy,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type StartTime, parseStartTime } from '../rollout/plan-start.ts'
-import type { CatalogEntry } from '../rollout/plan-versions.ts'
+import { type StartTime, parseStartTime } from './plan-start.ts'
+import type { CatalogEntry } from './plan-versions.ts'
 import type { RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { type UpgradeDevice, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
 

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '../platform/errors.ts'
-import { isSelected, type Selectable } from '../rollout/plan-selection.ts'
-import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from '../rollout/plan-start.ts'
-import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from '../rollout/plan-versions.ts'
+import { isSelected, type Selectable } from './plan-selection.ts'
+import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from './plan-start.ts'
+import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
 import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 

@@ -1,7 +1,7 @@
-import { planOrgPhases } from '../rollout/plan-org-phases.ts'
-import type { PhasePlan } from '../rollout/plan-phases.ts'
+import { planOrgPhases } from './plan-org-phases.ts'
+import type { PhasePlan } from './plan-phases.ts'
 import { type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
-import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from './store-create.ts'
 import type { OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 

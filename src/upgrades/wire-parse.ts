@@ -1,6 +1,6 @@
 import { type AppError, invalidField } from '../platform/errors.ts'
-import { type Rule, parseCondition } from '../rollout/plan-selection.ts'
-import { parseStartTime } from '../rollout/plan-start.ts'
+import { type Rule, parseCondition } from './plan-selection.ts'
+import { parseStartTime } from './plan-start.ts'
 import type { RolloutStrategy, UpgradeNote } from '../rollout/rollout.ts'
 import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import type { OrgUpgradeBody, OrgUpgradeQuery } from './wire.ts'

@@ -1,4 +1,4 @@
-import type { RolloutStrategy } from '../rollout.ts'
+import type { RolloutStrategy } from '../../rollout/rollout.ts'
 import { planBigBang } from './big-bang.ts'
 import { planCanary } from './canary.ts'
 import { planSerial } from './serial.ts'

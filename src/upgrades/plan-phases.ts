@@ -1,5 +1,5 @@
 import { type Orderable, planOrder } from './plan-order.ts'
-import type { RolloutStrategy } from './rollout.ts'
+import type { RolloutStrategy } from '../rollout/rollout.ts'
 import { strategies } from './strategies/index.ts'
 import type { StrategyOptions } from './strategies/strategy.ts'
 

@@ -1,6 +1,6 @@
 import type { Orderable } from './plan-order.ts'
 import { type PhaseOptions, type PhasePlan, type PlacedTarget, planPhases } from './plan-phases.ts'
-import type { PhaseScope } from './rollout.ts'
+import type { PhaseScope } from '../rollout/rollout.ts'
 
 export interface SiteTargets<T> {
   /** Of the site upgrade. */

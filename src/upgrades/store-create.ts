@@ -3,7 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import type { VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from '../rollout/rollout.ts'
 
 /** A device of a site, as an upgrade sees it before it is planned. */
 export interface Candidate {
