@@ -25,7 +25,7 @@ export async function findUnfinishedTargets(
     `select target.mac, target.state, target.reason, target.attempt,
        (select coalesce(string_agg(concat(command.attempt, ':', command.state, command.outcome), ' ' order by attempt), 'none')
         from device_command command
-        where command.org_id = target.org_id and command.job_id = target.upgrade_id
+        where command.org_id = target.org_id and command.site_upgrade_id = target.upgrade_id
           and command.device_id = target.device_id) as history
      from site_upgrade site
      join upgrade_target target on target.org_id = site.org_id and target.upgrade_id = site.id

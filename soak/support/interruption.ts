@@ -62,7 +62,7 @@ async function hasCome(moment: Exclude<Moment, { afterMs: number }>, { service, 
   const [row] = await service.query<{ phase: number; downloads: number }>(
     `select max(site.current_phase) as phase, count(download.*)::integer as downloads
      from site_upgrade site
-     left join device_command command on command.org_id = site.org_id and command.job_id = site.id and command.state = 'sent'
+     left join device_command command on command.org_id = site.org_id and command.site_upgrade_id = site.id and command.state = 'sent'
      left join firmware_download download on download.org_id = site.org_id and download.command_id = command.id
        and download.delivered_at is null and download.fenced_at is null
      where site.org_upgrade_id = $1`,

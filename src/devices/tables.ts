@@ -141,7 +141,7 @@ export interface DeviceCommandTable {
   orgId: string
   id: string
   deviceId: string
-  jobId: string | null
+  siteUpgradeId: string | null
   kind: CommandKind
   attempt: Generated<number>
   params: Json<Record<string, unknown>>

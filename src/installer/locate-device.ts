@@ -30,7 +30,16 @@ export async function locateDevice(
     const at = ctx.clock.now()
     const expiresAt = addMs(at, SEND_WITHIN_MS)
     await insertCommands(tx, installer.scope, [
-      { kind, params: {}, id: uuidv7(), deviceId: device.id, jobId: null, attempt: 1, createdAt: at, expiresAt },
+      {
+        kind,
+        params: {},
+        id: uuidv7(),
+        deviceId: device.id,
+        siteUpgradeId: null,
+        attempt: 1,
+        createdAt: at,
+        expiresAt,
+      },
     ])
     await appendAudit(tx, installer.scope, {
       message: `${kind === 'locate' ? 'Locate' : 'Unlocate'} device ${device.name ?? device.mac}`,

@@ -5,7 +5,7 @@ import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
-import type { JobDecision, Now, Step } from './decide-next.ts'
+import type { SiteUpgradeDecision, Now, Step } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
@@ -15,19 +15,19 @@ import {
   addOrgFailures,
   cancelQueuedCommands,
   deleteActiveTargets,
-  saveFwUpdates,
-  saveJobs,
-  saveTargets,
+  updateFwUpdates,
+  updateSiteUpgrades,
+  updateTargets,
 } from './store-apply.ts'
-import { holdJobs } from './store-hold.ts'
+import { pauseSiteUpgrades } from './store-hold.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
-import { haltTargets, stopJobs } from './store-stop.ts'
-import type { Job } from './store.ts'
-import type { JobTarget } from './store-targets.ts'
+import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
+import type { LockedSiteUpgrade } from './store.ts'
+import type { LockedTarget } from './store-targets.ts'
 
-interface JobStep extends Omit<Step, 'target' | 'commanded'> {
-  readonly job: Job
-  readonly target: JobTarget
+interface TargetStep extends Omit<Step, 'target' | 'commanded'> {
+  readonly siteUpgrade: LockedSiteUpgrade
+  readonly target: LockedTarget
   readonly newCommandId: string | null
 }
 
@@ -35,11 +35,16 @@ interface JobStep extends Omit<Step, 'target' | 'commanded'> {
  * Writes what was decided: targets, commands, events and the upgrades themselves, set by set, in the
  * caller's transaction, which holds the locks under which it was decided.
  */
-export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgRound<Job>[], at: Now): Promise<void> {
+export async function applyRounds(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly OrgRound<LockedSiteUpgrade>[],
+  at: Now,
+): Promise<void> {
   const { now } = at
   const decided = rounds.flatMap(({ decisions }) => decisions)
-  const steps = decided.flatMap(({ job, decision }) => stepsOf(job, decision))
-  await saveTargets(tx, scope, steps.map(targetChange), at)
+  const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision))
+  await updateTargets(tx, scope, steps.map(targetChange), at)
   await deleteActiveTargets(
     tx,
     scope,
@@ -48,7 +53,7 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   await cancelQueuedCommands(
     tx,
     scope,
-    decided.flatMap(({ decision }) => decision.takeBack),
+    decided.flatMap(({ decision }) => decision.withdrawn),
     now,
   )
   await insertCommands(
@@ -61,32 +66,32 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
     scope,
     decided.flatMap(({ decision }) => decision.fences),
   )
-  await saveJobs(
+  await updateSiteUpgrades(
     tx,
     scope,
-    decided.map(({ job, decision }) => ({ id: job.id, change: decision.job })),
+    decided.map(({ siteUpgrade, decision }) => ({ id: siteUpgrade.id, change: decision.siteUpgrade })),
   )
   // Commands and downloads are locked before the statuses of devices, as everybody does.
   for (const round of rounds) await applyToOrg(tx, scope, round, at)
-  await saveFwUpdates(
+  await updateFwUpdates(
     tx,
     scope,
     steps.flatMap(({ target, to, failedAttempts }) => showProgress(target.deviceId, to, failedAttempts) ?? []),
     now,
   )
-  await appendDeviceEvents(tx, scope, steps.flatMap(happeningOf), now)
+  await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
 }
 
 /** The steps of the decision, with the columns of their targets that events show. */
-function stepsOf(job: Job, decision: JobDecision): JobStep[] {
-  const targets = new Map(job.targets.map((target) => [target.deviceId, target]))
+function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision): TargetStep[] {
+  const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
   return decision.steps.flatMap(({ commanded, ...step }) => {
     const target = targets.get(step.target.deviceId)
-    return target === undefined ? [] : [{ ...step, job, target, newCommandId: commanded ? uuidv7() : null }]
+    return target === undefined ? [] : [{ ...step, siteUpgrade, target, newCommandId: commanded ? uuidv7() : null }]
   })
 }
 
-function targetChange({ target, to, reason, newCommandId, ...step }: JobStep): TargetChange {
+function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep): TargetChange {
   const { upgradeId, deviceId, attempt } = target
   const { failedAttempts, lostAttempts, retryAtMs } = step
   const attempts = { failedAttempts, lostAttempts, retryAtMs }
@@ -94,12 +99,12 @@ function targetChange({ target, to, reason, newCommandId, ...step }: JobStep): T
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function commandOf({ target, newCommandId }: JobStep, now: Date): NewCommand | null {
+function commandOf({ target, newCommandId }: TargetStep, now: Date): NewCommand | null {
   if (newCommandId === null) return null
   return {
     id: newCommandId,
     deviceId: target.deviceId,
-    jobId: target.upgradeId,
+    siteUpgradeId: target.upgradeId,
     kind: 'upgrade',
     attempt: target.attempt + 1,
     params: { image_id: target.imageId, version: target.targetVersion },
@@ -108,67 +113,76 @@ function commandOf({ target, newCommandId }: JobStep, now: Date): NewCommand | n
   }
 }
 
-function happeningOf({ job, target, to, reason }: JobStep): DeviceHappening[] {
+function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceHappening[] {
   if ((to !== 'upgraded' && to !== 'failed') || target.device === null) return []
   const device = {
     id: target.deviceId,
     mac: target.mac,
     type: target.device.type,
     name: target.name,
-    siteId: job.siteId,
-    siteName: job.siteName,
+    siteId: siteUpgrade.siteId,
+    siteName: siteUpgrade.siteName,
   }
   if (to === 'failed') return [{ device, what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }]
   return [{ device, what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }]
 }
 
-async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<Job>, at: Now): Promise<void> {
+async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpgrade>, at: Now): Promise<void> {
   const { org, newFailures, stopReason, decisions } = round
   const orgUpgradeId = org.id
   if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
-  for (const { job, decision } of decisions) {
-    if (job.hold === null && decision.job.hold !== null)
-      await tellOfHold(tx, scope, { job, hold: decision.job.hold, now: at.now })
-    if (job.stopping === null && decision.job.stopping === 'failed')
-      await haltJob(tx, scope, { job, reason: decision.job.stopReason ?? '', now: at.now })
+  for (const { siteUpgrade, decision } of decisions) {
+    if (siteUpgrade.hold === null && decision.siteUpgrade.hold !== null)
+      await appendHoldAudit(tx, scope, { siteUpgrade, hold: decision.siteUpgrade.hold, now: at.now })
+    if (siteUpgrade.stopping === null && decision.siteUpgrade.stopping === 'failed')
+      await haltSiteUpgrade(tx, scope, { siteUpgrade, reason: decision.siteUpgrade.stopReason ?? '', now: at.now })
   }
-  if (stopReason !== null) await stopOtherJobs(tx, scope, { orgUpgradeId, reason: stopReason, at })
+  if (stopReason !== null) await stopOtherSiteUpgrades(tx, scope, { orgUpgradeId, reason: stopReason, at })
   await applyPhases(tx, scope, round, at)
 }
 
 /** Called after the site upgrades are saved, because opening or holding a phase changes them and their siblings again. */
-async function applyPhases(tx: Tx, scope: OrgScope, { org, phases }: OrgRound<Job>, at: Now): Promise<void> {
+async function applyPhases(
+  tx: Tx,
+  scope: OrgScope,
+  { org, phases }: OrgRound<LockedSiteUpgrade>,
+  at: Now,
+): Promise<void> {
   if (org.phases === null || phases === null) return
   await updateOrgPhases(tx, scope, org.id, phases)
   if (phases.current > org.phases.current)
     await openPhase(tx, scope, org.id, { phase: phases.current, nowMs: at.nowMs })
   if (phases.hold === null) return
-  await holdJobs(tx, scope, org.id, phases.hold)
+  await pauseSiteUpgrades(tx, scope, org.id, phases.hold)
   await appendAudit(tx, scope, { message: `Upgrade ${org.id} held: ${phases.hold.reason}`, at: at.now })
 }
 
-async function haltJob(
+async function haltSiteUpgrade(
   tx: Tx,
   scope: OrgScope,
-  { job, reason, now }: { readonly job: Job; readonly reason: string; readonly now: Date },
+  {
+    siteUpgrade,
+    reason,
+    now,
+  }: { readonly siteUpgrade: LockedSiteUpgrade; readonly reason: string; readonly now: Date },
 ): Promise<void> {
-  const inFlight = await haltTargets(tx, scope, [job.id], now)
+  const inFlight = await haltTargets(tx, scope, [siteUpgrade.id], now)
   await appendAudit(tx, scope, {
-    message: `Upgrade ${job.orgUpgradeId} stopped at site "${job.siteName ?? job.siteId}": ${reason}`,
-    siteId: job.siteId,
+    message: `Upgrade ${siteUpgrade.orgUpgradeId} stopped at site "${siteUpgrade.siteName ?? siteUpgrade.siteId}": ${reason}`,
+    siteId: siteUpgrade.siteId,
     after: presentInFlight(inFlight),
     at: now,
   })
 }
 
 /** Stops the site upgrades that this round has not decided about. */
-async function stopOtherJobs(
+async function stopOtherSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
   { orgUpgradeId, reason, at }: { readonly orgUpgradeId: string; readonly reason: string; readonly at: Now },
 ): Promise<void> {
   const stop = { becomes: 'failed', reason, at: at.now, nowMs: at.nowMs } as const
-  const { siteUpgrades, inFlight } = await stopJobs(tx, scope, orgUpgradeId, stop)
+  const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, stop)
   if (siteUpgrades === 0) return
   await appendAudit(tx, scope, {
     message: `Upgrade ${orgUpgradeId} stopped at ${siteUpgrades} further sites: ${reason}`,
@@ -177,11 +191,15 @@ async function stopOtherJobs(
   })
 }
 
-async function tellOfHold(
+async function appendHoldAudit(
   tx: Tx,
   scope: OrgScope,
-  { job, hold, now }: { readonly job: Job; readonly hold: UpgradeHold; readonly now: Date },
+  {
+    siteUpgrade,
+    hold,
+    now,
+  }: { readonly siteUpgrade: LockedSiteUpgrade; readonly hold: UpgradeHold; readonly now: Date },
 ): Promise<void> {
-  const message = `Upgrade ${job.orgUpgradeId} held at site "${job.siteName ?? job.siteId}": ${hold.reason}`
-  await appendAudit(tx, scope, { message, siteId: job.siteId, at: now })
+  const message = `Upgrade ${siteUpgrade.orgUpgradeId} held at site "${siteUpgrade.siteName ?? siteUpgrade.siteId}": ${hold.reason}`
+  await appendAudit(tx, scope, { message, siteId: siteUpgrade.siteId, at: now })
 }

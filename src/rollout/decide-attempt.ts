@@ -32,7 +32,7 @@ export function pauseAttempt(
   if (failedAttempts >= options.maxAttempts || lostAttempts >= MAX_LOST_ATTEMPTS) return { ...fail(reason), ...counted }
   const doublings = Math.min(MAX_DOUBLINGS, (costs ? failedAttempts : lostAttempts) - 1)
   const nextMs = nowMs + (pauseMs ?? options.retryMs * 2 ** doublings)
-  if (isStopped(rules) || device.link === 'absent') return { ...putOff(rules, device, nextMs), reason, ...counted }
+  if (isStopped(rules) || device.link === 'absent') return { ...suspend(rules, device, nextMs), reason, ...counted }
   if (nextMs <= nowMs && device.link === 'connected') return { kind: 'command', ...counted }
   return { kind: 'pause', reason, ...counted, retryAtMs: nextMs }
 }
@@ -40,7 +40,7 @@ export function pauseAttempt(
 /** The next attempt, at no cost: at once, when its pause is over, or when the device is back. */
 export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
   const { retryAtMs, failedAttempts, lostAttempts } = target
-  if (isStopped(rules) || device.link === 'absent') return putOff(rules, device, retryAtMs)
+  if (isStopped(rules) || device.link === 'absent') return suspend(rules, device, retryAtMs)
   if (retryAtMs !== null && rules.nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
   return device.link === 'expected' ? { kind: 'wait' } : { kind: 'command', failedAttempts, lostAttempts }
 }
@@ -52,7 +52,7 @@ export function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> 
 }
 
 /** Ends the attempt for now. Only an absent device stops counting for its phase: others are waited for by the gate. */
-export function putOff(
+export function suspend(
   { stopping }: TargetRules,
   device: DeviceNow,
   retryAtMs: number | null = null,

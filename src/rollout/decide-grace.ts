@@ -1,4 +1,4 @@
-import type { JobDecision, JobNow, Now } from './decide-next.ts'
+import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './decide-next.ts'
 import { lastGraceMs } from './limit-grace.ts'
 
 /** Failures that an outage of the network causes as well as a broken device. */
@@ -27,8 +27,8 @@ export interface AbsenceCheck {
 
 /** Null: the round gives up no device for its absence, or none that may get more time. */
 export function findAbsence(
-  { id, siteId, graceUntilMs }: Pick<JobNow, 'graceUntilMs'> & { readonly id: string; readonly siteId: string },
-  { steps }: JobDecision,
+  { id, siteId, graceUntilMs }: Pick<SiteUpgradeNow, 'graceUntilMs'> & { readonly id: string; readonly siteId: string },
+  { steps }: SiteUpgradeDecision,
   { nowMs, options }: Pick<Now, 'nowMs' | 'options'>,
 ): AbsenceCheck | null {
   const absent = steps

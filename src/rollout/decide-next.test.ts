@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JobNow, decideNext } from './decide-next.ts'
+import { type SiteUpgradeNow, decideNext } from './decide-next.ts'
 import { exceedsPercentage } from './decide-stop.ts'
 import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from './rollout.ts'
 import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from './target.ts'
@@ -29,7 +29,7 @@ interface Simulated {
 }
 
 interface World {
-  job: Omit<JobNow, 'targets'>
+  siteUpgrade: Omit<SiteUpgradeNow, 'targets'>
   readonly fleet: Simulated[]
   now: Date
 }
@@ -83,7 +83,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     planned: fleet.length,
     timezone: 'UTC',
   }
-  const job: World['job'] = {
+  const siteUpgrade: World['siteUpgrade'] = {
     status: 'queued',
     stopping: null,
     stopReason: null,
@@ -99,7 +99,7 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
     hardFailures: {},
     upgradedByPhase: {},
   }
-  return { job, fleet, now: start }
+  return { siteUpgrade, fleet, now: start }
 }
 
 /** One second in the life of a device. */
@@ -154,10 +154,11 @@ function round(world: World): RoundResult {
   const targets = fleet
     .map((one) => ({ ...one.target, device: one.device, command: one.command, download: one.download }))
     .filter(
-      ({ state, phase }) => !isTerminal(state) && (world.job.stopping !== null || phase <= world.job.currentPhase),
+      ({ state, phase }) =>
+        !isTerminal(state) && (world.siteUpgrade.stopping !== null || phase <= world.siteUpgrade.currentPhase),
     )
-  const { steps, takeBack, fences, job } = decideNext(
-    { ...world.job, targets },
+  const { steps, withdrawn, fences, siteUpgrade } = decideNext(
+    { ...world.siteUpgrade, targets },
     { now, nowMs: serviceMs(now), graceUntilMs: 0, options },
   )
   const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
@@ -180,11 +181,11 @@ function round(world: World): RoundResult {
     one.download = null
   }
   for (const one of fleet) {
-    if (one.command !== null && takeBack.includes(one.command.id)) one.command = { ...one.command, state: 'cancelled' }
+    if (one.command !== null && withdrawn.includes(one.command.id)) one.command = { ...one.command, state: 'cancelled' }
     if (fences.some(({ commandId }) => commandId === one.command?.id) && one.download?.delivered !== true)
       one.download = { bytesServed: 0, touchedMs: serviceMs(now), delivered: false, fenced: true }
   }
-  world.job = { ...world.job, ...job }
+  world.siteUpgrade = { ...world.siteUpgrade, ...siteUpgrade }
   return { commanded: steps.filter(({ commanded }) => commanded).map(({ target }) => target) }
 }
 
@@ -194,14 +195,14 @@ function countStates(fleet: readonly Simulated[]): Record<TargetState, number> {
   return counts
 }
 
-function isOver({ job }: World): boolean {
-  return job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled'
+function isOver({ siteUpgrade }: World): boolean {
+  return siteUpgrade.status === 'completed' || siteUpgrade.status === 'failed' || siteUpgrade.status === 'cancelled'
 }
 
 /** What resuming does to a held upgrade. */
 function resume(world: World): void {
-  const { hold, currentPhase, gatePassed } = world.job
-  world.job = { ...world.job, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
+  const { hold, currentPhase, gatePassed } = world.siteUpgrade
+  world.siteUpgrade = { ...world.siteUpgrade, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
 }
 
 /** Nothing is under way that would end without a command. */
@@ -219,22 +220,26 @@ interface Interventions {
 function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [] }: Interventions = {}): void {
   for (let rounds = 0; !isOver(world); rounds += 1) {
     if (rounds > 2000) throw new Error('does not end')
-    if (rounds === cancelAtRound && world.job.stopping === null) world.job = { ...world.job, stopping: 'cancelled' }
-    const { hold } = world.job
-    if (hold === null && world.job.stopping === null && pauseAtRounds.includes(rounds))
-      world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: serviceMs(world.now) } }
+    if (rounds === cancelAtRound && world.siteUpgrade.stopping === null)
+      world.siteUpgrade = { ...world.siteUpgrade, stopping: 'cancelled' }
+    const { hold } = world.siteUpgrade
+    if (hold === null && world.siteUpgrade.stopping === null && pauseAtRounds.includes(rounds))
+      world.siteUpgrade = {
+        ...world.siteUpgrade,
+        hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: serviceMs(world.now) },
+      }
     else if (hold !== null && isQuiet(world)) resume(world)
-    const held = world.job.hold !== null
-    const phase = world.job.currentPhase
-    const stopping = world.job.stopping !== null
+    const held = world.siteUpgrade.hold !== null
+    const phase = world.siteUpgrade.currentPhase
+    const stopping = world.siteUpgrade.stopping !== null
     const settled = world.fleet.every(
       ({ target }) =>
         target.phase >= phase || isTerminal(target.state) || target.state === 'deferred' || target.attempt > 0,
     )
     const { commanded } = round(world)
-    expect(world.job.counts).toEqual(countStates(world.fleet))
+    expect(world.siteUpgrade.counts).toEqual(countStates(world.fleet))
     if (commanded.length > 0) {
-      expect(held || stopping || world.job.stopping !== null).toBe(false)
+      expect(held || stopping || world.siteUpgrade.stopping !== null).toBe(false)
       expect(settled && commanded.every((target) => target.phase <= phase)).toBe(true)
     }
     for (const one of world.fleet) {
@@ -246,7 +251,7 @@ function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [] }: Int
       ({ fate, target }) =>
         isTerminal(target.state) ||
         target.state === 'deferred' ||
-        target.phase > world.job.currentPhase ||
+        target.phase > world.siteUpgrade.currentPhase ||
         (target.state === 'rebooting' && fate === 'never_returns'),
     )
     world.now = new Date(world.now.getTime() + (idle && rounds > 100 ? 600_000 : 1000))
@@ -261,8 +266,10 @@ describe('an upgrade of any fleet', () => {
       fc.property(phases, fc.nat(100), (fatesByPhase, percent) => {
         const world = createWorld(fatesByPhase, percent)
         run(world)
-        const failures = Object.values(world.job.hardFailures).reduce((sum, count) => sum + count, 0)
-        expect(world.job.status).toBe(exceedsPercentage(failures, percent, world.fleet.length) ? 'failed' : 'completed')
+        const failures = Object.values(world.siteUpgrade.hardFailures).reduce((sum, count) => sum + count, 0)
+        expect(world.siteUpgrade.status).toBe(
+          exceedsPercentage(failures, percent, world.fleet.length) ? 'failed' : 'completed',
+        )
         for (const { fate, target } of world.fleet) {
           if (target.state === 'cancelled') continue
           const upgraded = ['good', 'lost_early', 'lost_late', 'comes_late'].includes(fate)
@@ -277,7 +284,7 @@ describe('an upgrade of any fleet', () => {
       fc.property(phases, fc.nat(40), (fatesByPhase, cancelAtRound) => {
         const world = createWorld(fatesByPhase, 100)
         run(world, { cancelAtRound })
-        expect(['completed', 'cancelled']).toContain(world.job.status)
+        expect(['completed', 'cancelled']).toContain(world.siteUpgrade.status)
         expect(world.fleet.every(({ target }) => isTerminal(target.state))).toBe(true)
       }),
     )
@@ -290,7 +297,7 @@ test('an upgrade that is paused at any times ends as one that is not', () => {
       const [plain, paused] = [createWorld(fatesByPhase, 100), createWorld(fatesByPhase, 100)]
       run(plain)
       run(paused, { pauseAtRounds })
-      expect(paused.job.status).toBe('completed')
+      expect(paused.siteUpgrade.status).toBe('completed')
       expect(countStates(paused.fleet)).toEqual(countStates(plain.fleet))
     }),
   )
@@ -299,12 +306,12 @@ test('an upgrade that is paused at any times ends as one that is not', () => {
 test('a gate holds where too many of a phase failed, until it is told to go on', () => {
   const good = Array.from({ length: 98 }, (): Fate => 'good')
   const world = createWorld([['refuses', 'good'], good], 5)
-  for (let rounds = 0; world.job.hold === null && rounds < 100; rounds += 1) {
+  for (let rounds = 0; world.siteUpgrade.hold === null && rounds < 100; rounds += 1) {
     round(world)
     for (const one of world.fleet) live(one, world.now)
     world.now = new Date(world.now.getTime() + 1000)
   }
-  expect(world.job).toMatchObject({
+  expect(world.siteUpgrade).toMatchObject({
     currentPhase: 1,
     dueMs: null,
     status: 'upgrading',
@@ -314,28 +321,28 @@ test('a gate holds where too many of a phase failed, until it is told to go on',
   expect(round(world).commanded).toEqual([])
   resume(world)
   run(world)
-  expect(world.job).toMatchObject({ status: 'completed', counts: { upgraded: 99, failed: 1 } })
+  expect(world.siteUpgrade).toMatchObject({ status: 'completed', counts: { upgraded: 99, failed: 1 } })
 })
 
 test('a held upgrade that is cancelled ends', () => {
   const world = createWorld([['good'], ['good']], 5)
-  world.job = { ...world.job, hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } }
+  world.siteUpgrade = { ...world.siteUpgrade, hold: { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } }
   expect(round(world).commanded).toEqual([])
-  expect(world.job).toMatchObject({ dueMs: null, phaseOpenedMs: null })
-  world.job = { ...world.job, stopping: 'cancelled', hold: null }
+  expect(world.siteUpgrade).toMatchObject({ dueMs: null, phaseOpenedMs: null })
+  world.siteUpgrade = { ...world.siteUpgrade, stopping: 'cancelled', hold: null }
   run(world)
-  expect(world.job).toMatchObject({ status: 'cancelled', counts: { cancelled: 2 } })
+  expect(world.siteUpgrade).toMatchObject({ status: 'cancelled', counts: { cancelled: 2 } })
 })
 
 test('nothing happens before the later of start and reboot', () => {
   const world = createWorld([['good']], 5)
   const rebootAt = new Date(start.getTime() + 3600e3)
-  world.job = { ...world.job, rebootAt }
+  world.siteUpgrade = { ...world.siteUpgrade, rebootAt }
   expect(round(world).commanded).toEqual([])
-  expect(world.job).toMatchObject({ status: 'queued', dueMs: 3600e3 })
+  expect(world.siteUpgrade).toMatchObject({ status: 'queued', dueMs: 3600e3 })
   world.now = rebootAt
   expect(round(world).commanded).toHaveLength(1)
-  expect(world.job.status).toBe('downloading')
+  expect(world.siteUpgrade.status).toBe('downloading')
 })
 
 test('of 100 devices the fifth failure continues and the sixth stops', () => {
@@ -343,11 +350,11 @@ test('of 100 devices the fifth failure continues and the sixth stops', () => {
     Array.from({ length: 100 }, (_, index) => (index < failing ? 'refuses' : 'good'))
   const five = createWorld([fleetOf(5)], 5)
   run(five)
-  expect(five.job).toMatchObject({ status: 'completed', counts: { failed: 5, upgraded: 95 } })
+  expect(five.siteUpgrade).toMatchObject({ status: 'completed', counts: { failed: 5, upgraded: 95 } })
   const six = createWorld([fleetOf(6), ['good', 'good']], 5)
-  six.job = { ...six.job, plan: { ...six.job.plan, planned: 100 } }
+  six.siteUpgrade = { ...six.siteUpgrade, plan: { ...six.siteUpgrade.plan, planned: 100 } }
   run(six)
-  expect(six.job).toMatchObject({
+  expect(six.siteUpgrade).toMatchObject({
     status: 'failed',
     stopReason: 'more than 5 % of 100 devices failed',
     counts: { cancelled: 2 },
@@ -357,5 +364,5 @@ test('of 100 devices the fifth failure continues and the sixth stops', () => {
 test('an upgrade without targets in a phase goes on to the next', () => {
   const world = createWorld([[], ['good'], [], ['good']], 5)
   run(world)
-  expect(world.job).toMatchObject({ status: 'completed', currentPhase: 4, counts: { upgraded: 2 } })
+  expect(world.siteUpgrade).toMatchObject({ status: 'completed', currentPhase: 4, counts: { upgraded: 2 } })
 })

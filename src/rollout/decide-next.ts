@@ -17,7 +17,7 @@ import {
 import type { TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 /** A site upgrade and those of its targets that something may have to be done about. */
-export interface JobNow {
+export interface SiteUpgradeNow {
   readonly status: UpgradeStatus
   readonly stopping: 'failed' | 'cancelled' | null
   readonly stopReason: string | null
@@ -53,9 +53,9 @@ export interface Step {
   readonly commanded: boolean
 }
 
-/** The members of JobNow that change, and when to look again at the latest (null: never). */
-export interface JobChange extends Pick<
-  JobNow,
+/** The members of SiteUpgradeNow that change, and when to look again at the latest (null: never). */
+export interface SiteUpgradeChange extends Pick<
+  SiteUpgradeNow,
   | 'status'
   | 'stopping'
   | 'stopReason'
@@ -70,11 +70,11 @@ export interface JobChange extends Pick<
   readonly dueMs: number | null
 }
 
-export interface JobDecision {
+export interface SiteUpgradeDecision {
   readonly steps: readonly Step[]
-  readonly takeBack: readonly string[]
+  readonly withdrawn: readonly string[]
   readonly fences: readonly { readonly commandId: string; readonly imageId: string }[]
-  readonly job: JobChange
+  readonly siteUpgrade: SiteUpgradeChange
 }
 
 export interface Now {
@@ -95,37 +95,37 @@ export const DEFERRED_POLL_MS = 5000
  * One round of a site upgrade: what each target does next, whether a limit trips, whether the next
  * phase opens, whether it is over. Pure; everything in the answer is to be committed together.
  */
-export function decideNext(job: JobNow, at: Now): JobDecision {
-  const waitMs = commandInstant(job).getTime() - at.now.getTime()
+export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDecision {
+  const waitMs = commandInstant(siteUpgrade).getTime() - at.now.getTime()
   // One that has begun goes on, also when the clock is set back behind its start.
-  if (job.stopping === null && job.phaseOpenedMs === null && waitMs > 0)
-    return { ...nothing, job: change(job, { status: 'queued', dueMs: at.nowMs + waitMs }) }
-  const free = decideTargets(job, {
+  if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && waitMs > 0)
+    return { ...nothing, siteUpgrade: change(siteUpgrade, { status: 'queued', dueMs: at.nowMs + waitMs }) }
+  const free = decideTargets(siteUpgrade, {
     ...at,
-    stopping: job.stopping !== null,
-    held: job.hold !== null,
-    offlineDeadlineMs: deadlineMs(job, at.options),
+    stopping: siteUpgrade.stopping !== null,
+    held: siteUpgrade.hold !== null,
+    offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
   })
-  const tripped = job.stopping === null ? findStopReason(free.hardFailures, job.plan) : null
-  return tripped === null ? advance(job, free, at) : stopWith(job, tripped, at)
+  const tripped = siteUpgrade.stopping === null ? findStopReason(free.hardFailures, siteUpgrade.plan) : null
+  return tripped === null ? advance(siteUpgrade, free, at) : stopWith(siteUpgrade, tripped, at)
 }
 
 /** The same round, but ended by a limit that a sibling's failures exceeded. */
-export function decideStop(job: JobNow, reason: string, at: Now): JobDecision {
-  return job.stopping === null ? stopWith(job, reason, at) : decideNext(job, at)
+export function decideStop(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpgradeDecision {
+  return siteUpgrade.stopping === null ? stopWith(siteUpgrade, reason, at) : decideNext(siteUpgrade, at)
 }
 
 /** Download and reboot are one step for these devices: both instants must have come. */
-function commandInstant({ startAt, rebootAt }: JobNow): Date {
+function commandInstant({ startAt, rebootAt }: SiteUpgradeNow): Date {
   return startAt > rebootAt ? startAt : rebootAt
 }
 
-function stopWith(job: JobNow, reason: string, at: Now): JobDecision {
-  const stopped = { ...job, stopping: 'failed' as const, stopReason: reason, hold: null }
+function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpgradeDecision {
+  const stopped = { ...siteUpgrade, stopping: 'failed' as const, stopReason: reason, hold: null }
   return advance(stopped, decideTargets(stopped, { ...at, stopping: true, held: false, offlineDeadlineMs: null }), at)
 }
 
-interface Round extends Omit<JobDecision, 'job'> {
+interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
@@ -134,20 +134,20 @@ interface Round extends Omit<JobDecision, 'job'> {
   readonly awaitsDevices: boolean
 }
 
-function decideTargets(job: JobNow, at: TargetRules): Round {
-  const decided = job.targets.map((target) => {
-    const graces = { startMs: at.graceUntilMs, siteMs: job.graceUntilMs }
+function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules): Round {
+  const decided = siteUpgrade.targets.map((target) => {
+    const graces = { startMs: at.graceUntilMs, siteMs: siteUpgrade.graceUntilMs }
     const rules = { ...at, graceUntilMs: graceOf(target, graces, at.options) }
     return { target, decision: decideTarget(target, rules) }
   })
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   return {
     steps,
-    takeBack: decided.flatMap(({ decision }) => (decision.kind === 'take_back' ? [decision.commandId] : [])),
+    withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
-    counts: countSteps(job.counts, steps),
-    hardFailures: countByPhase(job.hardFailures, steps.filter(isHardFailure)),
-    upgradedByPhase: countByPhase(job.upgradedByPhase, steps.filter(isUpgraded)),
+    counts: countSteps(siteUpgrade.counts, steps),
+    hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
+    upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isUpgraded)),
     untilMs: [
       ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
@@ -174,7 +174,7 @@ function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
       return { target, to, reason, failedAttempts, lostAttempts, retryAtMs, commanded: false }
     }
     case 'wait':
-    case 'take_back':
+    case 'withdraw':
     case 'fence':
       return null
   }
@@ -205,42 +205,42 @@ export function countByPhase(counts: CountsByPhase, steps: readonly Step[]): Cou
 }
 
 /** Opens the next phase, ends the upgrade, or says when to look again. */
-function advance(job: JobNow, round: Round, { now, nowMs, options }: Now): JobDecision {
-  const { steps, takeBack, fences, counts, hardFailures, upgradedByPhase } = round
-  const openedMs = job.phaseOpenedMs ?? (job.hold === null ? nowMs : null)
+function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, options }: Now): SiteUpgradeDecision {
+  const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase } = round
+  const openedMs = siteUpgrade.phaseOpenedMs ?? (siteUpgrade.hold === null ? nowMs : null)
   const results = { counts, hardFailures, upgradedByPhase }
-  const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(job.status, counts) }
-  const decide = (more: Partial<JobChange>): JobDecision => ({
+  const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(siteUpgrade.status, counts) }
+  const decide = (more: Partial<SiteUpgradeChange>): SiteUpgradeDecision => ({
     steps,
-    takeBack,
+    withdrawn,
     fences,
-    job: change(job, { ...base, ...more }),
+    siteUpgrade: change(siteUpgrade, { ...base, ...more }),
   })
   if (openCount(counts) === 0)
-    return decide({ status: job.stopping ?? 'completed', hold: null, finishedAt: now, dueMs: null })
-  if (takeBack.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
+    return decide({ status: siteUpgrade.stopping ?? 'completed', hold: null, finishedAt: now, dueMs: null })
+  if (withdrawn.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
   // The targets of phases that were not read are read and cancelled in the next round.
-  if (job.stopping !== null)
+  if (siteUpgrade.stopping !== null)
     return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
-  if (job.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
+  if (siteUpgrade.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A round leaves no target of an open phase planned, unless its device is on its way back. Absent ones don't block.
-  if (!inFlight(counts) && !round.awaitsDevices && job.currentPhase < job.plan.phases) {
-    if (job.plan.phase_scope === 'site') return decide(passGate(job, round, { now, nowMs }))
+  if (!inFlight(counts) && !round.awaitsDevices && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
+    if (siteUpgrade.plan.phase_scope === 'site') return decide(passGate(siteUpgrade, round, { now, nowMs }))
     // The organization's upgrade wakes this one when it opens the next phase.
     if (counts.deferred === 0) return decide({ dueMs: null })
   }
   const pollMs = nowMs + (inFlight(counts) || round.awaitsDevices ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
-  const endMs = deadlineMs({ ...job, phaseOpenedMs: openedMs }, options)
+  const endMs = deadlineMs({ ...siteUpgrade, phaseOpenedMs: openedMs }, options)
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
 }
 
 /** Opens the next phase of a site upgrade that has phases of its own, or holds it. */
 function passGate(
-  job: JobNow,
+  siteUpgrade: SiteUpgradeNow,
   { hardFailures: failures, upgradedByPhase: upgraded }: Round,
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
-): Partial<JobChange> {
-  const { currentPhase, gatePassed, plan } = job
+): Partial<SiteUpgradeChange> {
+  const { currentPhase, gatePassed, plan } = siteUpgrade
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
   if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
   return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
@@ -250,7 +250,7 @@ function inFlight(counts: TargetCounts): boolean {
   return Object.entries(counts).some(([state, count]) => count > 0 && isInFlight(state as TargetState))
 }
 
-/** It never goes back: a job that has rebooted devices stays `upgrading`. */
+/** It never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
 function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
   if (status === 'upgrading' || counts.rebooting + counts.verifying + counts.upgraded > 0) return 'upgrading'
   return counts.dl_requested + counts.downloading > 0 ? 'downloading' : status
@@ -258,17 +258,18 @@ function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
 
 /** The time of grace for absent devices begins when the last phase opens. */
 function deadlineMs(
-  job: Pick<JobNow, 'currentPhase' | 'phaseOpenedMs' | 'plan'>,
+  siteUpgrade: Pick<SiteUpgradeNow, 'currentPhase' | 'phaseOpenedMs' | 'plan'>,
   options: RolloutOptions,
 ): number | null {
-  if (job.currentPhase < job.plan.phases || job.phaseOpenedMs === null) return null
-  return job.phaseOpenedMs + options.offlineDeadlineMs
+  if (siteUpgrade.currentPhase < siteUpgrade.plan.phases || siteUpgrade.phaseOpenedMs === null) return null
+  return siteUpgrade.phaseOpenedMs + options.offlineDeadlineMs
 }
 
-const nothing = { steps: [], takeBack: [], fences: [] } satisfies Omit<JobDecision, 'job'>
+const nothing = { steps: [], withdrawn: [], fences: [] } satisfies Omit<SiteUpgradeDecision, 'siteUpgrade'>
 
-function change(job: JobNow, changed: Partial<JobChange>): JobChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures, upgradedByPhase } = job
+function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>): SiteUpgradeChange {
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures, upgradedByPhase } =
+    siteUpgrade
   return {
     status,
     stopping,

@@ -1,4 +1,11 @@
-import { type JobDecision, type JobNow, type Now, decideNext, decideStop, isHardFailure } from './decide-next.ts'
+import {
+  type SiteUpgradeDecision,
+  type SiteUpgradeNow,
+  type Now,
+  decideNext,
+  decideStop,
+  isHardFailure,
+} from './decide-next.ts'
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
 import { exceedsPercentage, findPhaseStopReason } from './decide-stop.ts'
 
@@ -15,7 +22,7 @@ export interface OrgUpgradeNow {
 /** One round of an org upgrade's site upgrades, or of some of them. */
 export interface OrgRound<J> {
   readonly org: OrgUpgradeNow
-  readonly decisions: readonly { readonly job: J; readonly decision: JobDecision }[]
+  readonly decisions: readonly { readonly siteUpgrade: J; readonly decision: SiteUpgradeDecision }[]
   readonly newFailures: number
   /** Set when the failures of all sites together trip the limit: the other sites must stop too. */
   readonly stopReason: string | null
@@ -23,11 +30,17 @@ export interface OrgRound<J> {
   readonly phases: OrgPhasesChange | null
 }
 
-export function decideOrgUpgrade<J extends JobNow>(org: OrgUpgradeNow, jobs: readonly J[], at: Now): OrgRound<J> {
-  const alone = jobs.map((job) => ({ job, decision: decideNext(job, at) }))
+export function decideOrgUpgrade<J extends SiteUpgradeNow>(
+  org: OrgUpgradeNow,
+  siteUpgrades: readonly J[],
+  at: Now,
+): OrgRound<J> {
+  const alone = siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideNext(siteUpgrade, at) }))
   const stopReason = findOrgStopReason(org, alone)
   const decisions =
-    stopReason === null ? alone : jobs.map((job) => ({ job, decision: decideStop(job, stopReason, at) }))
+    stopReason === null
+      ? alone
+      : siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideStop(siteUpgrade, stopReason, at) }))
   const phases = org.phases && { ...org.phases, ...(stopReason !== null && { stopping: 'failed' as const }) }
   const changed = phases && decidePhases(phases, decisions, at)
   return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases: changed }
@@ -40,7 +53,7 @@ function decidePhases(phases: OrgPhases, decisions: Decided, at: Now): OrgPhases
   return idle ? null : changed
 }
 
-type Decided = readonly { readonly decision: JobDecision }[]
+type Decided = readonly { readonly decision: SiteUpgradeDecision }[]
 
 /** Why all sites must stop after this round; null: they need not. */
 function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null {
@@ -53,7 +66,7 @@ function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null 
   return findPhaseStopReason(failures, maxFailures)
 }
 
-function stepsOf(decided: Decided): JobDecision['steps'] {
+function stepsOf(decided: Decided): SiteUpgradeDecision['steps'] {
   return decided.flatMap(({ decision }) => decision.steps)
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { JobDecision } from './decide-next.ts'
-import { decidePartly, putOffLook } from './decide-partly.ts'
+import type { SiteUpgradeDecision } from './decide-next.ts'
+import { decidePartly, postponeRead } from './decide-partly.ts'
 import { noCounts } from './rollout.ts'
 
 const NOW_MS = 100_000
-const job = {
+const siteUpgrade = {
   status: 'upgrading',
   stopping: null,
   stopReason: null,
@@ -32,15 +32,22 @@ const job = {
   dueMs: 103_000,
 } as const
 
-const decision = (change: Partial<JobDecision['job']>): JobDecision => ({
+const decision = (change: Partial<SiteUpgradeDecision['siteUpgrade']>): SiteUpgradeDecision => ({
   steps: [],
-  takeBack: [],
+  withdrawn: [],
   fences: [],
-  job: { ...job, counts: { ...noCounts, planned: 1, upgraded: 1 }, finishedAt: null, dueMs: NOW_MS + 1000, ...change },
+  siteUpgrade: {
+    ...siteUpgrade,
+    counts: { ...noCounts, planned: 1, upgraded: 1 },
+    finishedAt: null,
+    dueMs: NOW_MS + 1000,
+    ...change,
+  },
 })
 
 describe('a look at some targets', () => {
-  const decide = (change: Partial<JobDecision['job']>) => decidePartly(job, decision(change), NOW_MS).job
+  const decide = (change: Partial<SiteUpgradeDecision['siteUpgrade']>) =>
+    decidePartly(siteUpgrade, decision(change), NOW_MS).siteUpgrade
 
   test('counts what they do, and leaves the look at all of them as it was due', () => {
     expect(decide({})).toMatchObject({ counts: { upgraded: 1 }, dueMs: 103_000 })
@@ -79,18 +86,18 @@ describe('a look at some targets', () => {
 })
 
 describe('a look at all targets', () => {
-  const putOff = (dueMs: number | null, lookMs: number) =>
-    putOffLook(decision({ dueMs }), { nowMs: NOW_MS, lookMs }).job.dueMs
+  const postpone = (dueMs: number | null, lookMs: number) =>
+    postponeRead(decision({ dueMs }), { nowMs: NOW_MS, lookMs }).siteUpgrade.dueMs
 
   test('takes a tenth of the time at most, unless that is too rare', () => {
-    expect(putOff(NOW_MS + 1000, 20)).toBe(NOW_MS + 1000)
-    expect(putOff(NOW_MS + 1000, 300)).toBe(NOW_MS + 3000)
-    expect(putOff(NOW_MS + 1000, 5000)).toBe(NOW_MS + 30_000)
-    expect(putOff(NOW_MS + 60_000, 5000)).toBe(NOW_MS + 60_000)
+    expect(postpone(NOW_MS + 1000, 20)).toBe(NOW_MS + 1000)
+    expect(postpone(NOW_MS + 1000, 300)).toBe(NOW_MS + 3000)
+    expect(postpone(NOW_MS + 1000, 5000)).toBe(NOW_MS + 30_000)
+    expect(postpone(NOW_MS + 60_000, 5000)).toBe(NOW_MS + 60_000)
   })
 
   test('is not put off where it is due at once, or never', () => {
-    expect(putOff(NOW_MS, 5000)).toBe(NOW_MS)
-    expect(putOff(null, 5000)).toBeNull()
+    expect(postpone(NOW_MS, 5000)).toBe(NOW_MS)
+    expect(postpone(null, 5000)).toBeNull()
   })
 })

@@ -1,30 +1,31 @@
-import type { JobDecision, JobNow } from './decide-next.ts'
+import type { SiteUpgradeDecision, SiteUpgradeNow } from './decide-next.ts'
 
 /**
  * Limits the decision of a round that has read only some targets of an upgrade. It keeps what these targets do next, the
  * counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase, because other
  * targets may still be under way: then, and after a stop, the upgrade is due at once, and a round reads all its targets.
  *
- * @param job As it was before the round; `dueMs`: when it was to be looked at again.
+ * @param siteUpgrade As it was before the round; `dueMs`: when it was to be looked at again.
  */
 export function decidePartly(
-  job: Omit<JobNow, 'targets'> & { readonly dueMs: number | null },
-  decision: JobDecision,
+  siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & { readonly dueMs: number | null },
+  decision: SiteUpgradeDecision,
   nowMs: number,
-): JobDecision {
-  const { job: change } = decision
+): SiteUpgradeDecision {
+  const { siteUpgrade: change } = decision
   if (change.finishedAt !== null) return decision
-  const stops = change.stopping !== job.stopping
-  const passesGate = change.currentPhase !== job.currentPhase || (change.hold !== null && job.hold === null)
+  const stops = change.stopping !== siteUpgrade.stopping
+  const passesGate =
+    change.currentPhase !== siteUpgrade.currentPhase || (change.hold !== null && siteUpgrade.hold === null)
   const goesOn = change.dueMs !== null && change.dueMs <= nowMs
   return {
     ...decision,
-    job: {
+    siteUpgrade: {
       ...change,
-      currentPhase: job.currentPhase,
-      phaseOpenedMs: passesGate ? job.phaseOpenedMs : change.phaseOpenedMs,
-      hold: passesGate ? job.hold : change.hold,
-      dueMs: stops || passesGate || goesOn ? nowMs : job.dueMs,
+      currentPhase: siteUpgrade.currentPhase,
+      phaseOpenedMs: passesGate ? siteUpgrade.phaseOpenedMs : change.phaseOpenedMs,
+      hold: passesGate ? siteUpgrade.hold : change.hold,
+      dueMs: stops || passesGate || goesOn ? nowMs : siteUpgrade.dueMs,
     },
   }
 }
@@ -35,9 +36,12 @@ const LOOK_SHARE = 0.1
 const MAX_REST_MS = 30_000
 
 /** Postpones the next round that reads all targets if this one took long. An upgrade that is due at once stays due. */
-export function putOffLook(decision: JobDecision, { nowMs, lookMs }: { nowMs: number; lookMs: number }): JobDecision {
-  const { dueMs } = decision.job
+export function postponeRead(
+  decision: SiteUpgradeDecision,
+  { nowMs, lookMs }: { nowMs: number; lookMs: number },
+): SiteUpgradeDecision {
+  const { dueMs } = decision.siteUpgrade
   if (dueMs === null || dueMs <= nowMs) return decision
   const restedMs = nowMs + Math.min(lookMs / LOOK_SHARE, MAX_REST_MS)
-  return { ...decision, job: { ...decision.job, dueMs: Math.max(dueMs, restedMs) } }
+  return { ...decision, siteUpgrade: { ...decision.siteUpgrade, dueMs: Math.max(dueMs, restedMs) } }
 }

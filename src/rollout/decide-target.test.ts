@@ -64,7 +64,7 @@ describe('a commanded target', () => {
     [
       'lets no queued command wait for an absent device',
       commanded('queued', { device: offline }),
-      { kind: 'take_back', commandId: 'c' },
+      { kind: 'withdraw', commandId: 'c' },
     ],
     ['shows that it downloads', commanded('sent', { download: bytes }), move('downloading')],
     ['reboots once it has accepted', commanded('done'), move('rebooting')],
@@ -161,7 +161,7 @@ describe('a commanded target', () => {
   })
 
   test('a command that could not be sent in time is taken back', () => {
-    expect(decide(commanded('queued'), 10 * MINUTE)).toEqual({ kind: 'take_back', commandId: 'c' })
+    expect(decide(commanded('queued'), 10 * MINUTE)).toEqual({ kind: 'withdraw', commandId: 'c' })
   })
 
   test('is not waited for without end', () => {
@@ -170,7 +170,7 @@ describe('a commanded target', () => {
 
   test('a hold takes back what is queued, and lets no attempt follow', () => {
     const held = { held: true }
-    expect(decide(commanded('queued'), 61, held)).toEqual({ kind: 'take_back', commandId: 'c' })
+    expect(decide(commanded('queued'), 61, held)).toEqual({ kind: 'withdraw', commandId: 'c' })
     // It is there, so its phase waits for it.
     expect(decide(commanded('cancelled'), 61, held)).toEqual(move('planned'))
     expect(decide(commanded('cancelled', { device: offline }), 61, held)).toEqual(move('deferred'))
@@ -187,7 +187,7 @@ describe('a commanded target', () => {
   test('a stop cuts off what has not fetched the image, and lets the rest end', () => {
     const stop = { stopping: true }
     const fence = { kind: 'fence', commandId: 'c', imageId: 'i' }
-    expect(decide(commanded('queued'), 61, stop)).toEqual({ kind: 'take_back', commandId: 'c' })
+    expect(decide(commanded('queued'), 61, stop)).toEqual({ kind: 'withdraw', commandId: 'c' })
     expect(decide(commanded('sent'), 61, stop)).toEqual(fence)
     expect(decide(commanded('sent', { download: bytes }), 61, stop)).toEqual(fence)
     expect(decide(commanded('unknown', { download: bytes }), 61, stop)).toEqual(fence)

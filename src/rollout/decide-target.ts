@@ -1,4 +1,4 @@
-import { fail, gone, isStopped, pauseAttempt, putOff, repeatAttempt } from './decide-attempt.ts'
+import { fail, gone, isStopped, pauseAttempt, suspend, repeatAttempt } from './decide-attempt.ts'
 import { OFFLINE, type RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
@@ -51,7 +51,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     const { commandExpiryMs } = rules.options
     const unwanted = isStopped(rules) || device.link === 'absent' || arrived
     const overdue = rules.nowMs >= target.enteredMs + commandExpiryMs
-    return unwanted || overdue ? { kind: 'take_back', commandId: command.id } : wait
+    return unwanted || overdue ? { kind: 'withdraw', commandId: command.id } : wait
   }
   if (arrived) return verify(device, rules)
   switch (command.state) {
@@ -81,7 +81,7 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
   // A device that has the image flashes it, whatever we want; any other one is cut off at once.
   if (rules.stopping && download?.delivered !== true)
     return download?.fenced === true
-      ? putOff(rules, device)
+      ? suspend(rules, device)
       : { kind: 'fence', commandId: command.id, imageId: target.imageId }
   if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
   const moving = download !== null && download.bytesServed > 0

@@ -3,7 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { inOrder } from '../devices/commands/store.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import type { FwUpdate } from '../devices/tables.ts'
-import type { JobChange, Now } from './decide-next.ts'
+import type { SiteUpgradeChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
 
 export interface TargetChange {
@@ -19,7 +19,7 @@ export interface TargetChange {
   readonly newCommandId: string | null
 }
 
-export async function saveTargets(
+export async function updateTargets(
   tx: Tx,
   scope: OrgScope,
   changes: readonly TargetChange[],
@@ -79,10 +79,10 @@ export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonl
 }
 
 /** Saves the site upgrades and releases their claims. */
-export async function saveJobs(
+export async function updateSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
-  changes: readonly { readonly id: string; readonly change: JobChange }[],
+  changes: readonly { readonly id: string; readonly change: SiteUpgradeChange }[],
 ): Promise<void> {
   const rows = changes.map(({ id, change }) => ({
     org_id: scope.orgId,
@@ -100,7 +100,7 @@ export async function saveJobs(
     due_ms: change.dueMs,
   }))
   await sql`
-    update site_upgrade job set
+    update site_upgrade set
       status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
       hold = change.hold,
       current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
@@ -109,7 +109,7 @@ export async function saveJobs(
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, id uuid, status text, stopping text,
       stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb,
       upgraded_by_phase jsonb, finished_at timestamptz, due_ms float8)
-    where job.org_id = change.org_id and job.id = change.id
+    where site_upgrade.org_id = change.org_id and site_upgrade.id = change.id
   `.execute(tx)
 }
 
@@ -129,7 +129,7 @@ export interface FwUpdateChange {
 }
 
 /** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
-export async function saveFwUpdates(
+export async function updateFwUpdates(
   tx: Tx,
   scope: OrgScope,
   changes: readonly FwUpdateChange[],

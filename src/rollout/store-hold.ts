@@ -7,7 +7,12 @@ import type { UpgradeHold } from './rollout.ts'
  * Holds the org upgrade and its unfinished site upgrades. The caller has locked the org upgrade.
  * @returns The number of site upgrades held.
  */
-export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
+export async function pauseSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  hold: UpgradeHold,
+): Promise<number> {
   await tx
     .updateTable('orgUpgrade')
     .set({ hold: json(hold) })
@@ -33,7 +38,12 @@ export async function holdJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, ho
  * Absent devices are waited for that much longer. The caller holds the org upgrade's lock.
  * @returns How many.
  */
-export async function resumeJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<number> {
+export async function resumeSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  nowMs: number,
+): Promise<number> {
   const gatePassed = sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`
   await tx
     .updateTable('orgUpgrade')

@@ -4,12 +4,12 @@ import type { AgingRows } from '../platform/retention.ts'
 /** Of organization upgrades whose last site upgrade ended before `before`. One that goes on anywhere is kept whole. */
 function ended(upgrade: RawBuilder<unknown>, before: Date): RawBuilder<unknown> {
   return sql`${upgrade}.created_at < ${before} and not exists (
-    select from site_upgrade part where part.org_id = ${upgrade}.org_id and part.org_upgrade_id = ${upgrade}.id
-      and (part.finished_at is null or part.finished_at >= ${before}))`
+    select from site_upgrade sibling where sibling.org_id = ${upgrade}.org_id and sibling.org_upgrade_id = ${upgrade}.id
+      and (sibling.finished_at is null or sibling.finished_at >= ${before}))`
 }
 
 const parent = (before: Date) => sql`select from org_upgrade parent
-  where parent.org_id = job.org_id and parent.id = job.org_upgrade_id and ${ended(sql`parent`, before)}`
+  where parent.org_id = part.org_id and parent.id = part.org_upgrade_id and ${ended(sql`parent`, before)}`
 
 /**
  * Ended upgrades, the targets first: a delete that cascades could be one of a hundred thousand rows.
@@ -19,13 +19,13 @@ export const agingUpgrades: readonly AgingRows[] = [
     table: 'upgrade_target',
     owner: 'org_id',
     isOld: (before) => sql`upgrade_id in (
-      select job.id from site_upgrade job where job.org_id = upgrade_target.org_id and exists (${parent(before)}))`,
+      select part.id from site_upgrade part where part.org_id = upgrade_target.org_id and exists (${parent(before)}))`,
   },
   {
     table: 'site_upgrade',
     owner: 'org_id',
     isOld: (before) => sql`id in (
-        select job.id from site_upgrade job where job.org_id = site_upgrade.org_id and exists (${parent(before)}))
+        select part.id from site_upgrade part where part.org_id = site_upgrade.org_id and exists (${parent(before)}))
       and not exists (
         select from upgrade_target target
         where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id)`,
@@ -34,7 +34,7 @@ export const agingUpgrades: readonly AgingRows[] = [
     table: 'org_upgrade',
     owner: 'org_id',
     isOld: (before) => sql`${ended(sql`org_upgrade`, before)} and not exists (
-      select from site_upgrade job
-      where job.org_id = org_upgrade.org_id and job.org_upgrade_id = org_upgrade.id)`,
+      select from site_upgrade part
+      where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id)`,
   },
 ]

@@ -22,7 +22,7 @@ export interface Stopped {
  * Stops all site upgrades of the org upgrade. From the commit on no device is commanded and none gets its image: queued
  * commands are taken back, and downloads that are not complete are cut off. The caller holds the org upgrade's lock.
  */
-export async function stopJobs(tx: Tx, scope: OrgScope, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
+export async function stopSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
   const { becomes, reason, nowMs } = stop
   const stopped = await tx
     .updateTable('siteUpgrade')

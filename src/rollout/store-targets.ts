@@ -4,11 +4,11 @@ import type { LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
 import type { CommandState, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { JobNow } from './decide-next.ts'
+import type { SiteUpgradeNow } from './decide-next.ts'
 import { terminalStates } from './rollout.ts'
 import type { DeviceLink, TargetNow } from './target.ts'
 
-export interface JobTarget extends TargetNow {
+export interface LockedTarget extends TargetNow {
   readonly upgradeId: string
   readonly mac: string
   /** The device's name; null if it has none or has left the organization. */
@@ -82,18 +82,18 @@ interface TargetRow {
   readonly fenced: boolean
 }
 
-/** Lists the targets that JobNow.targets describes, in the order of the plan. */
+/** Lists the targets that SiteUpgradeNow.targets describes, in the order of the plan. */
 export async function listTargets(
   tx: Tx,
   scope: OrgScope,
-  jobs: readonly TargetedJob[],
+  siteUpgrades: readonly TargetedSiteUpgrade[],
   limits: TargetLimits & { readonly changes: readonly TargetKey[] },
-): Promise<JobTarget[]> {
-  const { rows } = await targetQuery(scope, jobs, limits).execute(tx)
+): Promise<LockedTarget[]> {
+  const { rows } = await targetQuery(scope, siteUpgrades, limits).execute(tx)
   return rows.map(targetOf)
 }
 
-type TargetedJob = Omit<JobNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
+type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
 
 /**
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
@@ -107,14 +107,14 @@ type TargetedJob = Omit<JobNow & { readonly id: string; readonly isDue: boolean 
  */
 export function targetQuery(
   scope: OrgScope,
-  jobs: readonly TargetedJob[],
+  siteUpgrades: readonly TargetedSiteUpgrade[],
   { changes, unsentSinceMs, stalledSinceMs, absentSinceMs }: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): RawBuilder<TargetRow> {
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const upTo = jobs.map(({ stopping, currentPhase, plan }) => (stopping === null ? currentPhase : plan.phases))
-  const giveUp = jobs.map(
+  const upTo = siteUpgrades.map(({ stopping, currentPhase, plan }) => (stopping === null ? currentPhase : plan.phases))
+  const giveUp = siteUpgrades.map(
     ({ currentPhase, phaseOpenedMs, plan }) =>
       currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
   )
@@ -127,12 +127,12 @@ export function targetQuery(
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from unnest(${jobs.map(({ id }) => id)}::uuid[], ${jobs.map(({ stopping }) => stopping !== null)}::boolean[],
-      ${jobs.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[],
-      ${jobs.map(({ isDue }) => isDue)}::boolean[]) as job (id, stopping, held, up_to, give_up, is_due)
+    from unnest(${siteUpgrades.map(({ id }) => id)}::uuid[], ${siteUpgrades.map(({ stopping }) => stopping !== null)}::boolean[],
+      ${siteUpgrades.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[],
+      ${siteUpgrades.map(({ isDue }) => isDue)}::boolean[]) as site_upgrade (id, stopping, held, up_to, give_up, is_due)
     cross join lateral (
       select * from upgrade_target
-      where job.is_due and org_id = ${scope.orgId} and upgrade_id = job.id
+      where site_upgrade.is_due and org_id = ${scope.orgId} and upgrade_id = site_upgrade.id
       union all
       select changed_target.* from unnest(${changes.map(({ upgradeId }) => upgradeId)}::uuid[],
         ${changes.map(({ deviceId }) => deviceId)}::uuid[]) as changed (upgrade_id, device_id)
@@ -140,7 +140,7 @@ export function targetQuery(
         select * from upgrade_target
         where org_id = ${scope.orgId} and upgrade_id = changed.upgrade_id and device_id = changed.device_id
         limit 1) changed_target
-      where not job.is_due and changed.upgrade_id = job.id
+      where not site_upgrade.is_due and changed.upgrade_id = site_upgrade.id
       offset 0) t
     left join lateral (
       select * from device where id = t.device_id limit 1) d on d.org_id = t.org_id
@@ -152,15 +152,15 @@ export function targetQuery(
       select * from device_command where org_id = t.org_id and id = t.command_id limit 1) c on true
     left join lateral (
       select * from firmware_download where org_id = t.org_id and command_id = t.command_id limit 1) f on true
-    where t.phase <= job.up_to and t.state <> ${noneOf(terminalStates)}
-      and (t.state <> 'deferred' or session.connected or job.stopping or d.id is null or job.give_up)
-      and (job.stopping or job.held or d.id is null or session.connected is not true
+    where t.phase <= site_upgrade.up_to and t.state <> ${noneOf(terminalStates)}
+      and (t.state <> 'deferred' or session.connected or site_upgrade.stopping or d.id is null or site_upgrade.give_up)
+      and (site_upgrade.stopping or site_upgrade.held or d.id is null or session.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `
 }
 
-function targetOf(row: TargetRow): JobTarget {
+function targetOf(row: TargetRow): LockedTarget {
   const {
     type,
     up,

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
-import type { JobNow } from './decide-next.ts'
+import type { SiteUpgradeNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { orgPhasesOf } from './store-phases.ts'
-import { type JobTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
+import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
-export interface JobClaim {
+export interface SiteUpgradeClaim {
   readonly orgId: string
   readonly id: string
   readonly orgUpgradeId: string
@@ -30,25 +30,25 @@ export interface ClaimOptions {
 }
 
 /** Claims site upgrades that are due, all of the organization that has waited longest. */
-export async function claimJobs(
+export async function claimSiteUpgrades(
   db: Db,
   { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
-): Promise<JobClaim[]> {
+): Promise<SiteUpgradeClaim[]> {
   // Subqueries are hashed; arrays would be searched once a row.
   const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
     and (due_ms <= ${nowMs}
       or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id in (select unnest(${changed}::uuid[])))
         and id not in (select unnest(${seen}::uuid[])))`
-  const claimed = await sql<JobClaim>`
+  const claimed = await sql<SiteUpgradeClaim>`
     with due as (
       select org_id, id, due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} as is_due from site_upgrade
       where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_ms limit 1)
       order by due_ms limit ${limit}
       for update skip locked
     )
-    update site_upgrade job set lease_until_ms = ${leaseUntilMs}, epoch = job.epoch + 1
-    from due where job.org_id = due.org_id and job.id = due.id
-    returning job.org_id, job.id, job.org_upgrade_id, job.epoch, coalesce(due.is_due, false) as is_due
+    update site_upgrade set lease_until_ms = ${leaseUntilMs}, epoch = site_upgrade.epoch + 1
+    from due where site_upgrade.org_id = due.org_id and site_upgrade.id = due.id
+    returning site_upgrade.org_id, site_upgrade.id, site_upgrade.org_upgrade_id, site_upgrade.epoch, coalesce(due.is_due, false) as is_due
   `.execute(db)
   return claimed.rows
 }
@@ -69,7 +69,7 @@ export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly str
 }
 
 /** A site upgrade that this worker may advance. */
-export interface Job extends JobNow {
+export interface LockedSiteUpgrade extends SiteUpgradeNow {
   readonly id: string
   readonly orgUpgradeId: string
   readonly siteId: string
@@ -78,67 +78,76 @@ export interface Job extends JobNow {
   readonly dueMs: number | null
   /** As in its claim. */
   readonly isDue: boolean
-  readonly targets: readonly JobTarget[]
+  readonly targets: readonly LockedTarget[]
 }
 
 export interface HeldClaims extends TargetLimits {
-  readonly claims: readonly JobClaim[]
+  readonly claims: readonly SiteUpgradeClaim[]
   /** The targets that are read for claims that are not due. */
   readonly changes: readonly TargetKey[]
 }
 
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
-export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...limits }: HeldClaims): Promise<Job[]> {
+export async function lockSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  { claims, changes, ...limits }: HeldClaims,
+): Promise<LockedSiteUpgrade[]> {
   const ids = claims.map(({ id }) => id)
   const epochs = claims.map(({ epoch }) => epoch)
   const orgIds = claims.map(() => scope.orgId)
   const claimed = sql<
-    Pick<JobClaim, 'orgId' | 'id' | 'epoch'>
+    Pick<SiteUpgradeClaim, 'orgId' | 'id' | 'epoch'>
   >`unnest(${orgIds}::uuid[], ${ids}::uuid[], ${epochs}::bigint[])`.as<'claim'>(sql`claim (org_id, id, epoch)`)
   const rows = await tx
-    .selectFrom('siteUpgrade as job')
+    .selectFrom('siteUpgrade')
     .select([
-      'job.id',
-      'job.orgUpgradeId',
-      'job.siteId',
-      'job.status',
-      'job.stopping',
-      'job.stopReason',
-      'job.hold',
-      'job.gatePassed',
-      'job.startAt',
-      'job.rebootAt',
-      'job.plan',
-      'job.currentPhase',
-      'job.phaseOpenedMs',
-      'job.dueMs',
-      'job.graceUntilMs',
-      'job.counts',
-      'job.hardFailures',
-      'job.upgradedByPhase',
+      'siteUpgrade.id',
+      'siteUpgrade.orgUpgradeId',
+      'siteUpgrade.siteId',
+      'siteUpgrade.status',
+      'siteUpgrade.stopping',
+      'siteUpgrade.stopReason',
+      'siteUpgrade.hold',
+      'siteUpgrade.gatePassed',
+      'siteUpgrade.startAt',
+      'siteUpgrade.rebootAt',
+      'siteUpgrade.plan',
+      'siteUpgrade.currentPhase',
+      'siteUpgrade.phaseOpenedMs',
+      'siteUpgrade.dueMs',
+      'siteUpgrade.graceUntilMs',
+      'siteUpgrade.counts',
+      'siteUpgrade.hardFailures',
+      'siteUpgrade.upgradedByPhase',
     ])
     .select(
-      sql<string | null>`(select name from site where site.org_id = job.org_id and site.id = job.site_id)`.as(
+      sql<
+        string | null
+      >`(select name from site where site.org_id = site_upgrade.org_id and site.id = site_upgrade.site_id)`.as(
         'siteName',
       ),
     )
     .innerJoin(claimed, (on) =>
-      on.onRef('job.orgId', '=', 'claim.orgId').onRef('job.id', '=', 'claim.id').onRef('job.epoch', '=', 'claim.epoch'),
+      on
+        .onRef('siteUpgrade.orgId', '=', 'claim.orgId')
+        .onRef('siteUpgrade.id', '=', 'claim.id')
+        .onRef('siteUpgrade.epoch', '=', 'claim.epoch'),
     )
-    .orderBy('job.id')
-    .forUpdate('job')
+    .orderBy('siteUpgrade.id')
+    .forUpdate('siteUpgrade')
     .execute()
   const due = new Set(claims.filter(({ isDue }) => isDue).map(({ id }) => id))
   const asked = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
   const targets = Map.groupBy(await listTargets(tx, scope, asked, { changes, ...limits }), ({ upgradeId }) => upgradeId)
-  return asked.map((job) => Object.assign(job, { targets: targets.get(job.id) ?? [] }))
+  return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
 }
 
 /**
  * Makes all site upgrades due that wait for an instant of the wall clock, or for an earlier process: after a start, and
  * after a step of the clock, their due times in service time are wrong.
  */
-export async function expediteJobs(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
+export async function expediteSiteUpgrades(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
   const status = which === 'queued' ? sql`and status = 'queued'` : sql``
   const lease = which === 'all' ? sql`, lease_until_ms = null` : sql``
   // A transaction that has locked a row sets its due time.
@@ -147,7 +156,7 @@ export async function expediteJobs(db: Db, nowMs: number, which: 'all' | 'queued
       select org_id, id from site_upgrade where finished_at is null and due_ms is not null ${status}
       order by org_id, id for update skip locked
     )
-    update site_upgrade job set due_ms = ${nowMs} ${lease}
-    from early where job.org_id = early.org_id and job.id = early.id
+    update site_upgrade set due_ms = ${nowMs} ${lease}
+    from early where site_upgrade.org_id = early.org_id and site_upgrade.id = early.id
   `.execute(db)
 }

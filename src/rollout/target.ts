@@ -87,7 +87,7 @@ export type TargetDecision =
   /** A new command goes out. */
   | (Attempts & { readonly kind: 'command' })
   /** Take back the command, which is queued still; it may just be leaving, so look again. */
-  | { readonly kind: 'take_back'; readonly commandId: string }
+  | { readonly kind: 'withdraw'; readonly commandId: string }
   /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */
   | { readonly kind: 'fence'; readonly commandId: string; readonly imageId: string }
 

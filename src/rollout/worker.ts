@@ -6,10 +6,17 @@ import { applyRounds } from './apply.ts'
 import { findAbsence, findDisturbed } from './decide-grace.ts'
 import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
 import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
-import { decidePartly, putOffLook } from './decide-partly.ts'
+import { decidePartly, postponeRead } from './decide-partly.ts'
 import type { RolloutOptions } from './rollout.ts'
 import { listWitnesses, updateGrace } from './store-grace.ts'
-import { type Job, type JobClaim, claimJobs, expediteJobs, lockJobs, lockOrgUpgrades } from './store.ts'
+import {
+  type LockedSiteUpgrade,
+  type SiteUpgradeClaim,
+  claimSiteUpgrades,
+  expediteSiteUpgrades,
+  lockSiteUpgrades,
+  lockOrgUpgrades,
+} from './store.ts'
 import { type TargetKey, listChangedTargets } from './store-targets.ts'
 
 /**
@@ -19,7 +26,7 @@ import { type TargetKey, listChangedTargets } from './store-targets.ts'
 const LEASE_MS = 10_000
 
 /** Site upgrades of one organization that share a transaction. */
-const JOBS_PER_ROUND = 50
+const SITE_UPGRADES_PER_ROUND = 50
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 50
@@ -54,7 +61,7 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
   const nowMs = ctx.serviceClock.nowMs()
   const offsetMs = ctx.clock.now().getTime() - nowMs
   if (lastMs !== null && Math.abs(offsetMs - lastMs) < CLOCK_STEP_MS) return lastMs
-  await expediteJobs(ctx.db, nowMs, lastMs === null ? 'all' : 'queued')
+  await expediteSiteUpgrades(ctx.db, nowMs, lastMs === null ? 'all' : 'queued')
   return offsetMs
 }
 
@@ -78,13 +85,13 @@ export async function advanceRollouts(
   const seen = new Set<string>()
   while (!signal.aborted) {
     const nowMs = ctx.serviceClock.nowMs()
-    const claims = await claimJobs(ctx.db, {
+    const claims = await claimSiteUpgrades(ctx.db, {
       nowMs,
       dueBeforeMs,
       changed: [...new Set(changes.map(({ upgradeId }) => upgradeId))],
       seen: [...seen],
       leaseUntilMs: nowMs + LEASE_MS,
-      limit: JOBS_PER_ROUND,
+      limit: SITE_UPGRADES_PER_ROUND,
     })
     if (claims.length === 0) break
     for (const { id } of claims) seen.add(id)
@@ -109,9 +116,13 @@ interface RoundOptions {
  * Where a round fails, each of its site upgrades gets one of its own, so that a broken one holds up no
  * other. It is tried again when its lease ends.
  */
-async function advanceEach(ctx: Context, claims: readonly JobClaim[], { options, look }: RoundOptions): Promise<void> {
+async function advanceEach(
+  ctx: Context,
+  claims: readonly SiteUpgradeClaim[],
+  { options, look }: RoundOptions,
+): Promise<void> {
   try {
-    await advanceJobs(ctx, claims, options, look)
+    await advanceSiteUpgrades(ctx, claims, options, look)
   } catch (error) {
     if (claims.length === 1) {
       ctx.log.error({ err: error, claim: claims[0] }, 'a site upgrade could not be advanced')
@@ -123,9 +134,9 @@ async function advanceEach(ctx: Context, claims: readonly JobClaim[], { options,
 }
 
 /** One round of site upgrades of one organization, in one transaction. Claims that no longer hold change nothing. */
-export async function advanceJobs(
+export async function advanceSiteUpgrades(
   ctx: Context,
-  claims: readonly JobClaim[],
+  claims: readonly SiteUpgradeClaim[],
   options: RolloutOptions,
   { changes, mayRest }: Look = { changes: [], mayRest: false },
 ): Promise<void> {
@@ -145,10 +156,10 @@ export async function advanceJobs(
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
     const startedMs = performance.now()
-    const locked = await lockJobs(tx, scope, { claims, changes, ...limits })
+    const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...limits })
     const lookMs = performance.now() - startedMs
-    const decide = (jobs: readonly Job[]): OrgRound<Job>[] => {
-      const byUpgrade = Map.groupBy(jobs, ({ orgUpgradeId }) => orgUpgradeId)
+    const decide = (siteUpgrades: readonly LockedSiteUpgrade[]): OrgRound<LockedSiteUpgrade>[] => {
+      const byUpgrade = Map.groupBy(siteUpgrades, ({ orgUpgradeId }) => orgUpgradeId)
       return orgUpgrades
         .map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
         .map((round) => limitRound(round, { nowMs: at.nowMs, lookMs: mayRest ? lookMs : 0 }))
@@ -156,16 +167,21 @@ export async function advanceJobs(
     const rounds = decide(locked)
     const disturbed = await graceDisturbed(tx, scope, rounds, at)
     const graceUntilMs = at.nowMs + options.reconnectGraceMs
-    const patient = locked.map((job) => (disturbed.has(job.id) ? Object.assign({}, job, { graceUntilMs }) : job))
+    const patient = locked.map((siteUpgrade) =>
+      disturbed.has(siteUpgrade.id) ? Object.assign({}, siteUpgrade, { graceUntilMs }) : siteUpgrade,
+    )
     await applyRounds(tx, scope, disturbed.size === 0 ? rounds : decide(patient), at)
   })
 }
 
 /** Limits the decisions about upgrades of which the round has read only the changed targets. */
-function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readonly lookMs: number }): OrgRound<Job> {
-  const decisions = round.decisions.map(({ job, decision }) => ({
-    job,
-    decision: job.isDue ? putOffLook(decision, look) : decidePartly(job, decision, look.nowMs),
+function limitRound(
+  round: OrgRound<LockedSiteUpgrade>,
+  look: { readonly nowMs: number; readonly lookMs: number },
+): OrgRound<LockedSiteUpgrade> {
+  const decisions = round.decisions.map(({ siteUpgrade, decision }) => ({
+    siteUpgrade,
+    decision: siteUpgrade.isDue ? postponeRead(decision, look) : decidePartly(siteUpgrade, decision, look.nowMs),
   }))
   return { ...round, decisions }
 }
@@ -178,12 +194,12 @@ function limitRound(round: OrgRound<Job>, look: { readonly nowMs: number; readon
 async function graceDisturbed(
   tx: Tx,
   scope: OrgScope,
-  rounds: readonly OrgRound<Job>[],
+  rounds: readonly OrgRound<LockedSiteUpgrade>[],
   at: Now,
 ): Promise<ReadonlySet<string>> {
   const checks = rounds
     .flatMap(({ decisions }) => decisions)
-    .flatMap(({ job, decision }) => findAbsence(job, decision, at) ?? [])
+    .flatMap(({ siteUpgrade, decision }) => findAbsence(siteUpgrade, decision, at) ?? [])
   if (checks.length === 0) return new Set()
   const witnesses = await listWitnesses(tx, scope, {
     sinceMs: Math.min(...checks.map(({ absentSinceMs }) => absentSinceMs)),

@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { presentInFlight } from '../rollout/present-in-flight.ts'
-import { stopJobs } from '../rollout/store-stop.ts'
+import { stopSiteUpgrades } from '../rollout/store-stop.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function cancelOrgUpgrade(ctx: Context, scope: OrgScope, id: string
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, id)
-    const { siteUpgrades, inFlight } = await stopJobs(tx, scope, id, {
+    const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, id, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,
       at,

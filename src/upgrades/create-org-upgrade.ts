@@ -7,19 +7,19 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
-import { saveFwUpdates } from '../rollout/store-apply.ts'
+import { updateFwUpdates } from '../rollout/store-apply.ts'
 import {
   type Candidate,
   type NewUpgrade,
   type WantedDevice,
   insertUpgrade,
   listCandidates,
-  takeDevices,
+  insertActiveTargets,
 } from './store-create.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { planDevices, planTimes, refuseModelsNotIn, refuseUnknownSites } from './plan-org-upgrade.ts'
 import { type Planned, type SiteUpgradeOf, planUpgrade } from './plan-upgrade.ts'
-import { getOrgUpgrade, holdUpgradeSites, listKnownModels } from './store.ts'
+import { getOrgUpgrade, shareUpgradeSites, listKnownModels } from './store.ts'
 
 /**
  * Plans an upgrade of the selected devices and commits it: from here on the rollout engine carries it
@@ -32,7 +32,7 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
-    const sites = await holdUpgradeSites(tx, scope, request.siteIds)
+    const sites = await shareUpgradeSites(tx, scope, request.siteIds)
     refuseUnknownSites(request.siteIds, sites)
     await refuseUnknownModels(tx, scope, request)
     const times = planTimes(request, sites, now)
@@ -42,9 +42,9 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
       sites.map(({ id }) => id),
     )
     const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
-    await holdImages(tx, scope, plans)
+    await shareImages(tx, scope, plans)
     const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-    const taken = await takeDevices(tx, scope, listWanted(plans, siteUpgrades))
+    const taken = await insertActiveTargets(tx, scope, listWanted(plans, siteUpgrades))
     const upgrade = planUpgrade(request, { id: uuidv7(), siteUpgrades, times, plans, taken, now, nowMs })
     await insertUpgrade(tx, scope, upgrade)
     await announce(tx, scope, { upgrade, candidates, sites, now })
@@ -66,7 +66,7 @@ function listWanted(plans: readonly Planned[], siteUpgrades: readonly SiteUpgrad
 }
 
 /** An image that is being deleted at this moment is as good as gone. */
-async function holdImages(tx: Tx, scope: OrgScope, plans: readonly Planned[]): Promise<void> {
+async function shareImages(tx: Tx, scope: OrgScope, plans: readonly Planned[]): Promise<void> {
   const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? [plan.entry.imageId] : [])))]
   const held = await lockImages(tx, scope, imageIds)
   if (held.length < imageIds.length)
@@ -90,14 +90,14 @@ async function announce(tx: Tx, scope: OrgScope, { upgrade, candidates, sites, n
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')
-  const happenings = planned.flatMap(({ deviceId, targetVersion }): DeviceHappening[] => {
+  const deviceEvents = planned.flatMap(({ deviceId, targetVersion }): DeviceHappening[] => {
     const device = devices.get(deviceId)
     if (device === undefined) return []
     const siteName = names.get(device.siteId) ?? null
     return [{ device: { ...device, siteName }, what: 'UPGRADE_BY_USER', auditId, text: `to ${targetVersion}` }]
   })
-  await appendDeviceEvents(tx, scope, happenings, now)
-  await saveFwUpdates(
+  await appendDeviceEvents(tx, scope, deviceEvents, now)
+  await updateFwUpdates(
     tx,
     scope,
     planned.flatMap(({ deviceId, state }) => showProgress(deviceId, state, 0) ?? []),

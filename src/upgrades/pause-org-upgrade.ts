@@ -4,7 +4,7 @@ import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { holdJobs } from '../rollout/store-hold.ts'
+import { pauseSiteUpgrades } from '../rollout/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string)
       since_s: epochS(at),
       since_ms: ctx.serviceClock.nowMs(),
     } as const
-    if ((await holdJobs(tx, scope, id, hold)) === 0) return
+    if ((await pauseSiteUpgrades(tx, scope, id, hold)) === 0) return
     await appendAudit(tx, scope, { message: `Pause upgrade ${id}`, at })
     // Commands that have not left are taken back at once.
     wakeAfterCommit(tx, 'rollouts')

@@ -3,7 +3,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { resumeJobs } from '../rollout/store-hold.ts'
+import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, id)
-    if ((await resumeJobs(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
+    if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     await appendAudit(tx, scope, { message: `Resume upgrade ${id}`, at })
     wakeAfterCommit(tx, 'rollouts')
   })

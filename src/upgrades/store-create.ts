@@ -50,7 +50,11 @@ export interface WantedDevice {
  * Takes devices for upgrades, as far as no other upgrade has them, until their targets end.
  * @returns The ids of the devices that were taken.
  */
-export async function takeDevices(tx: Tx, scope: OrgScope, wanted: readonly WantedDevice[]): Promise<Set<string>> {
+export async function insertActiveTargets(
+  tx: Tx,
+  scope: OrgScope,
+  wanted: readonly WantedDevice[],
+): Promise<Set<string>> {
   const rows = wanted.map(({ deviceId, upgradeId }) => ({ device_id: deviceId, upgrade_id: upgradeId }))
   // Two requests at once wait for each other in the order of the ids, hence never in a circle.
   const taken = await sql<{ deviceId: string }>`

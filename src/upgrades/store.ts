@@ -9,7 +9,7 @@ import { notFound } from '../platform/errors.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
 /** Those of the sites that the organization has, kept from being deleted until `tx` ends. */
-export async function holdUpgradeSites(
+export async function shareUpgradeSites(
   tx: Tx,
   scope: OrgScope,
   siteIds: 'all' | readonly string[],
@@ -84,8 +84,8 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
     .select('id')
     .select(
       sql<OrgUpgradeItem['siteUpgrades']>`(
-        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', job.id) order by job.id), '[]')
-        from site_upgrade job where job.org_id = org_upgrade.org_id and job.org_upgrade_id = org_upgrade.id)`.as(
+        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id) order by site_upgrade.id), '[]')
+        from site_upgrade where site_upgrade.org_id = org_upgrade.org_id and site_upgrade.org_upgrade_id = org_upgrade.id)`.as(
         'siteUpgrades',
       ),
     )

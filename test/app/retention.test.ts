@@ -56,17 +56,17 @@ async function addEvents(days: number, rows = 1): Promise<void> {
 interface CommandSeed {
   readonly state: 'queued' | 'sent' | 'done' | 'expired'
   readonly days: number
-  readonly jobId?: string
+  readonly siteUpgradeId?: string
 }
 
 /** With a download, which was touched when it ended. */
-async function addCommand(name: string, { state, days, jobId }: CommandSeed): Promise<void> {
+async function addCommand(name: string, { state, days, siteUpgradeId }: CommandSeed): Promise<void> {
   const { db } = context.ctx
   const id = uuidv7()
   const at = daysAgo(days)
   const ended = state === 'done' || state === 'expired'
-  await sql`insert into device_command (org_id, id, device_id, job_id, kind, params, state, created_at, expires_at, finished_at)
-    values (${orgId()}, ${id}, ${device(0).id}, ${jobId ?? null}, 'upgrade', ${JSON.stringify({ name })}::jsonb, ${state},
+  await sql`insert into device_command (org_id, id, device_id, site_upgrade_id, kind, params, state, created_at, expires_at, finished_at)
+    values (${orgId()}, ${id}, ${device(0).id}, ${siteUpgradeId ?? null}, 'upgrade', ${JSON.stringify({ name })}::jsonb, ${state},
       ${at}, ${at}, ${ended ? at : null})`.execute(db)
   await sql`insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, fenced_at)
     values (${orgId()}, ${id}, ${org.imageId}, ${at}, ${at}, ${at})`.execute(db)
@@ -85,20 +85,20 @@ async function addUpgrade(version: string, ended: readonly (number | null)[], ta
   const [id, createdAt] = [uuidv7(), daysAgo(500)]
   await sql`insert into org_upgrade (org_id, id, request, strategy, target_version, force, enable_p2p, planned, created_at)
     values (${orgId()}, ${id}, '{}', 'big_bang', ${version}, false, false, 0, ${createdAt})`.execute(db)
-  const jobs: string[] = []
+  const siteUpgradeIds: string[] = []
   for (const days of ended) {
-    const jobId = uuidv7()
+    const siteUpgradeId = uuidv7()
     await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts,
         total, created_at, finished_at)
-      values (${orgId()}, ${jobId}, ${id}, ${uuidv7()}, ${days === null ? 'upgrading' : 'completed'}, ${createdAt},
+      values (${orgId()}, ${siteUpgradeId}, ${id}, ${uuidv7()}, ${days === null ? 'upgrading' : 'completed'}, ${createdAt},
         ${createdAt}, '{}', '{}', ${targets}, ${createdAt}, ${days === null ? null : daysAgo(days)})`.execute(db)
     await sql`insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id,
         target_version, force, state, entered_at)
-      select ${orgId()}::uuid, ${jobId}::uuid, gen_random_uuid(), '', '', 1, n, ${org.imageId}::uuid, ${version}, false,
+      select ${orgId()}::uuid, ${siteUpgradeId}::uuid, gen_random_uuid(), '', '', 1, n, ${org.imageId}::uuid, ${version}, false,
         'upgraded', ${createdAt} from generate_series(1, ${sql.lit(targets)}) n`.execute(db)
-    jobs.push(jobId)
+    siteUpgradeIds.push(siteUpgradeId)
   }
-  return jobs
+  return siteUpgradeIds
 }
 
 describe('retention', () => {
@@ -140,11 +140,11 @@ describe('retention', () => {
     if (running === undefined || over === undefined) throw new Error('no upgrade')
     await addCommand('done long ago', { state: 'done', days: 31 })
     await addCommand('expired long ago', { state: 'expired', days: 31 })
-    await addCommand('of an upgrade that is over', { state: 'done', days: 31, jobId: over })
+    await addCommand('of an upgrade that is over', { state: 'done', days: 31, siteUpgradeId: over })
     await addCommand('done lately', { state: 'done', days: 29 })
     await addCommand('never sent', { state: 'queued', days: 500 })
     await addCommand('without an answer', { state: 'sent', days: 500 })
-    await addCommand('of an upgrade that goes on', { state: 'done', days: 500, jobId: running })
+    await addCommand('of an upgrade that goes on', { state: 'done', days: 500, siteUpgradeId: running })
     await prune()
     const kept = ['done lately', 'never sent', 'of an upgrade that goes on', 'without an answer']
     expect(await commandNames()).toEqual(kept)

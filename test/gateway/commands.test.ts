@@ -193,7 +193,7 @@ describe('an upgrade', () => {
     // It says nothing while it downloads, as far as the clock goes, and must not be taken for dead.
     const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
     const device = await connected(port)
-    const id = await harness.queue(device.mac, { ...upgrade, jobId: randomUUID() })
+    const id = await harness.queue(device.mac, { ...upgrade, siteUpgradeId: randomUUID() })
     const call = await device.nextCall()
     expect(call).toMatchObject({ method: 'upgrade', params: { serial: device.mac, when: 0 } })
     expect(call.params['uri']).toMatch(

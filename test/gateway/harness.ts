@@ -61,7 +61,7 @@ export interface GatewayHarness {
     load: unknown
     fwupdate: FwUpdate | null
   }>
-  queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { jobId?: string }): Promise<string>
+  queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string }): Promise<string>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>
   /** Types of the device events of the organization, oldest first. */
@@ -120,7 +120,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         .select(['connected', 'bootCount', 'firmware', 'load', 'fwupdate'])
         .where('deviceId', '=', deviceIdOf(mac))
         .executeTakeFirstOrThrow(),
-    async queue(mac, { jobId, ...order }) {
+    async queue(mac, { siteUpgradeId, ...order }) {
       const id = uuidv7()
       const now = ctx.clock.now()
       const expiresAt = new Date(now.getTime() + 600_000)
@@ -128,7 +128,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         ...order,
         id,
         deviceId: deviceIdOf(mac),
-        jobId: jobId ?? null,
+        siteUpgradeId: siteUpgradeId ?? null,
         attempt: 1,
         createdAt: now,
         expiresAt,

@@ -30,7 +30,7 @@ async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: str
   await harness.claim(mac)
   await recordNodeStarted(harness.ctx, nodeId)
   const [session] = await recordConnects(harness.ctx, nodeId, [{ mac, family: 'ucentral', facts }])
-  const commandId = await harness.queue(mac, { ...restart, jobId: randomUUID() })
+  const commandId = await harness.queue(mac, { ...restart, siteUpgradeId: randomUUID() })
   await harness.ctx.db
     .updateTable('deviceCommand')
     .set({ state: 'sent', epoch: session?.epoch ?? null, sentAt: harness.ctx.clock.now() })

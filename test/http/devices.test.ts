@@ -257,7 +257,9 @@ describe('restart', () => {
     expect(await restart(device, body)).toMatchObject({ status: 200, body: {} })
     stop()
     expect(woken).toBe(1)
-    expect(await commandsOf(device)).toMatchObject([{ kind: 'restart', params: {}, state: 'queued', jobId: null }])
+    expect(await commandsOf(device)).toMatchObject([
+      { kind: 'restart', params: {}, state: 'queued', siteUpgradeId: null },
+    ])
     const events = await server.ctx.db
       .selectFrom('deviceEvent')
       .selectAll()

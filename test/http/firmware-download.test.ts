@@ -222,7 +222,14 @@ describe('the progress that the device shows', () => {
     if (device === undefined) throw new Error('no device')
     const times = { createdAt: now, expiresAt: now }
     const params = { image_id: imageId, version: '1.0' }
-    const order = { id: commandId, deviceId: device.id, jobId: null, kind: 'upgrade', params, attempt: 1 } as const
+    const order = {
+      id: commandId,
+      deviceId: device.id,
+      siteUpgradeId: null,
+      kind: 'upgrade',
+      params,
+      attempt: 1,
+    } as const
     const scope = systemScope('rollout', server.org.orgId)
     await inTx(server.ctx, (tx) => insertCommands(tx, scope, [{ ...order, ...times }]))
     const fwupdate = json({ ...update, status })

@@ -51,7 +51,7 @@ async function orderUpgrade(imageId: string): Promise<void> {
     params: { image_id: imageId, version: '4' },
     id: uuidv7(),
     deviceId: device?.id ?? '',
-    jobId: uuidv7(),
+    siteUpgradeId: uuidv7(),
     attempt: 1,
     createdAt,
     expiresAt: new Date(createdAt.getTime() + 60_000),

@@ -44,7 +44,7 @@ function targets(): Promise<Target[]> {
   return query.orderBy('ordinal').execute()
 }
 
-async function jobs() {
+async function siteUpgrades() {
   return server.ctx.db
     .selectFrom('siteUpgrade')
     .select(['siteId', 'startAt', 'rebootAt', 'plan'])
@@ -152,7 +152,7 @@ describe('an upgrade', () => {
     const before = Date.now()
     const recent = Math.floor(before / 1000) - 240
     expect((await post({ all_sites: true, start_time: recent })).status).toBe(200)
-    for (const { startAt } of await jobs()) expect(startAt.getTime()).toBeGreaterThanOrEqual(before)
+    for (const { startAt } of await siteUpgrades()) expect(startAt.getTime()).toBeGreaterThanOrEqual(before)
   })
 
   it('by another strategy than canary notes that max_failures means nothing', async () => {
@@ -230,7 +230,7 @@ describe('an upgrade', () => {
 describe('fields', () => {
   it('resolves local times by the clocks of each site, and instants not', async () => {
     await post({ all_sites: true, start_datetime: '2031-06-13 15:00:00', reboot_datetime: '2031-06-14T00:00:00Z' })
-    expect(await jobs()).toMatchObject([
+    expect(await siteUpgrades()).toMatchObject([
       { startAt: new Date('2031-06-13T13:00:00Z'), rebootAt: new Date('2031-06-14T00:00:00Z') },
       { startAt: new Date('2031-06-13T06:00:00Z'), rebootAt: new Date('2031-06-14T00:00:00Z') },
     ])
@@ -250,7 +250,7 @@ describe('fields', () => {
       version: 'beta',
       versions: [{ version: NEW }],
     })
-    expect(await jobs()).toMatchObject([
+    expect(await siteUpgrades()).toMatchObject([
       {
         startAt: new Date('2031-01-01T00:00:00Z'),
         rebootAt: new Date(2_000_000_000_000),
@@ -269,7 +269,7 @@ describe('fields', () => {
 
   it('takes canary phases as shares of each site where phase_scope says so', async () => {
     await post({ all_sites: true, strategy: 'canary', canary_phases: [40], phase_scope: 'site' })
-    expect(await jobs()).toMatchObject([{ plan: { phase_sizes: [2, 1] } }, { plan: { phase_sizes: [1, 1] } }])
+    expect(await siteUpgrades()).toMatchObject([{ plan: { phase_sizes: [2, 1] } }, { plan: { phase_sizes: [1, 1] } }])
   })
 
   it.each([

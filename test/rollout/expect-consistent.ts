@@ -4,7 +4,7 @@ import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
 /** What must hold of all upgrades in every committed state. */
 export async function expectConsistent({ db }: Context): Promise<void> {
-  const jobs = await db
+  const siteUpgrades = await db
     .selectFrom('siteUpgrade')
     .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase', 'upgradedByPhase'])
     .execute()
@@ -12,9 +12,9 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     .selectFrom('upgradeTarget')
     .select(['upgradeId', 'deviceId', 'state', 'phase', 'reason', 'attempt'])
     .execute()
-  const byJob = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
-  for (const { id, counts, total, upgradedByPhase } of jobs) {
-    const mine = byJob.get(id) ?? []
+  const bySiteUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
+  for (const { id, counts, total, upgradedByPhase } of siteUpgrades) {
+    const mine = bySiteUpgrade.get(id) ?? []
     expect(mine).toHaveLength(total)
     for (const [state, count] of Object.entries(counts))
       expect(mine.filter((one) => one.state === state)).toHaveLength(count)
@@ -29,8 +29,8 @@ export async function expectConsistent({ db }: Context): Promise<void> {
   expect(active.map(({ deviceId }) => deviceId).sort()).toEqual(open.map(({ deviceId }) => deviceId).sort())
   const upgrades = await db.selectFrom('orgUpgrade').selectAll().where('phasePlan', 'is not', null).execute()
   for (const upgrade of upgrades) {
-    const mine = jobs.filter(({ orgUpgradeId }) => orgUpgradeId === upgrade.id)
-    const all = mine.flatMap(({ id }) => byJob.get(id) ?? []).filter(({ phase }) => phase > 0)
+    const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === upgrade.id)
+    const all = mine.flatMap(({ id }) => bySiteUpgrade.get(id) ?? []).filter(({ phase }) => phase > 0)
     for (const index of upgrade.phasePlan?.phase_sizes.keys() ?? []) {
       const inPhase = all.filter(({ phase }) => phase === index + 1)
       expect(inPhase).toHaveLength(upgrade.phasePlan?.phase_sizes[index] ?? 0)

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { json } from '../../src/platform/db.ts'
 import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { claimJobs } from '../../src/rollout/store.ts'
-import { advanceJobs, advanceRollouts } from '../../src/rollout/worker.ts'
+import { claimSiteUpgrades } from '../../src/rollout/store.ts'
+import { advanceSiteUpgrades, advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
@@ -40,7 +40,7 @@ const advance = () => advanceRollouts(test.ctx, options, new AbortController().s
 async function advanceOnce(): Promise<boolean> {
   const nowMs = clock.now().getTime()
   const leaseUntilMs = nowMs + LEASE_MS
-  const claims = await claimJobs(test.ctx.db, {
+  const claims = await claimSiteUpgrades(test.ctx.db, {
     nowMs,
     dueBeforeMs: leaseUntilMs,
     changed: [],
@@ -48,7 +48,7 @@ async function advanceOnce(): Promise<boolean> {
     leaseUntilMs,
     limit: 10,
   })
-  return advanceJobs(test.ctx, claims, options).then(
+  return advanceSiteUpgrades(test.ctx, claims, options).then(
     () => false,
     () => true,
   )

@@ -9,7 +9,7 @@ import {
 } from '../../src/devices/commands/store.ts'
 import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { saveTargets } from '../../src/rollout/store-apply.ts'
+import { updateTargets } from '../../src/rollout/store-apply.ts'
 import { targetQuery } from '../../src/rollout/store-targets.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
@@ -53,7 +53,7 @@ function mostRows(node: PlanNode): number {
 
 interface Upgrade {
   readonly scope: OrgScope
-  readonly jobs: readonly Omit<Parameters<typeof targetQuery>[1][number], 'isDue'>[]
+  readonly siteUpgrades: readonly Omit<Parameters<typeof targetQuery>[1][number], 'isDue'>[]
 }
 
 /** Upgrades new devices and lets the engine command all of them. */
@@ -66,14 +66,14 @@ async function commandAll({ ctx }: TestContext, devices: number): Promise<Upgrad
   const ids = siteUpgrades.map(({ id }) => id)
   return {
     scope: org.scope,
-    jobs: await ctx.db.selectFrom('siteUpgrade').selectAll().where('id', 'in', ids).execute(),
+    siteUpgrades: await ctx.db.selectFrom('siteUpgrade').selectAll().where('id', 'in', ids).execute(),
   }
 }
 
 /** Reads the targets as the engine's next round would: because the upgrade is due, or because all have changed. */
 async function readTargets(
   { ctx }: TestContext,
-  { scope, jobs }: Upgrade,
+  { scope, siteUpgrades }: Upgrade,
   { isDue }: { readonly isDue: boolean },
 ): Promise<number> {
   const targets = ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId']).where('orgId', '=', scope.orgId)
@@ -81,7 +81,7 @@ async function readTargets(
   const limits = { changes, unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0 }
   const query = targetQuery(
     scope,
-    jobs.map((job) => Object.assign(job, { isDue })),
+    siteUpgrades.map((siteUpgrade) => Object.assign(siteUpgrade, { isDue })),
     limits,
   )
   const explain = sql<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>`explain (analyze, format json) ${query}`
@@ -97,7 +97,7 @@ async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number)
   const changes = targets.map((target) => Object.assign(target, { state: 'downloading' as const, newCommandId: null }))
   return inTxByKeys(ctx, async (tx) => {
     const before = await rowsRead(tx, 'upgrade_target')
-    await saveTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })
+    await updateTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })
     return (await rowsRead(tx, 'upgrade_target')) - before
   })
 }
@@ -167,9 +167,9 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
   }
 
   it('has each of its rows read once in a round', { timeout: 60_000 }, async () => {
-    const { scope, jobs } = await commandAll(test, DEVICES)
-    expect(await readTargets(test, { scope, jobs }, { isDue: true })).toBe(DEVICES)
-    expect(await readTargets(test, { scope, jobs }, { isDue: false })).toBe(DEVICES)
+    const { scope, siteUpgrades } = await commandAll(test, DEVICES)
+    expect(await readTargets(test, { scope, siteUpgrades }, { isDue: true })).toBe(DEVICES)
+    expect(await readTargets(test, { scope, siteUpgrades }, { isDue: false })).toBe(DEVICES)
     await analyzeAlmostEmpty()
     const later = await commandAll(test, DEVICES)
     expect(await readTargets(test, later, { isDue: true })).toBe(DEVICES)

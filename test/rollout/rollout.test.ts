@@ -6,8 +6,8 @@ import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { type RolloutOptions, type TargetState, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { advanceJobs, advanceRollouts } from '../../src/rollout/worker.ts'
-import { claimJobs } from '../../src/rollout/store.ts'
+import { advanceSiteUpgrades, advanceRollouts } from '../../src/rollout/worker.ts'
+import { claimSiteUpgrades } from '../../src/rollout/store.ts'
 import {
   NEW,
   type Fleet,
@@ -339,7 +339,7 @@ describe('a cancelled upgrade', () => {
 
 describe('workers', () => {
   const claim = () =>
-    claimJobs(test.ctx.db, {
+    claimSiteUpgrades(test.ctx.db, {
       nowMs: clock.now().getTime(),
       changed: [],
       seen: [],
@@ -357,9 +357,9 @@ describe('workers', () => {
     clock.advance(10_000)
     const fresh = await claim()
     expect(fresh).toHaveLength(1)
-    await advanceJobs(test.ctx, stale, options)
+    await advanceSiteUpgrades(test.ctx, stale, options)
     expect(countOf(await read(id))).toEqual({ planned: 2 })
-    await advanceJobs(test.ctx, fresh, options)
+    await advanceSiteUpgrades(test.ctx, fresh, options)
     expect(countOf(await read(id))).toEqual({ dl_requested: 2 })
     expect(await test.ctx.db.selectFrom('deviceCommand').select('id').execute()).toHaveLength(2)
   })

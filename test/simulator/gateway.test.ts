@@ -118,7 +118,7 @@ async function queueUpgrade(mac: string, imageId: string, version: string): Prom
   const command = {
     id,
     deviceId: deviceIdOf(mac),
-    jobId: randomUUID(),
+    siteUpgradeId: randomUUID(),
     kind: 'upgrade' as const,
     attempt: 1,
     params: { image_id: imageId, version },

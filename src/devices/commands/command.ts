@@ -24,7 +24,7 @@ export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string
   /** The site upgrade that the command belongs to; null for a person's command. */
-  readonly jobId: string | null
+  readonly siteUpgradeId: string | null
   readonly attempt: number
   readonly createdAt: Date
   /** The command expires if it is not sent by then. Null: only its upgrade may withdraw it. */

@@ -34,7 +34,16 @@ export async function restartDevice(
     const at = ctx.clock.now()
     const expiresAt = addMs(at, SEND_WITHIN_MS)
     await insertCommands(tx, scope, [
-      { kind: 'restart', params: part, id: uuidv7(), deviceId, jobId: null, attempt: 1, createdAt: at, expiresAt },
+      {
+        kind: 'restart',
+        params: part,
+        id: uuidv7(),
+        deviceId,
+        siteUpgradeId: null,
+        attempt: 1,
+        createdAt: at,
+        expiresAt,
+      },
     ])
     const message = `Restart device ${device.name ?? device.mac}`
     const auditId = await appendAudit(tx, scope, {

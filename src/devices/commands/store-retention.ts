@@ -6,6 +6,6 @@ export const agingCommands: AgingRows = {
   table: 'device_command',
   owner: 'org_id',
   isOld: (before) => sql`finished_at < ${before} and state not in ('queued', 'sent') and not exists (
-    select from site_upgrade job
-    where job.org_id = device_command.org_id and job.id = device_command.job_id and job.finished_at is null)`,
+    select from site_upgrade
+    where site_upgrade.org_id = device_command.org_id and site_upgrade.id = device_command.site_upgrade_id and site_upgrade.finished_at is null)`,
 }

@@ -35,7 +35,7 @@ export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: strin
  * reached the device. The check at the time of the request can miss an upgrade that is created at the same moment.
  */
 export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
-  command.job_id is null and command.kind = 'restart' and coalesce((
+  command.site_upgrade_id is null and command.kind = 'restart' and coalesce((
     select target.state = ${anyOf(inFlightStates)} and latest.state <> 'queued'
     from active_upgrade_target active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id

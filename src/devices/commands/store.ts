@@ -21,13 +21,13 @@ function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
 }
 
-/** Queues commands. One that its job has queued already (same device, kind and attempt) is left as it is. */
+/** Queues commands. One that its site upgrade has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
   const rows = commands.map((command) => ({
     id: command.id,
     device_id: command.deviceId,
-    job_id: command.jobId,
+    site_upgrade_id: command.siteUpgradeId,
     kind: command.kind,
     attempt: command.attempt,
     params: command.params,
@@ -35,11 +35,11 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
     expires_at: command.expiresAt,
   }))
   await sql`
-    insert into device_command (org_id, id, device_id, job_id, kind, attempt, params, created_at, expires_at)
-    select ${scope.orgId}::uuid, id, device_id, job_id, kind, attempt, params, created_at, expires_at
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, device_id uuid, job_id uuid, kind text,
+    insert into device_command (org_id, id, device_id, site_upgrade_id, kind, attempt, params, created_at, expires_at)
+    select ${scope.orgId}::uuid, id, device_id, site_upgrade_id, kind, attempt, params, created_at, expires_at
+    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, device_id uuid, site_upgrade_id uuid, kind text,
       attempt integer, params jsonb, created_at timestamptz, expires_at timestamptz)
-    on conflict (org_id, job_id, device_id, kind, attempt) where job_id is not null do nothing
+    on conflict (org_id, site_upgrade_id, device_id, kind, attempt) where site_upgrade_id is not null do nothing
   `.execute(tx)
   wakeAfterCommit(tx, 'commands')
 }
@@ -238,9 +238,9 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     )
     update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id, command.device_id
+    returning command.site_upgrade_id, command.device_id
   `.execute(tx)
-  wakeJobs(tx, ended.rows)
+  wakeSiteUpgrades(tx, ended.rows)
 }
 
 /**
@@ -269,9 +269,9 @@ export async function loseCommands(
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id, command.device_id
+    returning command.site_upgrade_id, command.device_id
   `.execute(tx)
-  wakeJobs(tx, ended.rows)
+  wakeSiteUpgrades(tx, ended.rows)
 }
 
 /** A command of a person, or of the device itself, that could not be sent in time. */
@@ -293,7 +293,7 @@ export async function expireCommands(
   const ended = await sql<ExpiredCommand>`
     with due as (
       select org_id, id from device_command
-      where state = 'queued' and expires_at <= ${at} and job_id is null
+      where state = 'queued' and expires_at <= ${at} and site_upgrade_id is null
       order by id limit ${limit} for update skip locked
     )
     update device_command command set state = 'expired', finished_at = ${at}
@@ -320,19 +320,19 @@ export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): P
     update device_command command
     set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.job_id, command.device_id
+    returning command.site_upgrade_id, command.device_id
   `.execute(tx)
-  wakeJobs(tx, ended.rows)
+  wakeSiteUpgrades(tx, ended.rows)
 }
 
 interface EndedCommand {
-  readonly jobId: string | null
+  readonly siteUpgradeId: string | null
   readonly deviceId: string
 }
 
-function wakeJobs(tx: Tx, ended: readonly EndedCommand[]): void {
+function wakeSiteUpgrades(tx: Tx, ended: readonly EndedCommand[]): void {
   if (ended.length > 0) wakeAfterCommit(tx, 'commands')
-  const ofUpgrades = ended.filter(({ jobId }) => jobId !== null)
+  const ofUpgrades = ended.filter(({ siteUpgradeId }) => siteUpgradeId !== null)
   if (ofUpgrades.length === 0) return
   wakeAfterCommit(
     tx,

@@ -28,7 +28,7 @@ export async function recordRecovery(ctx: Context, deviceId: string): Promise<vo
       {
         id: uuidv7(),
         deviceId,
-        jobId: null,
+        siteUpgradeId: null,
         kind: 'restart',
         params: {},
         attempt: 1,
