@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { findHoldReason } from './decide-hold.ts'
-import type { UpgradePlan } from './rollout.ts'
+import type { PhaseGate, UpgradePlan } from './rollout.ts'
 
+const gate: PhaseGate = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
 const plan: UpgradePlan = {
   strategy: 'canary',
   phase_scope: 'site',
   phases: 4,
-  canary_phases: [1, 10, 50, 100],
   phase_sizes: [10, 90, 0, 900],
-  max_failures: null,
+  gates: [gate, gate, gate, gate],
   max_failure_percentage: 5,
   planned: 1000,
   timezone: 'UTC',
@@ -33,8 +33,22 @@ test('a phase without a success is held, unless it is empty', () => {
   expect(reason(3)).toBeNull()
 })
 
-test('limits by phase replace the gate, and other strategies have none', () => {
-  const limits = { ...plan, max_failures: [10, 10, 10, 10], max_failure_percentage: null }
+test('a gate without a percentage or a number of successes does not hold, nor does a plan without gates', () => {
+  const limits = { ...plan, gates: [{ max_failures: 10, max_failure_percentage: null, min_upgraded: 0 }] }
   expect(findHoldReason(1, { failures: { 1: 10 }, upgraded: {} }, limits)).toBeNull()
-  expect(findHoldReason(1, { failures: { 1: 1 }, upgraded: {} }, { ...plan, phase_sizes: null })).toBeNull()
+  expect(findHoldReason(1, { failures: { 1: 1 }, upgraded: {} }, { ...plan, gates: null })).toBeNull()
+  expect(findHoldReason(1, { failures: { 1: 1 }, upgraded: {} }, { ...plan, gates: [null, gate] })).toBeNull()
+})
+
+test('a gate may ask for several successes, but for no more than there are devices', () => {
+  const gates = [
+    { ...gate, min_upgraded: 20 },
+    { ...gate, min_upgraded: 20 },
+  ]
+  const reason = (phase: number, upgraded: number) =>
+    findHoldReason(phase, { failures: {}, upgraded: { [phase]: upgraded } }, { ...plan, gates })
+  expect(reason(1, 9)).toBe('9 of 10 devices of phase 1 were upgraded')
+  expect(reason(1, 10)).toBeNull()
+  expect(reason(2, 19)).toBe('19 of 90 devices of phase 2 were upgraded')
+  expect(reason(2, 20)).toBeNull()
 })

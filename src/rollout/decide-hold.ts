@@ -9,20 +9,22 @@ export interface PhaseResults {
 
 /**
  * Why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without exceeding
- * what the whole upgrade tolerates, and a phase whose devices were absent or left out has tested nothing. Limits by phase
- * replace both rules: they have stopped the upgrade by then.
+ * what the whole upgrade tolerates, and a phase whose devices were absent or left out has tested nothing.
  *
  * @param phase The one that has ended, from 1.
  */
 export function findHoldReason(
   phase: number,
   { failures, upgraded }: PhaseResults,
-  { phase_sizes: sizes, max_failure_percentage: percent }: Pick<UpgradePlan, 'phase_sizes' | 'max_failure_percentage'>,
+  { phase_sizes: sizes, gates }: Pick<UpgradePlan, 'phase_sizes' | 'gates'>,
 ): string | null {
   const size = sizes?.[phase - 1] ?? 0
-  if (percent === null || size === 0) return null
+  const gate = gates?.[phase - 1] ?? null
+  if (gate === null || size === 0) return null
+  const { max_failure_percentage: percent, min_upgraded: atLeast } = gate
   const failed = failures[phase] ?? 0
   if (exceedsPercentage(failed, percent, size))
     return `${failed} of ${size} devices of phase ${phase} failed, more than ${percent} %`
-  return (upgraded[phase] ?? 0) === 0 ? `0 of ${size} devices of phase ${phase} were upgraded` : null
+  const succeeded = upgraded[phase] ?? 0
+  return succeeded < Math.min(atLeast, size) ? `${succeeded} of ${size} devices of phase ${phase} were upgraded` : null
 }

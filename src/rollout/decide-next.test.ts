@@ -72,13 +72,13 @@ function createWorld(fatesByPhase: readonly (readonly Fate[])[], maxFailurePerce
       return { fate, target, device, command: null, download: null, flashed: 0 }
     }),
   )
+  const gate = { max_failures: null, max_failure_percentage: maxFailurePercentage, min_upgraded: 1 }
   const plan = {
     strategy: 'canary' as const,
     phase_scope: 'site' as const,
     phases: fatesByPhase.length,
-    canary_phases: null,
     phase_sizes: fatesByPhase.map((phase) => phase.length),
-    max_failures: null,
+    gates: fatesByPhase.map(() => gate),
     max_failure_percentage: maxFailurePercentage,
     planned: fleet.length,
     timezone: 'UTC',

@@ -7,9 +7,14 @@ import type { TargetNow } from './target.ts'
 
 const at = { now: new Date('2026-03-01T00:00:00Z'), nowMs: 1000 }
 
+/** The gates of canary phases, without and with limits by phase. */
+const tolerating = (percent: number) => ({ max_failures: null, max_failure_percentage: percent, min_upgraded: 1 })
+const limited = (failures: number) => ({ max_failures: failures, max_failure_percentage: null, min_upgraded: 0 })
+
 function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
   const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
-  const rest = { maxFailures: null, maxFailurePercentage: 5, current: 1, gatePassed: 0, failures: {}, upgraded: {} }
+  const gates = sizes.map(() => tolerating(5))
+  const rest = { gates, current: 1, gatePassed: 0, failures: {}, upgraded: {} }
   return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
 }
 
@@ -65,8 +70,8 @@ describe('the gate after a phase', () => {
     expect(after(open, [first, second])).toMatchObject({ current: 2, hold })
     expect(after(open, [first, step(2, 'verifying', 'upgraded')])).toMatchObject({ hold: null })
     // Limits by phase replace it.
-    const limited = { ...open, maxFailurePercentage: null, maxFailures: [0, 0, 0] }
-    expect(after(limited, [first, second])).toMatchObject({ current: 3, hold: null })
+    const replaced = { ...open, gates: [limited(0), limited(0), limited(0)] }
+    expect(after(replaced, [first, second])).toMatchObject({ current: 3, hold: null })
   })
 
   test('holds where more failed than the percentage of the phase over all sites', () => {
@@ -80,7 +85,7 @@ describe('the gate after a phase', () => {
       after(phasesOf([1, 99]), [step(1, 'deferred', 'failed', 'offline'), step(1, 'planned', 'upgraded')]),
     ).toMatchObject({ current: 2, hold: null, failures: {} })
     // Limits by phase replace it.
-    expect(after(phasesOf([1, 99], { maxFailurePercentage: null, maxFailures: [1, 0] }), failed)).toMatchObject({
+    expect(after(phasesOf([1, 99], { gates: [limited(1), limited(0)] }), failed)).toMatchObject({
       current: 2,
       hold: null,
     })
@@ -116,7 +121,7 @@ test('whatever devices do, no phase opens before the one before has settled, and
       const targets = sizes.flatMap((size, index) =>
         Array.from({ length: size }, () => ({ phase: index + 1, state: 'planned' as TargetState })),
       )
-      let phases = phasesOf(sizes, { maxFailurePercentage: percent })
+      let phases = phasesOf(sizes, { gates: sizes.map(() => tolerating(percent)) })
       const apply = (steps: readonly Step[]): void => {
         const before = phases.current
         const { hold, ...changed } = after(phases, steps)

@@ -2,15 +2,13 @@ import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type Now, type Step, countByPhase, isHardFailure, isUpgraded } from './decide-next.ts'
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
-import { type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
+import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
 /** Where an organization's upgrade stands whose phases are shares of the whole. */
 export interface OrgPhases {
   /** Targets by phase, as planned, at all sites. */
   readonly sizes: readonly number[]
-  /** Tolerated hard failures by phase; null: the percentage applies. */
-  readonly maxFailures: readonly number[] | null
-  readonly maxFailurePercentage: number | null
+  readonly gates: OrgPhasePlan['gates']
   /** The phase that is open, from 1. */
   readonly current: number
   /** The gate after this phase is not asked again; 0 = none. */
@@ -54,14 +52,14 @@ function isPending(state: TargetState): boolean {
  * @param counted The phases after the steps of the round: see countOrgPhases().
  */
 export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): OrgPhasesChange {
-  const { sizes, maxFailurePercentage, gatePassed, pending, failures, upgraded } = counted
+  const { sizes, gates, gatePassed, pending, failures, upgraded } = counted
   let { current } = counted
   const unchanged = { pending, failures, upgraded, hold: null }
   if (counted.hold !== null || counted.stopping !== null) return { ...unchanged, current }
   // A phase without targets passes at once.
   while (current < sizes.length && isSettled(counted, current)) {
-    const limits = { phase_sizes: sizes, max_failure_percentage: maxFailurePercentage }
-    const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, limits)
+    const plan = { phase_sizes: sizes, gates }
+    const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan)
     if (reason !== null)
       return { ...unchanged, current, hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs } }
     current += 1

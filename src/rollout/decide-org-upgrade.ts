@@ -62,8 +62,8 @@ function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null 
   if (exceedsPercentage(org.hardFailures + newFailures, org.maxFailurePercentage, org.planned))
     return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
   if (org.phases === null) return null
-  const { failures, maxFailures } = countOrgPhases(org.phases, stepsOf(decided))
-  return findPhaseStopReason(failures, maxFailures)
+  const { failures, gates } = countOrgPhases(org.phases, stepsOf(decided))
+  return findPhaseStopReason(failures, gates)
 }
 
 function stepsOf(decided: Decided): SiteUpgradeDecision['steps'] {

@@ -15,9 +15,8 @@ const siteUpgrade = {
   plan: {
     strategy: 'canary',
     phases: 2,
-    canary_phases: [50, 100],
     phase_sizes: [1, 1],
-    max_failures: null,
+    gates: null,
     max_failure_percentage: 5,
     planned: 2,
     timezone: 'UTC',

@@ -7,9 +7,8 @@ const plan: UpgradePlan = {
   strategy: 'canary',
   phase_scope: 'site',
   phases: 4,
-  canary_phases: [1, 10, 50, 100],
   phase_sizes: [1, 9, 40, 50],
-  max_failures: null,
+  gates: null,
   max_failure_percentage: 5,
   planned: 100,
   timezone: 'UTC',
@@ -50,7 +49,10 @@ describe('the percentage', () => {
 })
 
 describe('limits by phase', () => {
-  const limited = { ...plan, max_failures: [0, 1, 5, 10] }
+  const gates = [0, 1, 5, 10].map((limit) => {
+    return { max_failures: limit, max_failure_percentage: null, min_upgraded: 0 }
+  })
+  const limited = { ...plan, gates, max_failure_percentage: null }
 
   test.each([
     [{ 1: 1 }, 'more than 0 failures in phase 1'],
@@ -62,8 +64,8 @@ describe('limits by phase', () => {
   })
 
   test('of phases of the whole upgrade stop no site alone', () => {
-    expect(findStopReason({ 1: 1 }, { ...limited, phase_scope: 'org', max_failure_percentage: null })).toBeNull()
-    expect(findPhaseStopReason({ 1: 1 }, limited.max_failures)).toBe('more than 0 failures in phase 1')
+    expect(findStopReason({ 1: 1 }, { ...limited, phase_scope: 'org', gates: null })).toBeNull()
+    expect(findPhaseStopReason({ 1: 1 }, gates)).toBe('more than 0 failures in phase 1')
     expect(findPhaseStopReason({ 1: 1 }, null)).toBeNull()
   })
 

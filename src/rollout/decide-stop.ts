@@ -14,19 +14,24 @@ export function exceedsPercentage(failures: number, percent: number | null, targ
   return percent !== null && 100 * failures > percent * targets
 }
 
-/** Why more failed in a phase than its limit tolerates; null: nowhere. */
-export function findPhaseStopReason(failures: FailuresByPhase, limits: readonly number[] | null): string | null {
-  const index = limits?.findIndex((limit, phase) => (failures[phase + 1] ?? 0) > limit) ?? -1
-  return index < 0 ? null : `more than ${limits?.[index]} failures in phase ${index + 1}`
+/** Why more failed in a phase than its gate tolerates; null: in none. */
+export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePlan['gates']): string | null {
+  const exceeded = gates?.findIndex((gate, index) => {
+    const limit = gate?.max_failures ?? null
+    return limit !== null && (failures[index + 1] ?? 0) > limit
+  })
+  if (exceeded === undefined || exceeded < 0) return null
+  return `more than ${gates?.[exceeded]?.max_failures} failures in phase ${exceeded + 1}`
 }
 
 /**
- * Why a site upgrade must stop; null: it need not. Limits by phase replace the percentage. Those of phases of the whole
- * upgrade are not of a site: decideOrgUpgrade() compares them with the failures of all sites.
+ * Why a site upgrade must stop; null: it need not. The gates of the whole upgrade are not among those of its site
+ * upgrades: decideOrgUpgrade() compares them with the failures of all sites.
  */
 export function findStopReason(failures: FailuresByPhase, plan: UpgradePlan): string | null {
-  const { phase_scope: scope, max_failures: limits, max_failure_percentage: percent, planned } = plan
-  if (limits !== null) return scope === 'site' ? findPhaseStopReason(failures, limits) : null
+  const { gates, max_failure_percentage: percent, planned } = plan
+  const reason = findPhaseStopReason(failures, gates)
+  if (reason !== null) return reason
   const total = Object.values(failures).reduce((sum, count) => sum + count, 0)
   return exceedsPercentage(total, percent, planned) ? `more than ${percent} % of ${planned} devices failed` : null
 }

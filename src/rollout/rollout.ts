@@ -4,8 +4,8 @@ import type { TargetCounts, TargetState } from './tables.ts'
 
 export type {
   OrgPhasePlan,
+  PhaseGate,
   PhaseScope,
-  RolloutStrategy,
   TargetCounts,
   TargetState,
   UpgradeHold,

@@ -6,7 +6,6 @@ import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<
   Selectable<OrgUpgradeTable>,
-  | 'maxFailurePercentage'
   | 'phasePlan'
   | 'currentPhase'
   | 'gatePassed'
@@ -19,12 +18,11 @@ type OrgPhasesRow = Pick<
 
 /** Null where each site has phases of its own. */
 export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
-  const { phasePlan, maxFailurePercentage, gatePassed, hold, stopping } = row
+  const { phasePlan, gatePassed, hold, stopping } = row
   if (phasePlan === null) return null
   return {
     sizes: phasePlan.phase_sizes,
-    maxFailures: phasePlan.max_failures,
-    maxFailurePercentage,
+    gates: phasePlan.gates,
     current: row.currentPhase,
     gatePassed,
     pending: row.pendingByPhase,

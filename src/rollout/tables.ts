@@ -36,32 +36,39 @@ export interface OrgUpgradeTable {
   createdAt: Date
 }
 
-export type RolloutStrategy = 'big_bang' | 'canary' | 'serial'
-
-/** What canary phases are shares of: the organization's whole upgrade, or the devices of each site. */
+/** Whose targets the phases divide: those of the organization's whole upgrade, or of each site by itself. */
 export type PhaseScope = 'org' | 'site'
 
 /** Phases that are shares of an organization's whole upgrade. */
 export interface OrgPhasePlan {
   /** Targets by phase, at all sites together. */
   readonly phase_sizes: readonly number[]
-  /** Tolerated hard failures by phase, at all sites together; null: the percentage applies. */
-  readonly max_failures: readonly number[] | null
+  /** By phase; null: no phase has a gate. */
+  readonly gates: readonly (PhaseGate | null)[] | null
+}
+
+/** What must hold of a phase before the next one opens. An empty phase passes. */
+export interface PhaseGate {
+  /** More hard failures in the phase stop the upgrade at once; null: no such limit. */
+  readonly max_failures: number | null
+  /** A larger percentage of hard failures among the devices of the phase holds the upgrade; null: no such limit. */
+  readonly max_failure_percentage: number | null
+  /** Fewer upgraded devices in the phase hold the upgrade. */
+  readonly min_upgraded: number
 }
 
 /** How a site upgrade proceeds, fixed when it is created. Who is in which phase: the targets' rows. */
 export interface UpgradePlan {
-  readonly strategy: RolloutStrategy
-  /** `org`: the organization's upgrade opens the phases, and counts the failures that `max_failures` limits. */
+  /** For the record. Nothing is decided by it: what the strategy demands is in the other members. */
+  readonly strategy: string
+  /** `org`: the organization's upgrade opens the phases, and its `phase_plan` has the gates. */
   readonly phase_scope: PhaseScope
   /** How many phases there are, empty ones included. */
   readonly phases: number
-  /** Cumulative percent; canary only. */
-  readonly canary_phases: readonly number[] | null
-  /** Targets by phase; canary only. */
+  /** Targets by phase; null where neither a gate nor the organization's upgrade asks for it. */
   readonly phase_sizes: readonly number[] | null
-  /** Tolerated hard failures by phase; replaces the percentage. */
-  readonly max_failures: readonly number[] | null
+  /** By phase; null: none of this site alone. */
+  readonly gates: OrgPhasePlan['gates']
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
   /** Targets less those that were skipped when planning: what the percentage is of. */

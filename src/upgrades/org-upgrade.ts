@@ -1,14 +1,8 @@
 import type { Selection } from './plan-selection.ts'
 import type { StartTime } from './plan-start.ts'
 import type { VersionChoice } from './plan-versions.ts'
-import type {
-  PhaseScope,
-  RolloutStrategy,
-  TargetState,
-  UpgradeHold,
-  UpgradeNote,
-  UpgradeStatus,
-} from '../rollout/rollout.ts'
+import type { TargetState, UpgradeHold, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
+import type { Phasing } from './strategies/strategy.ts'
 
 /** With the field that named it, for messages about it. */
 export interface RequestedTime {
@@ -34,19 +28,13 @@ export interface OrgUpgradeRequest {
   readonly models: readonly RequestedModel[]
   /** The first that covers a device counts for it. */
   readonly versions: readonly RequestedVersion[]
-  readonly strategy: RolloutStrategy
-  readonly phaseScope: PhaseScope
-  /** Strictly rising, the last is 100. */
-  readonly canaryPercents: readonly number[]
-  readonly maxFailures: readonly number[] | null
-  /** Null: no such limit. */
-  readonly maxFailurePercentage: number | null
+  /** The name of the strategy, for the record. */
+  readonly strategy: string
+  readonly phasing: Phasing
   /** Null: now. */
   readonly start: RequestedTime | null
   /** Null: with the start. */
   readonly reboot: RequestedTime | null
-  /** What of the request has no effect. */
-  readonly notes: readonly UpgradeNote[]
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }

@@ -1,12 +1,39 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Orderable, planOrder } from './plan-order.ts'
-import { planPhases } from './plan-phases.ts'
+import { type SiteTargets, planPhases } from './plan-phases.ts'
 import { strategies } from './strategies/index.ts'
+import type { TargetFacts } from './strategies/strategy.ts'
 
-const DEFAULT_PERCENTS = [1, 10, 50, 100]
+const options = { upgradeId: 'org', phasing: strategies.canary.parse({}) }
+const facts = { siteId: 'site', type: 'ap', role: null, memberVersions: [] } as const
 
-describe('canary sizes', () => {
+const kind = fc.record({
+  model: fc.constantFrom('AP-1', 'AP-2', 'SW-1'),
+  fromVersion: fc.constantFrom(null, '1.0', '1.1'),
+  connected: fc.boolean(),
+})
+/** Each list is a site; MACs are distinct over all of them. */
+const sites = fc.array(fc.array(kind, { maxLength: 12 }), { maxLength: 20 }).map((lists) => {
+  let macs = 0
+  return lists.map((devices, index) => ({
+    upgradeId: `site-${index}`,
+    targets: devices.map((device): TargetFacts => {
+      macs += 1
+      return { ...facts, ...device, mac: macs.toString(16).padStart(12, '0') }
+    }),
+  }))
+})
+
+const uniform = (siteCount: number, devices: number) =>
+  Array.from({ length: siteCount }, (_, site) => ({
+    upgradeId: `site-${site}`,
+    targets: Array.from({ length: devices }, (_, index) => {
+      const mac = (site * devices + index).toString(16).padStart(12, '0')
+      return { ...facts, mac, model: 'AP-1', fromVersion: '1.0', connected: true }
+    }),
+  }))
+
+describe('canary phases of the whole upgrade', () => {
   test.each([
     [0, [0, 0, 0, 0]],
     [1, [1, 0, 0, 0]],
@@ -16,77 +43,104 @@ describe('canary sizes', () => {
     [100, [1, 9, 40, 50]],
     [101, [2, 9, 40, 50]],
     [1000, [10, 90, 400, 500]],
-  ])('of %i targets', (targets, sizes) => {
-    expect(strategies.canary(targets, { canaryPercents: DEFAULT_PERCENTS })).toEqual(sizes)
+  ])('of %i sites with one device each are shares of all', (count, sizes) => {
+    expect(planPhases(uniform(count, 1), options).org?.phase_sizes).toEqual(sizes)
   })
 
-  test('of the percentages asked for', () => {
-    expect(strategies.canary(101, { canaryPercents: [10, 50, 100] })).toEqual([11, 40, 50])
-  })
-})
-
-test('big_bang is one phase, serial one a device', () => {
-  expect(strategies.big_bang(3)).toEqual([3])
-  expect(strategies.serial(3)).toEqual([1, 1, 1])
-  expect(strategies.serial(0)).toEqual([])
-})
-
-const target = fc.record({
-  mac: fc.integer({ min: 0, max: 2 ** 40 }).map((id) => id.toString(16).padStart(12, '0')),
-  model: fc.constantFrom('AP-1', 'AP-2', 'SW-1'),
-  fromVersion: fc.constantFrom(null, '1.0', '1.1'),
-  connected: fc.boolean(),
-})
-const fleet = fc.uniqueArray(target, { selector: ({ mac }) => mac, maxLength: 80 })
-const strategy = fc.constantFrom('big_bang' as const, 'canary' as const, 'serial' as const)
-
-describe('a plan', () => {
-  test('is a partition into phases that rise along the order', () => {
+  test('are a partition: every target is in one phase of its own site, and the sites add up', () => {
     fc.assert(
-      fc.property(fleet, strategy, (targets, strategy) => {
-        const plan = planPhases(targets, { upgradeId: 'u', strategy, canaryPercents: DEFAULT_PERCENTS })
-        expect(plan.targets.map(({ ordinal }) => ordinal)).toEqual(targets.map((_, index) => index + 1))
-        expect(new Set(plan.targets.map(({ target }) => target.mac))).toEqual(new Set(targets.map(({ mac }) => mac)))
-        const phases = plan.targets.map(({ phase }) => phase)
-        expect(phases).toEqual(phases.toSorted((a, b) => a - b))
-        expect(phases.every((phase) => phase >= 1 && phase <= plan.sizes.length)).toBe(true)
-        expect(plan.sizes).toEqual(plan.sizes.map((_, index) => phases.filter((phase) => phase === index + 1).length))
+      fc.property(sites, (list) => {
+        const { org, bySite } = planPhases(list, options)
+        const sizes = org?.phase_sizes
+        const all = list.flatMap(({ targets }) => targets)
+        expect(sizes).toEqual(options.phasing.plan(all, options).map(({ length }) => length))
+        for (const { upgradeId, targets } of list) {
+          const plan = bySite.get(upgradeId)
+          expect(new Set(plan?.targets.map(({ target }) => target))).toEqual(new Set(targets))
+          expect(plan?.targets.map(({ ordinal }) => ordinal)).toEqual(targets.map((_, index) => index + 1))
+          const phases = plan?.targets.map(({ phase }) => phase) ?? []
+          expect(phases).toEqual(phases.toSorted((a, b) => a - b))
+          expect(plan?.sizes).toEqual(sizes?.map((_, index) => phases.filter((phase) => phase === index + 1).length))
+        }
+        const sum = sizes?.map((_, index) =>
+          [...bySite.values()].reduce((sofar, site) => sofar + (site.sizes[index] ?? 0), 0),
+        )
+        expect(sum).toEqual(sizes)
       }),
     )
   })
 
-  test('depends on the upgrade and the targets, not on the order in which they come', () => {
+  test('depend on the upgrade and the targets, not on the order in which sites and targets come', () => {
+    const phasesOf = (list: readonly SiteTargets<TargetFacts>[], upgradeId = 'org') => {
+      const { bySite } = planPhases(list, { ...options, upgradeId })
+      const all = [...bySite.values()].flatMap((site) =>
+        site.targets.map(({ target, phase }) => [target.mac, phase] as const),
+      )
+      return Object.fromEntries(all)
+    }
     fc.assert(
-      fc.property(fleet, (targets) => {
-        const options = { upgradeId: 'u', strategy: 'canary' as const, canaryPercents: DEFAULT_PERCENTS }
-        expect(planPhases(targets.toReversed(), options)).toEqual(planPhases(targets, options))
+      fc.property(sites, (list) => {
+        const reversed = list
+          .toReversed()
+          .map(({ upgradeId, targets }) => ({ upgradeId, targets: targets.toReversed() }))
+        expect(phasesOf(reversed)).toEqual(phasesOf(list))
       }),
     )
-  })
-})
-
-const kindOf = ({ model, fromVersion }: Orderable): string => `${model} ${fromVersion}`
-
-describe('the order', () => {
-  test('puts those online first, and one of each of their kinds before the second of any', () => {
-    fc.assert(
-      fc.property(fleet, (targets) => {
-        const ordered = planOrder('u', targets)
-        const online = ordered.filter(({ connected }) => connected)
-        expect(ordered.slice(0, online.length)).toEqual(online)
-        const kinds = new Set(online.map(kindOf))
-        expect(new Set(online.slice(0, kinds.size).map(kindOf))).toEqual(kinds)
-      }),
-    )
+    expect(phasesOf(uniform(50, 2))).not.toEqual(phasesOf(uniform(50, 2), 'other'))
   })
 
-  test('differs from upgrade to upgrade', () => {
-    const targets = Array.from({ length: 50 }, (_, index) => ({
-      mac: index.toString(16).padStart(12, '0'),
-      model: 'AP-1',
-      fromVersion: '1.0',
-      connected: true,
+  test('begin with devices that are online, and cover their kinds', () => {
+    const list = Array.from({ length: 40 }, (_, site) => ({
+      upgradeId: `site-${site}`,
+      targets: Array.from({ length: 5 }, (_, index) => ({
+        ...facts,
+        mac: (site * 5 + index).toString(16).padStart(12, '0'),
+        model: site === 3 ? 'AP-9' : 'AP-1',
+        fromVersion: '1.0',
+        connected: site < 20,
+      })),
     }))
-    expect(planOrder('one', targets)).not.toEqual(planOrder('other', targets))
+    const first = [...planPhases(list, options).bySite.values()].flatMap(({ targets }) =>
+      targets.flatMap(({ target, phase }) => (phase === 1 ? [target] : [])),
+    )
+    expect(first).toHaveLength(2)
+    expect(first.every(({ connected }) => connected)).toBe(true)
+    expect(new Set(first.map(({ model }) => model))).toEqual(new Set(['AP-1', 'AP-9']))
   })
+
+  test('of one site are those of the site alone', () => {
+    const [only] = uniform(1, 101)
+    const placed = planPhases(uniform(1, 101), options).bySite.get('site-0')?.targets ?? []
+    const alone = options.phasing.plan(only?.targets ?? [], options)
+    expect(placed.map(({ target }) => target)).toEqual(alone.flat())
+    expect(alone.map((_, index) => placed.filter(({ phase }) => phase === index + 1).length)).toEqual([2, 9, 40, 50])
+  })
+})
+
+test('phases of each site are planned site by site, each with the gates of its own', () => {
+  const phasing = strategies.canary.parse({ phase_scope: 'site', canary_phases: [50] })
+  const { org, bySite } = planPhases(uniform(3, 20), { upgradeId: 'org', phasing })
+  expect(org).toBeNull()
+  for (const site of uniform(3, 20)) {
+    const plan = bySite.get(site.upgradeId)
+    expect(plan).toMatchObject({ sizes: [10, 10], gates: [phasing.gate(1), phasing.gate(2)] })
+    expect(plan?.targets.map(({ target }) => target)).toEqual(phasing.plan(site.targets, site).flat())
+  }
+})
+
+test('phases without gates store none', () => {
+  const phasing = strategies.serial.parse({})
+  expect(planPhases(uniform(1, 3), { upgradeId: 'org', phasing }).bySite.get('site-0')?.gates).toBeNull()
+})
+
+test('as many kinds as devices are planned in time that grows with the devices', () => {
+  const targets = Array.from({ length: 40_000 }, (_, index) => ({
+    ...facts,
+    mac: index.toString(16).padStart(12, '0'),
+    model: 'AP-1',
+    fromVersion: index < 20_000 ? `1.${index}` : '1.0',
+    connected: true,
+  }))
+  const { org } = planPhases([{ upgradeId: 'site', targets }], options)
+  expect(org?.phase_sizes).toEqual([400, 3600, 16_000, 20_000])
 })

@@ -1,37 +1,79 @@
-import { type Orderable, planOrder } from './plan-order.ts'
-import type { RolloutStrategy } from '../rollout/rollout.ts'
-import { strategies } from './strategies/index.ts'
-import type { StrategyOptions } from './strategies/strategy.ts'
+import type { OrgPhasePlan, PhaseGate } from '../rollout/rollout.ts'
+import type { Phasing, TargetFacts } from './strategies/strategy.ts'
 
-export interface PhasePlan<T> {
-  /** How many targets each phase has; empty ones are there too. */
-  readonly sizes: readonly number[]
-  /** In order of upgrade. */
-  readonly targets: readonly PlacedTarget<T>[]
+export interface SiteTargets<T> {
+  /** Of the site upgrade. */
+  readonly upgradeId: string
+  readonly targets: readonly T[]
 }
 
 export interface PlacedTarget<T> {
   readonly target: T
-  /** Counts from 1, as does `ordinal`, its place in the whole order. */
+  /** From 1. */
   readonly phase: number
+  /** Its place among the targets of the site upgrade, from 1. */
   readonly ordinal: number
 }
 
-export interface PhaseOptions extends StrategyOptions {
-  readonly upgradeId: string
-  readonly strategy: RolloutStrategy
+/** The phases of a site upgrade. */
+export interface PhasePlan<T> {
+  /** How many targets each phase has; empty phases are included. */
+  readonly sizes: readonly number[]
+  /** In the order in which they are upgraded. */
+  readonly targets: readonly PlacedTarget<T>[]
+  /** By phase; null: nothing lies between the phases, or the gates are those of the whole upgrade. */
+  readonly gates: OrgPhasePlan['gates']
 }
 
-/** Puts each target into one phase. The same input gives the same plan, in whatever order the targets come. */
-export function planPhases<T extends Orderable>(targets: readonly T[], options: PhaseOptions): PhasePlan<T> {
-  const sizes = strategies[options.strategy](targets.length, options)
-  const phaseOf = sizes.flatMap((size, index) => Array.from({ length: size }, () => index + 1))
-  return {
-    sizes,
-    targets: planOrder(options.upgradeId, targets).map((target, index) => ({
-      target,
-      phase: phaseOf[index] ?? sizes.length,
-      ordinal: index + 1,
-    })),
+export interface UpgradePhases<T> {
+  /** Null: each site has phases of its own. */
+  readonly org: OrgPhasePlan | null
+  /** By the id of the site upgrade. */
+  readonly bySite: ReadonlyMap<string, PhasePlan<T>>
+}
+
+/**
+ * Puts the targets of all sites into phases. With the scope `org` the phases are those of the whole upgrade, so that 1 %
+ * of 500 sites with ten devices each is 50 devices, not one at every site; each site then has every phase, though it may
+ * be empty there.
+ *
+ * @param upgradeId That of the organization's upgrade: the same id and targets give the same plan.
+ */
+export function planPhases<T extends TargetFacts>(
+  sites: readonly SiteTargets<T>[],
+  { phasing, upgradeId }: { readonly phasing: Phasing; readonly upgradeId: string },
+): UpgradePhases<T> {
+  if (phasing.scope === 'site') {
+    const plans = sites.map((site) => {
+      const phases = phasing.plan(site.targets, site)
+      return [site.upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) }] as const
+    })
+    return { org: null, bySite: new Map(plans) }
   }
+  const phases = phasing.plan(
+    sites.flatMap(({ targets }) => targets),
+    { upgradeId },
+  )
+  const siteOf = new Map(sites.flatMap((site) => site.targets.map((target) => [target, site.upgradeId] as const)))
+  const parts = phases.map((targets) => Map.groupBy(targets, (target) => siteOf.get(target)))
+  const plans = sites.map((site) => {
+    const mine = parts.map((part) => part.get(site.upgradeId) ?? [])
+    return [site.upgradeId, { ...place(mine), gates: null }] as const
+  })
+  const sizes = phases.map(({ length }) => length)
+  return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite: new Map(plans) }
+}
+
+function place<T>(phases: readonly (readonly T[])[]): Omit<PhasePlan<T>, 'gates'> {
+  const inOrder = phases.flatMap((targets, index) => targets.map((target) => ({ target, phase: index + 1 })))
+  return {
+    sizes: phases.map(({ length }) => length),
+    targets: inOrder.map(({ target, phase }, index) => ({ target, phase, ordinal: index + 1 })),
+  }
+}
+
+/** Null where no phase has a gate: a serial upgrade has as many phases as devices. */
+function gatesOf(phasing: Phasing, phases: number): readonly (PhaseGate | null)[] | null {
+  const gates = Array.from({ length: phases }, (_, index) => phasing.gate(index + 1))
+  return gates.some((gate) => gate !== null) ? gates : null
 }

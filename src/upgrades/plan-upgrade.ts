@@ -1,6 +1,5 @@
-import { planOrgPhases } from './plan-org-phases.ts'
-import type { PhasePlan } from './plan-phases.ts'
-import { type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from './store-create.ts'
 import type { OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
@@ -39,7 +38,7 @@ export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): 
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
     return { upgradeId, targets: selectTaken(plansBySite.get(site.id) ?? [], taken) }
   })
-  const { sizes, bySite } = planOrgPhases(selected, { ...request, upgradeId: id })
+  const { org, bySite } = planPhases(selected, { phasing: request.phasing, upgradeId: id })
   const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
     const phases = bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
@@ -48,7 +47,7 @@ export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): 
   })
   const targets = sites.flatMap(planTargets)
   return {
-    org: planOrg(request, { ...inputs, sizes, targets }),
+    org: planOrg(request, { ...inputs, phasePlan: org, targets }),
     sites: sites.map((site) => planSite(request, site)),
     targets,
   }
@@ -61,15 +60,15 @@ function selectTaken(plans: readonly Planned[], taken: ReadonlySet<string>): Sel
 }
 
 interface OrgInputs extends UpgradeInputs {
-  readonly sizes: readonly number[] | null
+  readonly phasePlan: OrgPhasePlan | null
   readonly targets: readonly NewTarget[]
 }
 
 function planOrg(
   request: OrgUpgradeRequest,
-  { id, siteUpgrades, plans, sizes, targets, now }: OrgInputs,
+  { id, siteUpgrades, plans, phasePlan, targets, now }: OrgInputs,
 ): NewOrgUpgrade {
-  const { strategy, versions, maxFailures, maxFailurePercentage, document } = request
+  const { strategy, phasing, versions, document } = request
   return {
     id,
     request: document,
@@ -79,10 +78,10 @@ function planOrg(
       versions,
     ),
     force: versions.some(({ force }) => force),
-    maxFailurePercentage: maxFailures === null ? maxFailurePercentage : null,
+    maxFailurePercentage: phasing.maxFailurePercentage,
     planned: targets.filter(({ state }) => state === 'planned').length,
-    phasePlan: sizes && { phase_sizes: sizes, max_failures: maxFailures },
-    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...request.notes],
+    phasePlan,
+    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...phasing.notes],
     createdAt: now,
   }
 }
@@ -115,15 +114,14 @@ function planSite(request: OrgUpgradeRequest, sitePlan: SitePlan): NewSiteUpgrad
 }
 
 function presentPlan(request: OrgUpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
-  const { strategy, phaseScope, canaryPercents, maxFailures, maxFailurePercentage } = request
+  const { strategy, phasing } = request
   return {
     strategy,
-    phase_scope: phaseScope,
+    phase_scope: phasing.scope,
     phases: phases.sizes.length,
-    canary_phases: strategy === 'canary' ? canaryPercents : null,
-    phase_sizes: strategy === 'canary' ? phases.sizes : null,
-    max_failures: maxFailures,
-    max_failure_percentage: maxFailures === null ? maxFailurePercentage : null,
+    phase_sizes: phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
+    gates: phases.gates,
+    max_failure_percentage: phasing.maxFailurePercentage,
     planned: phases.targets.length,
     timezone: times.timezone,
   }

@@ -1,26 +1,27 @@
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { type Rule, parseCondition } from './plan-selection.ts'
 import { parseStartTime } from './plan-start.ts'
-import type { RolloutStrategy, UpgradeNote } from '../rollout/rollout.ts'
 import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
-import type { OrgUpgradeBody, OrgUpgradeQuery } from './wire.ts'
-
-const DEFAULT_CANARY_PERCENTS = [1, 10, 50, 100]
-const DEFAULT_MAX_FAILURE_PERCENTAGE = 5
+import { fieldsOf, strategies } from './strategies/index.ts'
+import type { Strategies, Strategy } from './strategies/strategy.ts'
+import { type OrgUpgradeBody, type OrgUpgradeQuery, publishedDefaults } from './wire.ts'
 
 /**
  * Reads the body of an upgrade request: defaults filled in, deprecated fields folded into the new
  * ones, which win. No site named means no site: the upgrade is made, and has nothing to do.
  *
+ * @param registry The strategies that a request may name; `body` matches their schema, orgUpgradeBodyOf().
  * @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet.
  */
-export function parseOrgUpgrade(body: OrgUpgradeBody, query: OrgUpgradeQuery = {}): OrgUpgradeRequest {
-  refuseUnsupported(body, query)
-  const strategy = parseStrategy(body)
-  const canaryPercents = parseCanaryPhases(body.canary_phases)
+export function parseOrgUpgrade(
+  body: OrgUpgradeBody,
+  query: OrgUpgradeQuery = {},
+  registry: Strategies = strategies,
+): OrgUpgradeRequest {
+  refuseUnsupported(body, query, registry)
+  for (const each of Object.values(registry)) each.check?.(body)
+  const strategy = findStrategy(body, registry)
   const models = parseModels(body.models)
-  const maxFailures = parseMaxFailures(body.max_failures, strategy, canaryPercents.length)
-  const { max_failure_percentage: maxFailurePercentage = DEFAULT_MAX_FAILURE_PERCENTAGE } = body
   return {
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection: {
@@ -30,30 +31,28 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, query: OrgUpgradeQuery = {
     },
     models,
     versions: parseVersions(body),
-    strategy,
-    phaseScope: strategy === 'canary' ? (body.phase_scope ?? 'org') : 'site',
-    canaryPercents,
-    maxFailures,
-    maxFailurePercentage: strategy === 'big_bang' ? null : maxFailurePercentage,
+    strategy: strategy.name,
+    phasing: strategy.parse(body),
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
-    notes: noteIgnored(body, strategy),
     document: body,
   }
 }
 
-/** Values other than the defaults, of what the service can't do yet. */
-function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery): void {
+/** Refuses requests for what the service can't do yet. */
+function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery, registry: Strategies): void {
   if (body.dry_run === true || query.dry_run === true)
     throw unsupported('dry_run', 'it is true, only false is allowed, and nothing was started')
-  if (body.enable_p2p === true) throw unsupported('enable_p2p')
-  if (body.snapshot === true) throw unsupported('snapshot')
-  for (const field of ['reboot_strategy', 'strategy'] as const) if (body[field] === 'rrm') throw unsupported(field)
-  if (body.rrm_slow_ramp === true) throw unsupported('rrm_slow_ramp')
-  if ((body.rrm_first_batch_percentage ?? 2) !== 2) throw unsupported('rrm_first_batch_percentage')
-  if ((body.rrm_max_batch_percentage ?? 10) !== 10) throw unsupported('rrm_max_batch_percentage')
-  if ((body.rrm_mesh_upgrade ?? 'sequential') !== 'sequential') throw unsupported('rrm_mesh_upgrade')
-  if ((body.rrm_node_order ?? 'fringe_to_center') !== 'fringe_to_center') throw unsupported('rrm_node_order')
+  for (const field of ['reboot_strategy', 'strategy'] as const) {
+    const name = body[field]
+    if (name !== undefined && !Object.hasOwn(registry, name)) throw unsupported(field)
+  }
+  const values: Readonly<Record<string, unknown>> = body
+  const implemented = fieldsOf(registry)
+  for (const [field, value] of Object.entries(publishedDefaults)) {
+    const isDefault = values[field] === undefined || values[field] === value
+    if (!isDefault && !Object.hasOwn(implemented, field)) throw unsupported(field)
+  }
 }
 
 function unsupported(field: string, why = ''): AppError {
@@ -64,44 +63,16 @@ function unsupported(field: string, why = ''): AppError {
  * Download and reboot are one step for the devices that can be upgraded now, so one strategy rules
  * both. Downloads that may run ahead of the reboots (big_bang, the default) demand nothing of that step.
  */
-function parseStrategy(body: OrgUpgradeBody): RolloutStrategy {
+function findStrategy(body: OrgUpgradeBody, registry: Strategies): Strategy {
   const download = body.download_strategy ?? body.strategy
   const reboot = body.reboot_strategy ?? body.strategy ?? download ?? 'big_bang'
-  if (!isRolloutStrategy(reboot)) throw unsupported('reboot_strategy')
-  if (download === undefined || download === reboot || download === 'big_bang') return reboot
+  const strategy = registry[reboot]
+  if (strategy === undefined) throw unsupported('reboot_strategy')
+  if (download === undefined || download === reboot || download === 'big_bang') return strategy
   throw unsupported(
     'download_strategy',
     'the devices download and reboot in one step, so it must equal reboot_strategy',
   )
-}
-
-function isRolloutStrategy(name: string): name is RolloutStrategy {
-  return name === 'big_bang' || name === 'canary' || name === 'serial'
-}
-
-function parseCanaryPhases(percents: readonly number[] = DEFAULT_CANARY_PERCENTS): readonly number[] {
-  if (percents.some((percent, index) => index > 0 && percent <= (percents[index - 1] ?? 0)))
-    throw invalidField('canary_phases', 'must rise from phase to phase: they are cumulative percentages')
-  return percents.at(-1) === 100 ? percents : [...percents, 100]
-}
-
-function parseMaxFailures(
-  limits: readonly number[] | undefined,
-  strategy: RolloutStrategy,
-  phases: number,
-): readonly number[] | null {
-  if (limits === undefined || limits.length === 0 || strategy === 'serial') return null
-  if (strategy === 'big_bang')
-    throw invalidField('max_failures', 'is given with the strategy big_bang, but only canary has phases to limit')
-  if (limits.length !== phases)
-    throw invalidField('max_failures', `must have one number for each of the ${phases} phases`)
-  return limits
-}
-
-/** Published clients send limits with every strategy; where they endanger nobody they are accepted. */
-function noteIgnored({ max_failures: limits = [] }: OrgUpgradeBody, strategy: RolloutStrategy): UpgradeNote[] {
-  if (strategy !== 'serial' || limits.length === 0) return []
-  return [{ reason: 'max_failures has no effect with the strategy serial; max_failure_percentage applies' }]
 }
 
 function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {

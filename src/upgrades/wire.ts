@@ -1,16 +1,13 @@
 import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
+import { fieldsOf, strategies } from './strategies/index.ts'
+import type { Strategies } from './strategies/strategy.ts'
 
-const Strategy = Type.Union([
-  Type.Literal('big_bang'),
-  Type.Literal('canary'),
-  Type.Literal('rrm'),
-  Type.Literal('serial'),
-])
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
 const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
 
@@ -21,8 +18,29 @@ const VersionItem = Type.Object({
   version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 })
 
+/** Strategies of the interface that the service may lack: naming one is a 400 that says so. */
+const publishedStrategies = ['rrm']
+
+/** Fields of the interface that have no effect yet: values other than the defaults are refused. */
+const publishedFields = {
+  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
+  snapshot: Type.Optional(Type.Boolean({ default: false })),
+  rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
+  rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
+  rrm_mesh_upgrade: Type.Optional(
+    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
+  ),
+  rrm_node_order: Type.Optional(
+    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
+  ),
+  rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
+}
+export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
+  Value.Default(Type.Object(publishedFields), {}),
+)
+
 /** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
-export const OrgUpgradeBody = Type.Object({
+const commonFields = {
   all_sites: Type.Optional(Type.Boolean({ default: false })),
   site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
   device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
@@ -33,37 +51,30 @@ export const OrgUpgradeBody = Type.Object({
   version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, deprecated: true })),
   versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
   force: Type.Optional(Type.Boolean({ default: false })),
-  download_strategy: Type.Optional(
-    Type.Union([Type.Literal('canary'), Type.Literal('big_bang'), Type.Literal('serial')], { default: 'big_bang' }),
-  ),
-  reboot_strategy: Type.Optional(Strategy),
-  strategy: Type.Optional(Strategy),
-  canary_phases: Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
-  ),
-  /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
-  phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
-  max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
-  max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
   start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
   start_time: Type.Optional(EpochS),
   reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
   reboot_at: Type.Optional(EpochS),
-  snapshot: Type.Optional(Type.Boolean({ default: false })),
-  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
-  rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
-  rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
-  rrm_mesh_upgrade: Type.Optional(
-    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
-  ),
-  rrm_node_order: Type.Optional(
-    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
-  ),
-  rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
   dry_run: Type.Optional(Type.Boolean({ default: false })),
-})
+}
+
+/** The schema of the body, with the names and the fields of these strategies. */
+export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
+  const names = Object.keys(registry).toSorted()
+  const Strategy = Type.Enum([...new Set([...names, ...publishedStrategies])].toSorted())
+  return Type.Object({
+    ...commonFields,
+    download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
+    reboot_strategy: Type.Optional(Strategy),
+    strategy: Type.Optional(Strategy),
+    ...publishedFields,
+    ...fieldsOf(registry),
+  })
+}
+
+export const OrgUpgradeBody = orgUpgradeBodyOf(strategies)
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
 /** Refused like `dry_run` in the body: whoever asks for a preview must not start an upgrade by putting it there. */

@@ -257,8 +257,7 @@ describe('fields', () => {
         plan: {
           strategy: 'canary',
           phases: 2,
-          canary_phases: [40, 100],
-          max_failures: [1, 2],
+          gates: null,
           max_failure_percentage: null,
         },
       },

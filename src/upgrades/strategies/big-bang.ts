@@ -1,4 +1,23 @@
-/** Everything at once. Source: spec, "Organization device upgrade request". */
-export function planBigBang(targets: number): number[] {
-  return [targets]
+import { invalidField } from '../../platform/errors.ts'
+import { planOrder } from '../plan-order.ts'
+import { limitFields } from './limit-fields.ts'
+import type { Strategy } from './strategy.ts'
+
+const fields = { max_failures: limitFields.max_failures }
+
+/** Everything at once, without a limit. Source: spec, "Organization device upgrade request". */
+export const bigBang: Strategy<'big_bang', typeof fields> = {
+  name: 'big_bang',
+  fields,
+  parse({ max_failures: limits = [] }) {
+    if (limits.length > 0)
+      throw invalidField('max_failures', 'is given with the strategy big_bang, which has no phases to limit')
+    return {
+      scope: 'site',
+      maxFailurePercentage: null,
+      notes: [],
+      plan: (targets, { upgradeId }) => [planOrder(upgradeId, targets)],
+      gate: () => null,
+    }
+  },
 }

@@ -1,10 +1,61 @@
-import type { StrategyOptions } from './strategy.ts'
+import { Type } from 'typebox'
+import { invalidField } from '../../platform/errors.ts'
+import { planOrder } from '../plan-order.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
+import type { Strategy } from './strategy.ts'
+
+const DEFAULT_PERCENTS = [1, 10, 50, 100]
+
+const fields = {
+  ...limitFields,
+  canary_phases: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: DEFAULT_PERCENTS }),
+  ),
+  /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
+  phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
+}
 
 /**
- * A few devices first, then ever larger shares of the fleet. Each share is rounded up, so 1 % of 20
- * devices is one device, not none. Source: spec, "Organization device upgrade request", canary_phases.
+ * A few devices first, then ever larger shares. A phase in which too many failed, or none succeeded, holds the upgrade;
+ * limits by phase replace both rules. Source: spec, "Organization device upgrade request"; decisions 8 and 19.
  */
-export function planCanary(targets: number, { canaryPercents }: StrategyOptions): number[] {
-  const ends = canaryPercents.map((percent) => Math.ceil((targets * percent) / 100))
-  return ends.map((end, index) => end - (ends[index - 1] ?? 0))
+export const canary: Strategy<'canary', typeof fields> = {
+  name: 'canary',
+  fields,
+  check: ({ canary_phases: percents }) => void parsePercents(percents),
+  parse({ canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage }) {
+    const percents = parsePercents(canary_phases)
+    const limits = parseLimits(max_failures, percents.length)
+    const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
+    return {
+      scope,
+      maxFailurePercentage: limits === null ? percent : null,
+      notes: [],
+      plan: (targets, { upgradeId }) => cut(planOrder(upgradeId, targets), percents),
+      gate: (phase) =>
+        limits === null
+          ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }
+          : { max_failures: limits[phase - 1] ?? null, max_failure_percentage: null, min_upgraded: 0 },
+    }
+  },
+}
+
+/** @returns Cumulative percentages; the last is 100. */
+function parsePercents(percents: readonly number[] = DEFAULT_PERCENTS): readonly number[] {
+  if (percents.some((percent, index) => index > 0 && percent <= (percents[index - 1] ?? 0)))
+    throw invalidField('canary_phases', 'must rise from phase to phase: they are cumulative percentages')
+  return percents.at(-1) === 100 ? percents : [...percents, 100]
+}
+
+function parseLimits(limits: readonly number[] | undefined, phases: number): readonly number[] | null {
+  if (limits === undefined || limits.length === 0) return null
+  if (limits.length !== phases)
+    throw invalidField('max_failures', `must have one number for each of the ${phases} phases`)
+  return limits
+}
+
+/** Each share is rounded up, so 1 % of 20 devices is one device, not none. */
+function cut<T>(targets: readonly T[], percents: readonly number[]): T[][] {
+  const ends = percents.map((percent) => Math.ceil((targets.length * percent) / 100))
+  return ends.map((end, index) => targets.slice(ends[index - 1] ?? 0, end))
 }

@@ -1,4 +1,20 @@
-/** One device after the other. Source: spec, "Organization device upgrade request". */
-export function planSerial(targets: number): number[] {
-  return Array.from({ length: targets }, () => 1)
+import { planOrder } from '../plan-order.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
+import type { Strategy } from './strategy.ts'
+
+/** One device after the other, at each site. Source: spec, "Organization device upgrade request". */
+export const serial: Strategy<'serial', typeof limitFields> = {
+  name: 'serial',
+  fields: limitFields,
+  parse({ max_failures: limits = [], max_failure_percentage: percent = DEFAULT_MAX_FAILURE_PERCENTAGE }) {
+    // Published clients send limits with every strategy; where they endanger nobody they are accepted.
+    const reason = 'max_failures has no effect with the strategy serial; max_failure_percentage applies'
+    return {
+      scope: 'site',
+      maxFailurePercentage: percent,
+      notes: limits.length > 0 ? [{ reason }] : [],
+      plan: (targets, { upgradeId }) => planOrder(upgradeId, targets).map((target) => [target]),
+      gate: () => null,
+    }
+  },
 }

@@ -1,12 +1,55 @@
-export interface StrategyOptions {
-  /** Cumulative, whole, strictly rising, the last is 100. Canary only. */
-  readonly canaryPercents: readonly number[]
+import type { Static, TObject, TProperties } from 'typebox'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
+import type { Orderable } from '../plan-order.ts'
+
+/** What a strategy may know about a target. */
+export interface TargetFacts extends Orderable {
+  readonly siteId: string
+  readonly type: DeviceType
+  /** As its device's configuration says. */
+  readonly role: string | null
+  /** Of the members of a Virtual Chassis; empty for any other device. */
+  readonly memberVersions: readonly string[]
 }
 
-/**
- * Cuts a list of targets into phases.
- *
- * @param targets How many there are.
- * @returns The sizes of the phases, in order; they sum to `targets`. A size may be 0: a phase keeps its number.
- */
-export type Strategy = (targets: number, options: StrategyOptions) => number[]
+/** What a strategy may know beside its targets. */
+export interface PlanFacts {
+  /** The upgrade whose targets are planned. Orders that nothing else decides depend on it: see planOrder(). */
+  readonly upgradeId: string
+}
+
+/** A strategy with the options of one request. */
+export interface Phasing {
+  /** `org`: one plan for the targets of all sites together; `site`: one for each site. */
+  readonly scope: PhaseScope
+  /** More hard failures than this percentage stop the upgrade, at the site and at all sites; null: no such limit. */
+  readonly maxFailurePercentage: number | null
+  /** The parts of the request that have no effect. */
+  readonly notes: readonly UpgradeNote[]
+  /**
+   * Puts each target into one phase. The result depends on the facts alone, not on the order of `targets`.
+   * @returns The targets by phase, in the order in which they are upgraded. Phases may be empty.
+   */
+  plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
+  /**
+   * What must hold before the phase after this one opens, as the engine stores it; null: nothing.
+   * @param phase From 1.
+   */
+  gate(phase: number): PhaseGate | null
+}
+
+/** A way to cut an upgrade into phases. Everything that knows strategies takes them from a registry: see index.ts. */
+export interface Strategy<Name extends string = string, Fields extends TProperties = TProperties> {
+  /** As on the wire. */
+  readonly name: Name
+  /** The fields of the request that the strategy reads. Strategies may share a field, but then with the same schema. */
+  readonly fields: Fields
+  /** Refuses values of the fields that no request may have, whatever its strategy. @throws AppError invalid */
+  check?(body: Static<TObject<Fields>>): void
+  /** @throws AppError invalid naming the field that makes no sense with this strategy. */
+  parse(body: Static<TObject<Fields>>): Phasing
+}
+
+/** By name. */
+export type Strategies = Readonly<Record<string, Strategy>>

@@ -1,0 +1,213 @@
+// What every strategy must do, and what each of them does. The last one exists for this suite alone: it shows that a
+// strategy is a value, which needs no change elsewhere.
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { planOrder } from './plan-order.ts'
+import { planPhases } from './plan-phases.ts'
+import { parseOrgUpgrade } from './wire-parse.ts'
+import { orgUpgradeBodyOf } from './wire.ts'
+import { strategies } from './strategies/index.ts'
+import type { Phasing, Strategies, Strategy, TargetFacts } from './strategies/strategy.ts'
+
+const pilotFields = { pilots: Type.Optional(Type.Integer({ minimum: 1 })) }
+
+/** Some devices of each site first, then everything: a plan that sees where its targets are. */
+const pilot: Strategy<'test_pilot', typeof pilotFields> = {
+  name: 'test_pilot',
+  fields: pilotFields,
+  parse({ pilots = 1 }) {
+    return {
+      scope: 'org',
+      maxFailurePercentage: null,
+      notes: [],
+      plan(targets, { upgradeId }) {
+        const bySite = Map.groupBy(planOrder(upgradeId, targets), ({ siteId }) => siteId)
+        const sites = [...bySite].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, some]) => some)
+        return [sites.flatMap((some) => some.slice(0, pilots)), sites.flatMap((some) => some.slice(pilots))]
+      },
+      gate: (phase) => (phase === 1 ? { max_failures: 0, max_failure_percentage: null, min_upgraded: 1 } : null),
+    }
+  },
+}
+
+const registry: Strategies = { ...strategies, test_pilot: pilot }
+
+const parse = (body: Readonly<Record<string, unknown>>): Phasing => {
+  const schema = orgUpgradeBodyOf(registry)
+  expect([...Value.Errors(schema, body)]).toEqual([])
+  return parseOrgUpgrade(Value.Decode(schema, body), {}, registry).phasing
+}
+
+const target = fc.record({
+  mac: fc.integer({ min: 0, max: 2 ** 40 }).map((id) => id.toString(16).padStart(12, '0')),
+  siteId: fc.constantFrom('site-1', 'site-2', 'site-3'),
+  type: fc.constantFrom('ap', 'switch'),
+  model: fc.constantFrom('AP-1', 'AP-2', 'SW-1'),
+  role: fc.constantFrom(null, 'edge'),
+  memberVersions: fc.constantFrom([], ['1.0', '1.0']),
+  fromVersion: fc.constantFrom(null, '1.0', '1.1'),
+  connected: fc.boolean(),
+})
+const fleet = fc.uniqueArray(target, { selector: ({ mac }) => mac, maxLength: 80 })
+
+const bySite = (targets: readonly TargetFacts[]) =>
+  [...Map.groupBy(targets, ({ siteId }) => siteId)].map(([upgradeId, some]) => ({ upgradeId, targets: some }))
+
+describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
+  const phasing = parse({ strategy: name })
+  const facts = { upgradeId: 'u' }
+
+  test('has the name under which it is registered, and a schema for it', () => {
+    expect(strategy.name).toBe(name)
+    expect(Object.keys(orgUpgradeBodyOf(registry).properties)).toEqual(
+      expect.arrayContaining(Object.keys(strategy.fields)),
+    )
+    expect(parseOrgUpgrade({ strategy: name }, {}, registry).strategy).toBe(name)
+    expect(parseOrgUpgrade({ strategy: name, download_strategy: name }, {}, registry).strategy).toBe(name)
+  })
+
+  test('puts every target into exactly one phase', () => {
+    fc.assert(
+      fc.property(fleet, (targets) => {
+        const placed = phasing.plan(targets, facts).flat()
+        expect(placed).toHaveLength(targets.length)
+        expect(new Set(placed)).toEqual(new Set(targets))
+      }),
+    )
+  })
+
+  test('plans by the facts alone, not by the order in which the targets come', () => {
+    fc.assert(
+      fc.property(fleet, (targets) => {
+        const plan = phasing.plan(targets, facts)
+        expect(phasing.plan(targets, facts)).toEqual(plan)
+        expect(phasing.plan(targets.toReversed(), facts)).toEqual(plan)
+      }),
+    )
+  })
+
+  test('has a gate, or none, after every phase', () => {
+    fc.assert(
+      fc.property(fleet, (targets) => {
+        for (const index of phasing.plan(targets, facts).keys()) {
+          const gate = phasing.gate(index + 1)
+          if (gate === null) continue
+          const { max_failures: limit, max_failure_percentage: percent, min_upgraded: atLeast } = gate
+          expect(limit === null || (Number.isInteger(limit) && limit >= 0)).toBe(true)
+          expect(percent === null || (percent >= 0 && percent <= 100)).toBe(true)
+          expect(Number.isInteger(atLeast) && atLeast >= 0).toBe(true)
+          // It goes into a document of the database as it is.
+          expect(JSON.parse(JSON.stringify(gate))).toEqual(gate)
+        }
+      }),
+    )
+  })
+
+  test('is planned into phases of site upgrades whose targets and sizes add up', () => {
+    fc.assert(
+      fc.property(fleet, (targets) => {
+        const sites = bySite(targets)
+        const { org, bySite: plans } = planPhases(sites, { phasing, upgradeId: 'u' })
+        expect(org === null).toBe(phasing.scope === 'site')
+        for (const site of sites) {
+          const plan = plans.get(site.upgradeId)
+          expect(new Set(plan?.targets.map((placed) => placed.target))).toEqual(new Set(site.targets))
+          expect(plan?.targets.map(({ ordinal }) => ordinal)).toEqual(site.targets.map((_, index) => index + 1))
+          const phases = plan?.targets.map(({ phase }) => phase) ?? []
+          expect(phases).toEqual(phases.toSorted((a, b) => a - b))
+          expect(plan?.sizes).toEqual(
+            plan?.sizes.map((_, index) => phases.filter((phase) => phase === index + 1).length),
+          )
+          if (org !== null) expect(plan?.gates).toBeNull()
+        }
+        const sums = org?.phase_sizes.map((_, index) =>
+          [...plans.values()].reduce((sum, { sizes }) => sum + (sizes[index] ?? 0), 0),
+        )
+        if (sites.length > 0) expect(sums).toEqual(org?.phase_sizes)
+      }),
+    )
+  })
+})
+
+test('a strategy of the registry alone is part of the schema, of the parser and of the errors', () => {
+  const schema = orgUpgradeBodyOf(registry)
+  expect(Value.Check(schema, { strategy: 'test_pilot', pilots: 2 })).toBe(true)
+  expect(Value.Check(schema, { strategy: 'test_pilot', pilots: 0 })).toBe(false)
+  expect(Value.Check(orgUpgradeBodyOf(strategies), { strategy: 'test_pilot' })).toBe(false)
+  expect(() => parseOrgUpgrade({ strategy: 'test_pilot' })).toThrow('invalid field: strategy')
+})
+
+test('a published strategy that joins the registry takes its fields and its name with it', () => {
+  const fields = { rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })) }
+  const rrm: Strategy<'rrm', typeof fields> = { name: 'rrm', fields, parse: () => pilot.parse({}) }
+  const body = { strategy: 'rrm', rrm_slow_ramp: true }
+  expect(() => parseOrgUpgrade(body)).toThrow('invalid field: strategy')
+  expect(() => parseOrgUpgrade({ rrm_slow_ramp: true })).toThrow('invalid field: rrm_slow_ramp')
+  expect(parseOrgUpgrade(body, {}, { ...strategies, rrm }).strategy).toBe('rrm')
+})
+
+describe('the phases of', () => {
+  const targets = (count: number): TargetFacts[] =>
+    Array.from({ length: count }, (_, index) => ({
+      mac: index.toString(16).padStart(12, '0'),
+      siteId: `site-${index % 3}`,
+      type: 'ap',
+      model: 'AP-1',
+      role: null,
+      memberVersions: [],
+      fromVersion: '1.0',
+      connected: true,
+    }))
+  const sizesOf = (body: Readonly<Record<string, unknown>>, count: number) =>
+    parse(body)
+      .plan(targets(count), { upgradeId: 'u' })
+      .map(({ length }) => length)
+
+  test.each([
+    [0, [0, 0, 0, 0]],
+    [1, [1, 0, 0, 0]],
+    [7, [1, 0, 3, 3]],
+    [50, [1, 4, 20, 25]],
+    [51, [1, 5, 20, 25]],
+    [100, [1, 9, 40, 50]],
+    [101, [2, 9, 40, 50]],
+    [1000, [10, 90, 400, 500]],
+  ])('canary, of %i targets, are the default shares', (count, sizes) => {
+    expect(sizesOf({ strategy: 'canary' }, count)).toEqual(sizes)
+  })
+
+  test('canary are the percentages asked for', () => {
+    expect(sizesOf({ strategy: 'canary', canary_phases: [10, 50] }, 101)).toEqual([11, 40, 50])
+  })
+
+  test('big_bang are one, serial one a device', () => {
+    expect(sizesOf({ strategy: 'big_bang' }, 3)).toEqual([3])
+    expect(sizesOf({ strategy: 'serial' }, 3)).toEqual([1, 1, 1])
+    expect(sizesOf({ strategy: 'serial' }, 0)).toEqual([])
+  })
+
+  test('the strategy of this suite are one device of each site, then the others', () => {
+    expect(sizesOf({ strategy: 'test_pilot' }, 11)).toEqual([3, 8])
+    expect(sizesOf({ strategy: 'test_pilot', pilots: 2 }, 11)).toEqual([6, 5])
+  })
+})
+
+describe('the gate of canary', () => {
+  test('asks for the percentage and for a success in each phase', () => {
+    const gate = { max_failures: null, max_failure_percentage: 7, min_upgraded: 1 }
+    expect(parse({ strategy: 'canary', max_failure_percentage: 7 }).gate(1)).toEqual(gate)
+    expect(parse({ strategy: 'canary', max_failure_percentage: 7 }).maxFailurePercentage).toBe(7)
+  })
+
+  test('is the limit of the phase alone where the request has such limits', () => {
+    const phasing = parse({ strategy: 'canary', canary_phases: [50], max_failures: [1, 2] })
+    const gate = { max_failure_percentage: null, min_upgraded: 0 }
+    expect([1, 2].map((phase) => phasing.gate(phase))).toEqual([
+      { ...gate, max_failures: 1 },
+      { ...gate, max_failures: 2 },
+    ])
+    expect(phasing.maxFailurePercentage).toBeNull()
+  })
+})
