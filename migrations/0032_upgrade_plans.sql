@@ -26,3 +26,8 @@ update org_upgrade set phase_plan = phase_plan - 'max_failures' || jsonb_build_o
   where phase_plan is not null;
 
 drop function gates_0032(jsonb, jsonb, jsonb);
+
+-- Devices that download and reboot in two steps: targets wait with their image (downloaded) until they are asked to
+-- activate it (reboot_requested).
+alter table upgrade_target add column staged boolean not null default false;
+update site_upgrade set counts = '{"downloaded": 0, "reboot_requested": 0}' || counts, plan = plan || '{"stages": false}';

@@ -5,8 +5,9 @@ import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
-import type { SiteUpgradeDecision, Now, Step } from './decide-next.ts'
+import type { Now, SiteUpgradeDecision } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
+import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
 import { type UpgradeHold, isTerminal } from './rollout.ts'
@@ -25,7 +26,7 @@ import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import type { LockedTarget } from './store-targets.ts'
 
-interface TargetStep extends Omit<Step, 'target' | 'commanded'> {
+interface TargetStep extends Omit<Step, 'target'> {
   readonly siteUpgrade: LockedSiteUpgrade
   readonly target: LockedTarget
   readonly newCommandId: string | null
@@ -85,32 +86,34 @@ export async function applyRounds(
 /** The steps of the decision, with the columns of their targets that events show. */
 function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision): TargetStep[] {
   const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
-  return decision.steps.flatMap(({ commanded, ...step }) => {
+  return decision.steps.flatMap((step) => {
     const target = targets.get(step.target.deviceId)
-    return target === undefined ? [] : [{ ...step, siteUpgrade, target, newCommandId: commanded ? uuidv7() : null }]
+    return target === undefined
+      ? []
+      : [{ ...step, siteUpgrade, target, newCommandId: step.order === null ? null : uuidv7() }]
   })
 }
 
 function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep): TargetChange {
   const { upgradeId, deviceId, attempt } = target
-  const { failedAttempts, lostAttempts, retryAtMs } = step
-  const attempts = { failedAttempts, lostAttempts, retryAtMs }
+  const { failedAttempts, lostAttempts, retryAtMs, staged } = step
+  const attempts = { failedAttempts, lostAttempts, retryAtMs, staged }
   const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId }
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function commandOf({ target, newCommandId }: TargetStep, now: Date): NewCommand | null {
-  if (newCommandId === null) return null
-  return {
+function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewCommand | null {
+  if (newCommandId === null || order === null) return null
+  const command = {
     id: newCommandId,
     deviceId: target.deviceId,
     siteUpgradeId: target.upgradeId,
-    kind: 'upgrade',
     attempt: target.attempt + 1,
-    params: { image_id: target.imageId, version: target.targetVersion },
     createdAt: now,
     expiresAt: null,
   }
+  if (order === 'activate') return { ...command, kind: order, params: {} }
+  return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 
 function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceHappening[] {

@@ -1,3 +1,4 @@
+import { nextOrder } from './decide-order.ts'
 import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 /** Doublings of the pause between attempts; from then on it stays the same. */
@@ -24,7 +25,10 @@ export function pauseAttempt(
 ): TargetDecision {
   const { device, retryAtMs } = target
   if (device === null) return gone
-  if (retryAtMs !== null) return repeatAttempt(target, device, rules)
+  // A device that got it wrong may have lost the image that it had downloaded.
+  const staged = target.staged && !costs
+  const lost = target.staged && !staged ? { staged } : {}
+  if (retryAtMs !== null) return repeatAttempt({ ...target, staged }, device, rules)
   const { nowMs, options } = rules
   const failedAttempts = target.failedAttempts + (costs ? 1 : 0)
   const lostAttempts = target.lostAttempts + (costs ? 0 : 1)
@@ -32,17 +36,31 @@ export function pauseAttempt(
   if (failedAttempts >= options.maxAttempts || lostAttempts >= MAX_LOST_ATTEMPTS) return { ...fail(reason), ...counted }
   const doublings = Math.min(MAX_DOUBLINGS, (costs ? failedAttempts : lostAttempts) - 1)
   const nextMs = nowMs + (pauseMs ?? options.retryMs * 2 ** doublings)
-  if (isStopped(rules) || device.link === 'absent') return { ...suspend(rules, device, nextMs), reason, ...counted }
-  if (nextMs <= nowMs && device.link === 'connected') return { kind: 'command', ...counted }
-  return { kind: 'pause', reason, ...counted, retryAtMs: nextMs }
+  if (isStopped(rules) || device.link === 'absent')
+    return { ...suspend({ device, staged }, rules, nextMs), reason, ...counted, ...lost }
+  if (nextMs <= nowMs && device.link === 'connected') return commandNext({ device, staged }, rules, counted)
+  return { kind: 'pause', reason, ...counted, retryAtMs: nextMs, ...lost }
 }
 
 /** The next attempt, at no cost: at once, when its pause is over, or when the device is back. */
 export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
   const { retryAtMs, failedAttempts, lostAttempts } = target
-  if (isStopped(rules) || device.link === 'absent') return suspend(rules, device, retryAtMs)
+  const { staged } = target
+  if (isStopped(rules) || device.link === 'absent') return suspend({ device, staged }, rules, retryAtMs)
   if (retryAtMs !== null && rules.nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
-  return device.link === 'expected' ? { kind: 'wait' } : { kind: 'command', failedAttempts, lostAttempts }
+  if (device.link === 'expected') return { kind: 'wait' }
+  return commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
+}
+
+/** Commands the next step, unless it would reboot the device too early: what it can do may have changed since it began. */
+export function commandNext(
+  { device, staged }: { readonly device: DeviceNow; readonly staged: boolean },
+  rules: TargetRules,
+  counted: Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>,
+): TargetDecision {
+  const order = nextOrder(device, staged)
+  if (order !== 'stage' && rules.nowMs < rules.rebootMs) return { ...suspend({ device, staged }, rules), ...counted }
+  return { kind: 'command', order, ...counted }
 }
 
 export const gone: TargetDecision = { kind: 'move', to: 'cancelled', reason: 'removed' }
@@ -53,12 +71,13 @@ export function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> 
 
 /** Ends the attempt for now. Only an absent device stops counting for its phase: others are waited for by the gate. */
 export function suspend(
+  { device, staged }: { readonly device: DeviceNow; readonly staged: boolean },
   { stopping }: TargetRules,
-  device: DeviceNow,
   retryAtMs: number | null = null,
 ): Extract<TargetDecision, { kind: 'move' }> {
   if (stopping) return { kind: 'move', to: 'cancelled' }
-  const to = device.link === 'absent' ? 'deferred' : 'planned'
+  const there = staged ? 'downloaded' : 'planned'
+  const to = device.link === 'absent' ? 'deferred' : there
   return { kind: 'move', to, ...(retryAtMs !== null && { retryAtMs }) }
 }
 

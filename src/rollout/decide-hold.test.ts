@@ -10,6 +10,7 @@ const plan: UpgradePlan = {
   phase_sizes: [10, 90, 0, 900],
   gates: [gate, gate, gate, gate],
   max_failure_percentage: 5,
+  stages: false,
   planned: 1000,
   timezone: 'UTC',
 }

@@ -1,10 +1,10 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
+import { type Step, countByPhase, countSteps, isHardFailure, isUpgraded, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { graceOf } from './limit-grace.ts'
 import {
-  OFFLINE,
   type RolloutOptions,
   type TargetCounts,
   type TargetState,
@@ -14,7 +14,7 @@ import {
   isInFlight,
   openCount,
 } from './rollout.ts'
-import type { TargetDecision, TargetNow, TargetRules } from './target.ts'
+import type { TargetNow, TargetRules } from './target.ts'
 
 /** A site upgrade and those of its targets that something may have to be done about. */
 export interface SiteUpgradeNow {
@@ -40,17 +40,6 @@ export interface SiteUpgradeNow {
    * ended and those about which there is certainly nothing to do yet.
    */
   readonly targets: readonly TargetNow[]
-}
-
-/** What becomes of a target. `commanded`: a new command goes out with it. */
-export interface Step {
-  readonly target: TargetNow
-  readonly to: TargetState
-  readonly reason: string | null
-  readonly failedAttempts: number
-  readonly lostAttempts: number
-  readonly retryAtMs: number | null
-  readonly commanded: boolean
 }
 
 /** The members of SiteUpgradeNow that change, and when to look again at the latest (null: never). */
@@ -96,7 +85,7 @@ export const DEFERRED_POLL_MS = 5000
  * phase opens, whether it is over. Pure; everything in the answer is to be committed together.
  */
 export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDecision {
-  const waitMs = commandInstant(siteUpgrade).getTime() - at.now.getTime()
+  const waitMs = firstInstant(siteUpgrade).getTime() - at.now.getTime()
   // One that has begun goes on, also when the clock is set back behind its start.
   if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && waitMs > 0)
     return { ...nothing, siteUpgrade: change(siteUpgrade, { status: 'queued', dueMs: at.nowMs + waitMs }) }
@@ -104,6 +93,7 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDec
     ...at,
     stopping: siteUpgrade.stopping !== null,
     held: siteUpgrade.hold !== null,
+    rebootMs: rebootMs(siteUpgrade, at),
     offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
   })
   const tripped = siteUpgrade.stopping === null ? findStopReason(free.hardFailures, siteUpgrade.plan) : null
@@ -115,14 +105,20 @@ export function decideStop(siteUpgrade: SiteUpgradeNow, reason: string, at: Now)
   return siteUpgrade.stopping === null ? stopWith(siteUpgrade, reason, at) : decideNext(siteUpgrade, at)
 }
 
-/** Download and reboot are one step for these devices: both instants must have come. */
-function commandInstant({ startAt, rebootAt }: SiteUpgradeNow): Date {
-  return startAt > rebootAt ? startAt : rebootAt
+/** When something may happen: with the start if devices download apart from their reboot, otherwise not before the reboot. */
+function firstInstant({ startAt, rebootAt, plan }: SiteUpgradeNow): Date {
+  return plan.stages || startAt > rebootAt ? startAt : rebootAt
+}
+
+/** When the reboots begin, in service time. Where nothing begins before them, one that has begun goes on. */
+function rebootMs({ rebootAt, plan }: SiteUpgradeNow, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): number {
+  return plan.stages ? nowMs + Math.max(0, rebootAt.getTime() - now.getTime()) : nowMs
 }
 
 function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpgradeDecision {
   const stopped = { ...siteUpgrade, stopping: 'failed' as const, stopReason: reason, hold: null }
-  return advance(stopped, decideTargets(stopped, { ...at, stopping: true, held: false, offlineDeadlineMs: null }), at)
+  const rules = { ...at, stopping: true, held: false, rebootMs: at.nowMs, offlineDeadlineMs: null }
+  return advance(stopped, decideTargets(stopped, rules), at)
 }
 
 interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
@@ -130,7 +126,7 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   readonly untilMs: readonly number[]
-  /** A target of an open phase can't be commanded yet, and its device is on its way back. */
+  /** A target of an open phase can't be commanded yet: it is too early, or its device is on its way back. */
   readonly awaitsDevices: boolean
 }
 
@@ -152,62 +148,20 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules): Round {
       ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
     ],
-    awaitsDevices: decided.some(({ target, decision }) => target.state === 'planned' && decision.kind === 'wait'),
+    awaitsDevices: decided.some(({ target, decision }) => isWaiting(target.state) && decision.kind === 'wait'),
   }
 }
 
-function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
-  switch (decision.kind) {
-    case 'command': {
-      const { failedAttempts, lostAttempts } = decision
-      const step = { target, to: 'dl_requested', reason: null, retryAtMs: null, commanded: true } as const
-      return { ...step, failedAttempts, lostAttempts }
-    }
-    case 'pause': {
-      const { reason, failedAttempts, lostAttempts, retryAtMs } = decision
-      return { target, to: target.state, reason, failedAttempts, lostAttempts, retryAtMs, commanded: false }
-    }
-    case 'move': {
-      const { to, reason = null, retryAtMs = null } = decision
-      const { failedAttempts = target.failedAttempts, lostAttempts = target.lostAttempts } = decision
-      if (to === target.state) return null
-      return { target, to, reason, failedAttempts, lostAttempts, retryAtMs, commanded: false }
-    }
-    case 'wait':
-    case 'withdraw':
-    case 'fence':
-      return null
-  }
-}
-
-function countSteps(counts: TargetCounts, steps: readonly Step[]): TargetCounts {
-  const changed = { ...counts }
-  for (const { target, to } of steps) {
-    changed[target.state] -= 1
-    changed[to] += 1
-  }
-  return changed
-}
-
-export function isHardFailure({ to, reason }: Pick<Step, 'to' | 'reason'>): boolean {
-  return to === 'failed' && reason !== OFFLINE
-}
-
-export function isUpgraded({ to }: Pick<Step, 'to'>): boolean {
-  return to === 'upgraded'
-}
-
-/** The counts with one more for the phase of each step. */
-export function countByPhase(counts: CountsByPhase, steps: readonly Step[]): CountsByPhase {
-  const changed: Record<string, number> = { ...counts }
-  for (const { target } of steps) changed[target.phase] = (changed[target.phase] ?? 0) + 1
-  return changed
+function isWaiting(state: TargetState): boolean {
+  return state === 'planned' || state === 'downloaded'
 }
 
 /** Opens the next phase, ends the upgrade, or says when to look again. */
 function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, options }: Now): SiteUpgradeDecision {
   const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase } = round
-  const openedMs = siteUpgrade.phaseOpenedMs ?? (siteUpgrade.hold === null ? nowMs : null)
+  const rebootsMs = rebootMs(siteUpgrade, { now, nowMs })
+  const isEarly = rebootsMs > nowMs
+  const openedMs = openedAtMs(siteUpgrade, { nowMs, isEarly })
   const results = { counts, hardFailures, upgradedByPhase }
   const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(siteUpgrade.status, counts) }
   const decide = (more: Partial<SiteUpgradeChange>): SiteUpgradeDecision => ({
@@ -223,15 +177,29 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   if (siteUpgrade.stopping !== null)
     return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
   if (siteUpgrade.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
-  // A round leaves no target of an open phase planned, unless its device is on its way back. Absent ones don't block.
-  if (!inFlight(counts) && !round.awaitsDevices && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
+  // A device that has just downloaded may be asked to reboot at once.
+  if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
+  // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is on
+  // its way back. Absent ones don't block.
+  const isSettled = !inFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
+  if (isSettled && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
     if (siteUpgrade.plan.phase_scope === 'site') return decide(passGate(siteUpgrade, round, { now, nowMs }))
     // The organization's upgrade wakes this one when it opens the next phase.
     if (counts.deferred === 0) return decide({ dueMs: null })
   }
-  const pollMs = nowMs + (inFlight(counts) || round.awaitsDevices ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS)
+  const isMoving = inFlight(counts) || (round.awaitsDevices && !isEarly)
+  const pollMs = Math.min(nowMs + (isMoving ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS), isEarly ? rebootsMs : Infinity)
   const endMs = deadlineMs({ ...siteUpgrade, phaseOpenedMs: openedMs }, options)
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
+}
+
+/** The time that absent devices have to come back begins with the reboots. */
+function openedAtMs(
+  { hold, phaseOpenedMs }: SiteUpgradeNow,
+  { nowMs, isEarly }: { readonly nowMs: number; readonly isEarly: boolean },
+): number | null {
+  if (hold !== null) return phaseOpenedMs
+  return isEarly ? nowMs : (phaseOpenedMs ?? nowMs)
 }
 
 /** Opens the next phase of a site upgrade that has phases of its own, or holds it. */
@@ -252,8 +220,10 @@ function inFlight(counts: TargetCounts): boolean {
 
 /** It never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
 function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
-  if (status === 'upgrading' || counts.rebooting + counts.verifying + counts.upgraded > 0) return 'upgrading'
-  return counts.dl_requested + counts.downloading > 0 ? 'downloading' : status
+  const { reboot_requested: requested, rebooting, verifying, upgraded, dl_requested: wanted, downloading } = counts
+  if (status === 'upgrading' || requested + rebooting + verifying + upgraded > 0) return 'upgrading'
+  if (wanted + downloading > 0) return 'downloading'
+  return counts.downloaded > 0 ? 'downloaded' : status
 }
 
 /** The time of grace for absent devices begins when the last phase opens. */

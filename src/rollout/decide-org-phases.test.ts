@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Step } from './decide-next.ts'
 import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import type { Step } from './decide-step.ts'
 import { type TargetState, isInFlight, isTerminal } from './rollout.ts'
 import type { TargetNow } from './target.ts'
 
@@ -33,12 +33,13 @@ function step(phase: number, state: TargetState, to: TargetState, reason: string
     lostAttempts: 0,
     retryAtMs: null,
     fetched: false,
+    staged: false,
     bootCount: null,
     device: null,
     command: null,
     download: null,
   }
-  return { target, to, reason, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, commanded: to === 'dl_requested' }
+  return { target, to, reason, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, staged: false, order: null }
 }
 
 const after = (phases: OrgPhases, steps: readonly Step[]) => decideOrgPhases(countOrgPhases(phases, steps), at)

@@ -1,6 +1,7 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
-import { type Now, type Step, countByPhase, isHardFailure, isUpgraded } from './decide-next.ts'
+import type { Now } from './decide-next.ts'
+import { type Step, countByPhase, isHardFailure, isUpgraded } from './decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
@@ -13,7 +14,7 @@ export interface OrgPhases {
   readonly current: number
   /** The gate after this phase is not asked again; 0 = none. */
   readonly gatePassed: number
-  /** Targets that the gate waits for, by phase: those in flight, and those still planned, also at sites yet to start. */
+  /** Targets that the gate waits for, by phase: those in flight, planned or downloaded, also at sites yet to start. */
   readonly pending: CountsByPhase
   readonly failures: FailuresByPhase
   readonly upgraded: CountsByPhase
@@ -41,7 +42,7 @@ export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPh
 }
 
 function isPending(state: TargetState): boolean {
-  return state === 'planned' || isInFlight(state)
+  return state === 'planned' || state === 'downloaded' || isInFlight(state)
 }
 
 /**

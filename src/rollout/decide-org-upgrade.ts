@@ -1,12 +1,6 @@
-import {
-  type SiteUpgradeDecision,
-  type SiteUpgradeNow,
-  type Now,
-  decideNext,
-  decideStop,
-  isHardFailure,
-} from './decide-next.ts'
+import { type SiteUpgradeDecision, type SiteUpgradeNow, type Now, decideNext, decideStop } from './decide-next.ts'
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import { isHardFailure } from './decide-step.ts'
 import { exceedsPercentage, findPhaseStopReason } from './decide-stop.ts'
 
 export interface OrgUpgradeNow {

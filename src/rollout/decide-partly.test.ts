@@ -18,6 +18,7 @@ const siteUpgrade = {
     phase_sizes: [1, 1],
     gates: null,
     max_failure_percentage: 5,
+    stages: false,
     planned: 2,
     timezone: 'UTC',
     phase_scope: 'site',

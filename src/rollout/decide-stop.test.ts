@@ -10,6 +10,7 @@ const plan: UpgradePlan = {
   phase_sizes: [1, 9, 40, 50],
   gates: null,
   max_failure_percentage: 5,
+  stages: false,
   planned: 100,
   timezone: 'UTC',
 }

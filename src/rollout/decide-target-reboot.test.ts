@@ -60,14 +60,14 @@ describe('a rebooting target', () => {
     const delivered = { bytesServed: 10, touchedMs: ms(50), delivered: true, fenced: false }
     const lost = { ...rebooting, command: command('unknown', { loss: 'connection_lost' }), download: delivered }
     expect(decide(lost, after - 1)).toEqual({ kind: 'wait', untilMs: ms(after) })
-    expect(decide(lost, after)).toEqual({ kind: 'command', failedAttempts: 0, lostAttempts: 1 })
+    expect(decide(lost, after)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 1 })
     // A switch stays connected while it installs.
     const aSwitch = { ...lost, device: { ...online, type: 'switch' } } as const
     expect(decide(aSwitch, after)).toEqual({ kind: 'wait', untilMs: ms(60 + 30 * MINUTE) })
     // A pause does not take its next attempt away.
     expect(decide(lost, after, { held: true })).toMatchObject({ kind: 'move', to: 'planned', lostAttempts: 1 })
     // It said that it would flash, and did not.
-    expect(decide(rebooting, after)).toEqual({ kind: 'command', failedAttempts: 1, lostAttempts: 0 })
+    expect(decide(rebooting, after)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 1, lostAttempts: 0 })
     expect(decide({ ...rebooting, failedAttempts: 2 }, after)).toEqual({
       ...move('failed', 'not_applied'),
       failedAttempts: 3,

@@ -17,19 +17,19 @@ import type { CommandNow, TargetNow } from './target.ts'
 describe('a planned or deferred target', () => {
   const deferred: TargetNow = { ...planned, state: 'deferred', device: offline }
   test.each([
-    ['is commanded when online', planned, { kind: 'command', failedAttempts: 0, lostAttempts: 0 }],
+    ['is commanded when online', planned, { kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 0 }],
     ['is skipped on its version', { ...planned, device: { ...online, firmware: '2.0' } }, move('skipped')],
     [
       'is commanded on its version if forced',
       { ...planned, force: true, device: { ...online, firmware: '2.0' } },
-      { kind: 'command', failedAttempts: 0, lostAttempts: 0 },
+      { kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 0 },
     ],
     ['is deferred when offline', { ...planned, device: offline }, move('deferred')],
     ['waits while offline', deferred, { kind: 'wait' }],
     [
       'is commanded when it returns',
       { ...deferred, device: online },
-      { kind: 'command', failedAttempts: 0, lostAttempts: 0 },
+      { kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 0 },
     ],
     [
       'is verified when it returns updated from an earlier attempt',
@@ -104,7 +104,7 @@ describe('a commanded target', () => {
     expect(decide(second)).toMatchObject({ kind: 'pause', failedAttempts: 2, retryAtMs: ms(61 + 60) })
     const paused = { ...second, failedAttempts: 2, retryAtMs: ms(121) }
     expect(decide(paused, 120)).toEqual({ kind: 'wait', untilMs: ms(121) })
-    expect(decide(paused, 121)).toEqual({ kind: 'command', failedAttempts: 2, lostAttempts: 0 })
+    expect(decide(paused, 121)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 2, lostAttempts: 0 })
     expect(decide(commanded('rejected', { ...refused, attempt: 3, failedAttempts: 2 }))).toEqual({
       ...move('failed', 'Download failed'),
       failedAttempts: 3,
@@ -136,7 +136,7 @@ describe('a commanded target', () => {
 
   test('an attempt that the gateway broke off is no failure of the device, however many there are', () => {
     const lost = lostBy('gateway_lost', { failedAttempts: 2, attempt: 99 })
-    expect(decide(lost)).toEqual({ kind: 'command', failedAttempts: 2, lostAttempts: 0 })
+    expect(decide(lost)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 2, lostAttempts: 0 })
     expect(decide({ ...lost, device: expected })).toEqual({ kind: 'wait' })
     expect(decide({ ...lost, device: offline })).toEqual(move('deferred'))
     expect(decide(lost, 61, { stopping: true })).toEqual(move('cancelled'))
@@ -152,7 +152,7 @@ describe('a commanded target', () => {
   })
 
   test('one that ended with timeout counts', () => {
-    expect(decide(lostBy('timeout'))).toEqual({ kind: 'command', failedAttempts: 1, lostAttempts: 0 })
+    expect(decide(lostBy('timeout'))).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 1, lostAttempts: 0 })
     expect(decide(lostBy('timeout', { failedAttempts: 2 }))).toEqual({
       ...move('failed', 'unresponsive'),
       failedAttempts: 3,

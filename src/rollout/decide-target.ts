@@ -1,4 +1,5 @@
-import { fail, gone, isStopped, pauseAttempt, suspend, repeatAttempt } from './decide-attempt.ts'
+import { commandNext, fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
+import { canStage } from './decide-order.ts'
 import { OFFLINE, type RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
@@ -9,9 +10,11 @@ export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecis
   switch (target.state) {
     case 'planned':
     case 'deferred':
+    case 'downloaded':
       return decideWaiting(target, rules)
     case 'dl_requested':
     case 'downloading':
+    case 'reboot_requested':
       return decideCommanded(target, rules)
     case 'rebooting':
       return decideRebooting(target, rules)
@@ -31,15 +34,23 @@ function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
   if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
   if (held) return wait
+  // Before the reboots begin, devices that download apart from theirs download, and nothing else happens.
+  if (nowMs < rules.rebootMs && !mayStageEarly(target, device)) return { kind: 'wait', untilMs: rules.rebootMs }
   if (device.link === 'connected') {
     if (isOnTarget(target, device) && !target.force)
       return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
     if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
-    return { kind: 'command', failedAttempts: target.failedAttempts, lostAttempts: target.lostAttempts }
+    const { failedAttempts, lostAttempts, staged } = target
+    return commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
   }
-  if (target.state === 'planned') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
+  if (target.state !== 'deferred') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
   if (offlineDeadlineMs === null || nowMs < Math.max(offlineDeadlineMs, graceUntilMs)) return wait
   return fail(OFFLINE)
+}
+
+function mayStageEarly(target: TargetNow, device: DeviceNow): boolean {
+  const wanted = target.force || !isOnTarget(target, device)
+  return device.link === 'connected' && canStage(device) && !target.staged && wanted
 }
 
 function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision {
@@ -58,7 +69,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     case 'sent':
       return decideSent(target, command, rules)
     case 'done':
-      return { kind: 'move', to: 'rebooting' }
+      return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
     case 'rejected':
       return decideRejected(target, command, rules)
     case 'expired':
@@ -78,11 +89,13 @@ function decideRejected(target: TargetNow, command: CommandNow, rules: TargetRul
 function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
   const { device, download } = target
   if (device === null) return gone
-  // A device that has the image flashes it, whatever we want; any other one is cut off at once.
-  if (rules.stopping && download?.delivered !== true)
-    return download?.fenced === true
-      ? suspend(rules, device)
-      : { kind: 'fence', commandId: command.id, imageId: target.imageId }
+  if (rules.stopping && command.kind !== 'activate') {
+    const delivered = download?.delivered === true
+    if (download?.fenced === true || (delivered && command.kind === 'stage'))
+      return suspend({ device, staged: false }, rules)
+    // A device that has the image flashes it, whatever we want; any other one is cut off at once.
+    if (!delivered) return { kind: 'fence', commandId: command.id, imageId: target.imageId }
+  }
   if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
   const moving = download !== null && download.bytesServed > 0
   return moving && target.state === 'dl_requested' ? { kind: 'move', to: 'downloading' } : wait
@@ -91,7 +104,8 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
 /**
  * The command was sent and its answer is lost: it may have run, so it is never simply repeated. A
  * device can flash only what it got whole from us. Either it did, and we wait for what becomes of it,
- * or the download is fenced, and the command is dead for certain.
+ * or the download is fenced, and the command is dead for certain. A device that only had to download then has
+ * the image.
  */
 function reconcile(
   target: TargetNow,
@@ -99,6 +113,8 @@ function reconcile(
   { command, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
 ): TargetDecision {
   const { download, imageId } = target
+  // Nothing can keep a device from activating what it has.
+  if (command.kind === 'activate') return { kind: 'move', to: 'rebooting' }
   if (download?.fenced === true) {
     const { loss } = command
     // We broke off ourselves, so the device need not wait either.
@@ -107,7 +123,7 @@ function reconcile(
     // The time that it took to be certain was pause enough.
     return pauseAttempt(target, rules, { reason: 'unresponsive', costs: true, pauseMs: 0 })
   }
-  if (download?.delivered === true) return { kind: 'move', to: 'rebooting' }
+  if (download?.delivered === true) return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
   if (download !== null && !rules.stopping) {
     const idleAtMs = download.touchedMs + rules.options.downloadIdleMs
     if (rules.nowMs < idleAtMs) return { kind: 'wait', untilMs: idleAtMs }
@@ -179,8 +195,11 @@ function hasArrived(target: TargetNow, device: DeviceNow, rules: TargetRules): b
   return wasFetched(target) && hasRebooted(target, device, rules)
 }
 
+/** The image has reached the device in whole, and the device was asked to install it. */
 function wasFetched({ fetched, download, command }: TargetNow): boolean {
-  return fetched || download?.delivered === true || command?.state === 'done'
+  if (fetched || command === null || command.kind === 'stage') return fetched
+  if (command.kind === 'activate') return command.sentAt !== null
+  return download?.delivered === true || command.state === 'done'
 }
 
 function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now }: TargetRules): boolean {

@@ -3,7 +3,7 @@ import type { FwUpdate } from '../devices/tables.ts'
 import type { TargetState } from './rollout.ts'
 import type { FwUpdateChange } from './store-apply.ts'
 
-const { requested, installed, verifying, done } = progressAt
+const { requested, downloaded, installed, verifying, done } = progressAt
 
 /** `kept`: the download moves it on by itself. `cleared`: there is no update any more. */
 const shownAs = {
@@ -11,6 +11,8 @@ const shownAs = {
   deferred: { progress: 0, status: 'scheduled' },
   dl_requested: { progress: requested, status: 'inprogress' },
   downloading: 'kept',
+  downloaded: { progress: downloaded, status: 'inprogress' },
+  reboot_requested: { progress: downloaded, status: 'inprogress' },
   rebooting: { progress: installed, status: 'inprogress' },
   verifying: { progress: verifying, status: 'inprogress' },
   upgraded: { progress: done, status: 'success' },

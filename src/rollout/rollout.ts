@@ -17,7 +17,7 @@ export type {
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]
 
-export const waitingStates = ['planned', 'deferred'] as const satisfies readonly TargetState[]
+export const waitingStates = ['planned', 'deferred', 'downloaded'] as const satisfies readonly TargetState[]
 
 const terminal: ReadonlySet<TargetState> = new Set(terminalStates)
 const inFlight: ReadonlySet<TargetState> = new Set(inFlightStates)
@@ -35,6 +35,8 @@ export const noCounts: TargetCounts = {
   deferred: 0,
   dl_requested: 0,
   downloading: 0,
+  downloaded: 0,
+  reboot_requested: 0,
   rebooting: 0,
   verifying: 0,
   upgraded: 0,

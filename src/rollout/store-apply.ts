@@ -15,6 +15,7 @@ export interface TargetChange {
   readonly failedAttempts: number
   readonly lostAttempts: number
   readonly retryAtMs: number | null
+  readonly staged: boolean
   /** The id of a new command; the device's present boot count is saved with it. Null: there is no new command. */
   readonly newCommandId: string | null
 }
@@ -36,19 +37,20 @@ export async function updateTargets(
     failed_attempts: change.failedAttempts,
     lost_attempts: change.lostAttempts,
     retry_at_ms: change.retryAtMs,
+    staged: change.staged,
     command_id: change.newCommandId,
   }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
       failed_attempts = change.failed_attempts, lost_attempts = change.lost_attempts, retry_at_ms = change.retry_at_ms,
-      fetched = target.fetched or change.state = 'rebooting',
+      fetched = target.fetched or change.state = 'rebooting', staged = change.staged,
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
     from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, upgrade_id uuid,
-      device_id uuid, state text, reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, command_id uuid)
+      device_id uuid, state text, reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, staged boolean, command_id uuid)
     left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id

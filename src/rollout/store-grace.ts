@@ -41,7 +41,7 @@ export async function listWitnesses(
           on download.org_id = target.org_id and download.command_id = target.command_id
         where target.org_id = device.org_id
           and (target.state <> ${noneOf(terminalStates)} or target.entered_ms >= ${sinceMs}::float8)
-          and (target.fetched or download.delivered_at is not null
+          and (target.fetched or target.staged or download.delivered_at is not null
             or target.state in ('verifying', 'upgraded', 'failed'))) else true end
     group by device.site_id
   `.execute(tx)

@@ -71,17 +71,19 @@ export async function haltTargets(
     .innerJoin('deviceCommand as command', (join) =>
       join.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
     )
-    .select(['command.id as commandId', 'command.state', 'target.imageId'])
+    .select(['command.id as commandId', 'command.kind', 'command.state', 'target.imageId'])
     .where('target.orgId', '=', scope.orgId)
     .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
-    .where('target.state', 'in', ['dl_requested', 'downloading'])
+    .where('target.state', 'in', ['dl_requested', 'downloading', 'reboot_requested'])
     .where('command.state', 'in', ['sent', 'unknown', 'done'])
     .execute()
   const fenced = await fenceDownloads(
     tx,
     scope,
-    commanded.filter(({ state }) => state !== 'done'),
+    commanded.filter(({ kind, state }) => kind !== 'activate' && state !== 'done'),
   )
+  // A device that only downloads installs nothing by itself.
+  const unstoppable = commanded.filter(({ kind, commandId }) => kind !== 'stage' && !fenced.has(commandId))
   const rest = await tx
     .selectFrom('upgradeTarget')
     .select('mac')
@@ -90,7 +92,7 @@ export async function haltTargets(
     .where((where) =>
       where.or([
         where('state', 'in', ['rebooting', 'verifying']),
-        where('commandId', '=', anyOf(commanded.map(({ commandId }) => commandId).filter((id) => !fenced.has(id)))),
+        where('commandId', '=', anyOf(unstoppable.map(({ commandId }) => commandId))),
       ]),
     )
     .orderBy('mac')

@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
-import type { CommandState, VcMember } from '../devices/tables.ts'
+import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import { terminalStates } from './rollout.ts'
-import type { DeviceLink, TargetNow } from './target.ts'
+import type { DeviceLink, TargetNow, UpgradeOrder } from './target.ts'
 
 export interface LockedTarget extends TargetNow {
   readonly upgradeId: string
@@ -41,6 +41,8 @@ export interface TargetLimits {
   readonly stalledSinceMs: number
   /** Where the last phase opened before it, absent devices are given up. */
   readonly absentSinceMs: number
+  /** On the wall clock: where the reboots begin after it, targets that have their image need no look. */
+  readonly now: Date
 }
 
 interface TargetRow {
@@ -60,6 +62,7 @@ interface TargetRow {
   readonly lostAttempts: number
   readonly retryAtMs: number | null
   readonly fetched: boolean
+  readonly staged: boolean
   readonly bootCount: number | null
   readonly type: DeviceType | null
   /** The connection state that the interface shows. */
@@ -71,6 +74,8 @@ interface TargetRow {
   readonly bootedAt: Date | null
   readonly members: readonly VcMember[] | null
   readonly commandId: string | null
+  readonly commands: readonly CommandKind[] | null
+  readonly commandKind: UpgradeOrder
   readonly commandState: CommandState
   readonly refusal: string | null
   readonly refusalIsFinal: boolean
@@ -97,8 +102,8 @@ type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string; readonly
 
 /**
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
- * whose devices are absent, until they may be given up, and targets that wait for the answer of a connected device: in a
- * large upgrade these are most of the targets in most rounds.
+ * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and those
+ * that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
  * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be
@@ -108,7 +113,13 @@ type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string; readonly
 export function targetQuery(
   scope: OrgScope,
   siteUpgrades: readonly TargetedSiteUpgrade[],
-  { changes, unsentSinceMs, stalledSinceMs, absentSinceMs }: TargetLimits & { readonly changes: readonly TargetKey[] },
+  {
+    changes,
+    unsentSinceMs,
+    stalledSinceMs,
+    absentSinceMs,
+    now,
+  }: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): RawBuilder<TargetRow> {
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
@@ -118,18 +129,21 @@ export function targetQuery(
     ({ currentPhase, phaseOpenedMs, plan }) =>
       currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
   )
+  const isEarly = siteUpgrades.map(({ rebootAt, plan }) => plan.stages && rebootAt > now)
   return sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
-      t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched,
+      t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, s.firmware,
-      s.boot_count as device_boot_count, s.booted_at, s.members, c.id as command_id, c.state as command_state,
+      s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands, c.id as command_id, c.kind as command_kind,
+      c.state as command_state,
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from unnest(${siteUpgrades.map(({ id }) => id)}::uuid[], ${siteUpgrades.map(({ stopping }) => stopping !== null)}::boolean[],
       ${siteUpgrades.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[],
-      ${siteUpgrades.map(({ isDue }) => isDue)}::boolean[]) as site_upgrade (id, stopping, held, up_to, give_up, is_due)
+      ${siteUpgrades.map(({ isDue }) => isDue)}::boolean[], ${isEarly}::boolean[])
+      as site_upgrade (id, stopping, held, up_to, give_up, is_due, is_early)
     cross join lateral (
       select * from upgrade_target
       where site_upgrade.is_due and org_id = ${scope.orgId} and upgrade_id = site_upgrade.id
@@ -154,6 +168,7 @@ export function targetQuery(
       select * from firmware_download where org_id = t.org_id and command_id = t.command_id limit 1) f on true
     where t.phase <= site_upgrade.up_to and t.state <> ${noneOf(terminalStates)}
       and (t.state <> 'deferred' or session.connected or site_upgrade.stopping or d.id is null or site_upgrade.give_up)
+      and (t.state <> 'downloaded' or not site_upgrade.is_early or site_upgrade.stopping or d.id is null)
       and (site_upgrade.stopping or site_upgrade.held or d.id is null or session.connected is not true
         or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
@@ -170,7 +185,9 @@ function targetOf(row: TargetRow): LockedTarget {
     deviceBootCount,
     bootedAt,
     members,
+    commands,
     commandId,
+    commandKind,
     commandState,
     refusal,
     refusalIsFinal,
@@ -193,8 +210,12 @@ function targetOf(row: TargetRow): LockedTarget {
       bootCount: deviceBootCount ?? 0,
       bootedAt,
       memberFirmware,
+      commands: commands ?? [],
     },
-    command: commandId === null ? null : { id: commandId, state: commandState, refusal, refusalIsFinal, loss, sentAt },
+    command:
+      commandId === null
+        ? null
+        : { id: commandId, kind: commandKind, state: commandState, refusal, refusalIsFinal, loss, sentAt },
     download: touchedMs === null ? null : { touchedMs, bytesServed: Number(bytesServed), delivered, fenced },
   }
 }

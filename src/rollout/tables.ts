@@ -26,7 +26,7 @@ export interface OrgUpgradeTable {
   phasePlan: Json<OrgPhasePlan> | null
   currentPhase: Generated<number>
   gatePassed: Generated<number>
-  /** By phase number: targets that are planned or in flight. */
+  /** By phase number: targets that are planned, downloaded or in flight. */
   pendingByPhase: Json<Readonly<Record<string, number>>>
   failuresByPhase: DefaultJson<Readonly<Record<string, number>>>
   upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
@@ -71,6 +71,8 @@ export interface UpgradePlan {
   readonly gates: OrgPhasePlan['gates']
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
+  /** Some devices download apart from their reboot, so the downloads begin with the start. Otherwise nothing begins before the reboot. */
+  readonly stages: boolean
   /** Targets less those that were skipped when planning: what the percentage is of. */
   readonly planned: number
   readonly timezone: string
@@ -97,6 +99,8 @@ export type TargetState =
   | 'deferred'
   | 'dl_requested'
   | 'downloading'
+  | 'downloaded'
+  | 'reboot_requested'
   | 'rebooting'
   | 'verifying'
   | 'upgraded'
@@ -172,6 +176,8 @@ export interface UpgradeTargetTable {
   enteredMs: Generated<number>
   retryAtMs: number | null
   fetched: Generated<boolean>
+  /** The device has the image, and `activate` would install it. */
+  staged: Generated<boolean>
   reason: string | null
 }
 

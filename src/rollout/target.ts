@@ -1,5 +1,5 @@
 import type { LossReason } from '../devices/commands/command.ts'
-import type { CommandState } from '../devices/tables.ts'
+import type { CommandKind, CommandState } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { RolloutOptions, TargetState } from './rollout.ts'
 
@@ -20,11 +20,17 @@ export interface DeviceNow {
   readonly bootedAt: Date | null
   /** Of the members of a Virtual Chassis; empty for any other device. */
   readonly memberFirmware: readonly string[]
+  /** What its driver can ask it to do. */
+  readonly commands: readonly CommandKind[]
 }
+
+/** `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots. */
+export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate'>
 
 /** The target's latest command. */
 export interface CommandNow {
   readonly id: string
+  readonly kind: UpgradeOrder
   readonly state: CommandState
   /** Why it was refused, in the device's words. */
   readonly refusal: string | null
@@ -61,6 +67,8 @@ export interface TargetNow {
   readonly retryAtMs: number | null
   /** The image of an earlier attempt has reached the device. */
   readonly fetched: boolean
+  /** The device has the image, and `activate` would install it. */
+  readonly staged: boolean
   /** Of the device when the latest command was made. */
   readonly bootCount: number | null
   /** Null once the device has left the organization. */
@@ -81,11 +89,19 @@ export type TargetDecision =
       readonly failedAttempts?: number
       readonly lostAttempts?: number
       readonly retryAtMs?: number
+      /** Default: as before. */
+      readonly staged?: boolean
     }
   /** The attempt came to nothing. The state stays, and the next attempt waits. */
-  | (Attempts & { readonly kind: 'pause'; readonly reason: string; readonly retryAtMs: number })
+  | (Attempts & {
+      readonly kind: 'pause'
+      readonly reason: string
+      readonly retryAtMs: number
+      /** Default: as before. */
+      readonly staged?: boolean
+    })
   /** A new command goes out. */
-  | (Attempts & { readonly kind: 'command' })
+  | (Attempts & { readonly kind: 'command'; readonly order: UpgradeOrder })
   /** Take back the command, which is queued still; it may just be leaving, so look again. */
   | { readonly kind: 'withdraw'; readonly commandId: string }
   /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */
@@ -96,6 +112,8 @@ export interface TargetRules {
   /** On the wall clock, for comparison with what devices and commands are stamped with. */
   readonly now: Date
   readonly options: RolloutOptions
+  /** No device may be asked to reboot before it. */
+  readonly rebootMs: number
   /** No new command; what is under way may end. */
   readonly stopping: boolean
   /** The same, until somebody lets it go on. */

@@ -148,6 +148,7 @@ export async function advanceSiteUpgrades(
     unsentSinceMs: at.nowMs - options.commandExpiryMs,
     stalledSinceMs: at.nowMs - options.stallMs,
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
+    now: at.now,
   }
   await inTxByKeys(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(

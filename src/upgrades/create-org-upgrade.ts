@@ -17,7 +17,13 @@ import {
   insertActiveTargets,
 } from './store-create.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
-import { planDevices, planTimes, refuseModelsNotIn, refuseUnknownSites } from './plan-org-upgrade.ts'
+import {
+  planDevices,
+  planTimes,
+  refuseDownloadStrategy,
+  refuseModelsNotIn,
+  refuseUnknownSites,
+} from './plan-org-upgrade.ts'
 import { type Planned, type SiteUpgradeOf, planUpgrade } from './plan-upgrade.ts'
 import { getOrgUpgrade, shareUpgradeSites, listKnownModels } from './store.ts'
 
@@ -42,6 +48,7 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
       sites.map(({ id }) => id),
     )
     const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
+    refuseDownloadStrategy(request, plans)
     await shareImages(tx, scope, plans)
     const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
     const taken = await insertActiveTargets(tx, scope, listWanted(plans, siteUpgrades))

@@ -31,6 +31,8 @@ export interface OrgUpgradeRequest {
   /** The name of the strategy, for the record. */
   readonly strategy: string
   readonly phasing: Phasing
+  /** The strategy of the downloads, where the request wants another one for them that restricts them; else null. */
+  readonly downloadStrategy: string | null
   /** Null: now. */
   readonly start: RequestedTime | null
   /** Null: with the start. */

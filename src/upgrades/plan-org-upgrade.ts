@@ -2,6 +2,7 @@ import { AppError, invalidField } from '../platform/errors.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
+import { canStage } from '../rollout/decide-order.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
 import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 
@@ -93,6 +94,26 @@ export function planDevices<D extends UpgradeDevice>(
     throw invalidField(named.field ?? 'versions', [...reasons].slice(0, 5).join('; '))
   }
   return plans
+}
+
+/**
+ * Refuses a strategy of the downloads that differs from that of the reboots.
+ * @throws AppError invalid naming devices that can't download apart from their reboot.
+ */
+export function refuseDownloadStrategy(
+  { strategy, downloadStrategy }: Pick<OrgUpgradeRequest, 'strategy' | 'downloadStrategy'>,
+  plans: readonly DevicePlan<UpgradeDevice & Parameters<typeof canStage>[0]>[],
+): void {
+  if (downloadStrategy === null) return
+  const given = `is ${downloadStrategy}, but must be ${strategy}, the strategy of the reboots, or big_bang`
+  const oneStep = plans.filter(({ kind, device }) => kind === 'upgrade' && !canStage(device))
+  const [first] = oneStep
+  if (first === undefined) throw invalidField('download_strategy', `${given}: others are not supported yet`)
+  const { mac, model } = first.device
+  throw invalidField(
+    'download_strategy',
+    `${given}: ${oneStep.length} of the devices download and reboot in one step, for example ${mac} (${model})`,
+  )
 }
 
 /** @throws AppError invalid for the first model that is not among those of the organization's devices. */

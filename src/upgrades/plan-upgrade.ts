@@ -1,3 +1,4 @@
+import { canStage } from '../rollout/decide-order.ts'
 import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from './store-create.ts'
@@ -122,6 +123,7 @@ function presentPlan(request: OrgUpgradeRequest, { phases, times }: SitePlan): U
     phase_sizes: phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
     gates: phases.gates,
     max_failure_percentage: phasing.maxFailurePercentage,
+    stages: phases.targets.some(({ target }) => canStage(target)),
     planned: phases.targets.length,
     timezone: times.timezone,
   }

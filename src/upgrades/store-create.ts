@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import type { VcMember } from '../devices/tables.ts'
+import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from '../rollout/rollout.ts'
 
@@ -18,6 +18,8 @@ export interface Candidate {
   /** The version that the device reported last; null if it has never connected. */
   readonly fromVersion: string | null
   readonly memberVersions: readonly string[]
+  /** What its driver could ask it to do when it connected last. */
+  readonly commands: readonly CommandKind[]
 }
 
 /** The devices of the sites, in no order. */
@@ -29,15 +31,27 @@ export async function listCandidates(
   const rows = await reader
     .selectFrom('device as d')
     .leftJoin('deviceStatus as s', (on) => on.onRef('s.orgId', '=', 'd.orgId').onRef('s.deviceId', '=', 'd.id'))
-    .select(['d.id', 'd.siteId', 'd.mac', 'd.type', 'd.model', 'd.name', 's.connected', 's.firmware', 's.members'])
+    .select([
+      'd.id',
+      'd.siteId',
+      'd.mac',
+      'd.type',
+      'd.model',
+      'd.name',
+      's.connected',
+      's.firmware',
+      's.members',
+      's.capabilities',
+    ])
     .select(sql<string | null>`d.doc->>'role'`.as('role'))
     .where('d.orgId', '=', scope.orgId)
     .where('d.siteId', '=', anyOf(siteIds))
     .execute()
-  return rows.flatMap(({ siteId, connected, firmware, members, ...device }) => {
+  return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
     if (siteId === null) return []
     const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
-    return [{ ...device, siteId, connected: connected ?? false, fromVersion: firmware, memberVersions }]
+    const known = { connected: connected ?? false, fromVersion: firmware, commands: capabilities?.commands ?? [] }
+    return [{ ...device, ...known, siteId, memberVersions }]
   })
 }
 

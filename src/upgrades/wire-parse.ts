@@ -20,7 +20,7 @@ export function parseOrgUpgrade(
 ): OrgUpgradeRequest {
   refuseUnsupported(body, query, registry)
   for (const each of Object.values(registry)) each.check?.(body)
-  const strategy = findStrategy(body, registry)
+  const { strategy, downloadStrategy } = findStrategies(body, registry)
   const models = parseModels(body.models)
   return {
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
@@ -33,6 +33,7 @@ export function parseOrgUpgrade(
     versions: parseVersions(body),
     strategy: strategy.name,
     phasing: strategy.parse(body),
+    downloadStrategy,
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
     document: body,
@@ -59,20 +60,20 @@ function unsupported(field: string, why = ''): AppError {
   return invalidField(field, `not supported yet${why && `: ${why}`}`)
 }
 
-/**
- * Download and reboot are one step for the devices that can be upgraded now, so one strategy rules
- * both. Downloads that may run ahead of the reboots (big_bang, the default) demand nothing of that step.
- */
-function findStrategy(body: OrgUpgradeBody, registry: Strategies): Strategy {
+interface RequestedStrategies {
+  /** The one of the reboots. */
+  readonly strategy: Strategy
+  readonly downloadStrategy: string | null
+}
+
+/** Downloads that may all run ahead of the reboots (big_bang, the default) demand nothing of the devices. */
+function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
   const download = body.download_strategy ?? body.strategy
   const reboot = body.reboot_strategy ?? body.strategy ?? download ?? 'big_bang'
   const strategy = registry[reboot]
   if (strategy === undefined) throw unsupported('reboot_strategy')
-  if (download === undefined || download === reboot || download === 'big_bang') return strategy
-  throw unsupported(
-    'download_strategy',
-    'the devices download and reboot in one step, so it must equal reboot_strategy',
-  )
+  const isFree = download === undefined || download === reboot || download === 'big_bang'
+  return { strategy, downloadStrategy: isFree ? null : download }
 }
 
 function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {

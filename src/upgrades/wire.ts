@@ -89,9 +89,8 @@ const buckets = {
   scheduled: ['planned', 'deferred'],
   download_requested: ['dl_requested'],
   downloading: ['downloading'],
-  // Download and reboot are one step for these devices, so none waits with its image.
-  downloaded: [],
-  reboot_in_progress: ['rebooting'],
+  downloaded: ['downloaded'],
+  reboot_in_progress: ['reboot_requested', 'rebooting'],
   rebooted: ['verifying'],
   upgraded: ['upgraded'],
   failed: ['failed'],

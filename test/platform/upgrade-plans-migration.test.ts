@@ -71,8 +71,12 @@ test('plans of upgrades that go on keep their limits as gates', async () => {
   for (const [index, upgrade] of former.entries()) await insertFormerUpgrade(client, { id: id(index), ...upgrade })
 
   await migrate(connection)
-  const { rows } = await client.query<{ plan: Readonly<Record<string, unknown>>; phase_plan: unknown }>(
-    `select part.plan, org_upgrade.phase_plan from org_upgrade join site_upgrade part using (org_id, id) order by id`,
+  const { rows } = await client.query<{
+    plan: Readonly<Record<string, unknown>>
+    counts: unknown
+    phase_plan: unknown
+  }>(
+    `select part.plan, part.counts, org_upgrade.phase_plan from org_upgrade join site_upgrade part using (org_id, id) order by id`,
   )
   const tolerating = (percent: number) => ({ max_failures: null, max_failure_percentage: percent, min_upgraded: 1 })
   const limited = limits.map((limit) => ({ max_failures: limit, max_failure_percentage: null, min_upgraded: 0 }))
@@ -84,7 +88,9 @@ test('plans of upgrades that go on keep their limits as gates', async () => {
     { gates: null, whole: null },
     { gates: null, whole: null },
   ])
-  for (const { plan } of rows) {
+  for (const { plan, counts } of rows) {
+    expect(plan['stages']).toBe(false)
+    expect(counts).toEqual({ planned: 3, downloaded: 0, reboot_requested: 0 })
     expect(plan).not.toHaveProperty('canary_phases')
     expect(plan).not.toHaveProperty('max_failures')
   }

@@ -34,7 +34,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     for (const index of upgrade.phasePlan?.phase_sizes.keys() ?? []) {
       const inPhase = all.filter(({ phase }) => phase === index + 1)
       expect(inPhase).toHaveLength(upgrade.phasePlan?.phase_sizes[index] ?? 0)
-      const pending = inPhase.filter(({ state }) => state === 'planned' || isInFlight(state))
+      const pending = inPhase.filter(({ state }) => state === 'planned' || state === 'downloaded' || isInFlight(state))
       expect(upgrade.pendingByPhase[index + 1] ?? 0).toBe(pending.length)
       const failed = inPhase.filter(({ state, reason }) => state === 'failed' && reason !== 'offline')
       expect(upgrade.failuresByPhase[index + 1] ?? 0).toBe(failed.length)

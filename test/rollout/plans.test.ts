@@ -78,7 +78,7 @@ async function readTargets(
 ): Promise<number> {
   const targets = ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId']).where('orgId', '=', scope.orgId)
   const changes = isDue ? [] : await targets.execute()
-  const limits = { changes, unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0 }
+  const limits = { changes, unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0, now: ctx.clock.now() }
   const query = targetQuery(
     scope,
     siteUpgrades.map((siteUpgrade) => Object.assign(siteUpgrade, { isDue })),

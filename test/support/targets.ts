@@ -16,6 +16,7 @@ export const online: DeviceNow = {
   bootCount: 3,
   bootedAt: start,
   memberFirmware: [],
+  commands: ['restart', 'upgrade'],
 }
 export const offline: DeviceNow = { ...online, link: 'absent', connectedMs: null }
 export const expected: DeviceNow = { ...offline, link: 'expected' }
@@ -35,6 +36,7 @@ export const planned: TargetNow = {
   lostAttempts: 0,
   retryAtMs: null,
   fetched: false,
+  staged: false,
   bootCount: null,
   device: online,
   command: null,
@@ -44,6 +46,7 @@ export const planned: TargetNow = {
 export function command(state: CommandNow['state'], more: Partial<CommandNow> = {}): CommandNow {
   return {
     id: 'c',
+    kind: 'upgrade',
     state,
     refusal: null,
     refusalIsFinal: false,
@@ -65,6 +68,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     now: at(seconds),
     nowMs: ms(seconds),
     options: defaultRolloutOptions,
+    rebootMs: 0,
     stopping: false,
     held: false,
     offlineDeadlineMs: null,

@@ -5,8 +5,14 @@ import { onTestFinished } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { TestCall, TestPeer } from '../protocol-suite.ts'
 
+export interface LineTarget {
+  readonly port: number
+  readonly mac: string
+  readonly version?: string
+}
+
 /** Opens the connection of a device that speaks lines. */
-export async function openLinePeer({ port, mac }: { readonly port: number; readonly mac: string }): Promise<TestPeer> {
+export async function openLinePeer({ port, mac, version = '1.0.0' }: LineTarget): Promise<TestPeer> {
   const socket = connect(port, '127.0.0.1')
   const closed = new Promise((resolve) => socket.on('close', resolve))
   socket.on('error', () => socket.destroy())
@@ -25,7 +31,7 @@ export async function openLinePeer({ port, mac }: { readonly port: number; reado
   })
   return {
     closed,
-    hello: () => socket.write(`hello ${mac} 1.0.0\n`),
+    hello: () => socket.write(`hello ${mac} ${version}\n`),
     nextCall: () => waitUntil('a call from the gateway', () => calls.shift() ?? null),
     adopt: ({ id, text }) => callOf(id, text),
     drop: () => socket.destroy(),

@@ -1,0 +1,72 @@
+import type { CountsByPhase } from './decide-stop.ts'
+import { OFFLINE, type TargetCounts, type TargetState } from './rollout.ts'
+import type { TargetDecision, TargetNow, UpgradeOrder } from './target.ts'
+
+/** What becomes of a target. */
+export interface Step {
+  readonly target: TargetNow
+  readonly to: TargetState
+  readonly reason: string | null
+  readonly failedAttempts: number
+  readonly lostAttempts: number
+  readonly retryAtMs: number | null
+  readonly staged: boolean
+  /** The command that goes out with it; null: none. */
+  readonly order: UpgradeOrder | null
+}
+
+/** Null: the target and its command stay as they are. */
+export function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
+  switch (decision.kind) {
+    case 'command': {
+      const { order, failedAttempts, lostAttempts } = decision
+      const activates = order === 'activate'
+      const step = {
+        target,
+        to: activates ? 'reboot_requested' : 'dl_requested',
+        reason: null,
+        retryAtMs: null,
+      } as const
+      return { ...step, order, staged: activates, failedAttempts, lostAttempts }
+    }
+    case 'pause': {
+      const { reason, failedAttempts, lostAttempts, retryAtMs, staged = target.staged } = decision
+      return { target, to: target.state, reason, failedAttempts, lostAttempts, retryAtMs, staged, order: null }
+    }
+    case 'move': {
+      const { to, reason = null, retryAtMs = null } = decision
+      const { failedAttempts = target.failedAttempts, lostAttempts = target.lostAttempts } = decision
+      if (to === target.state) return null
+      const staged = to === 'downloaded' || (decision.staged ?? target.staged)
+      return { target, to, reason, failedAttempts, lostAttempts, retryAtMs, staged, order: null }
+    }
+    case 'wait':
+    case 'withdraw':
+    case 'fence':
+      return null
+  }
+}
+
+export function countSteps(counts: TargetCounts, steps: readonly Step[]): TargetCounts {
+  const changed = { ...counts }
+  for (const { target, to } of steps) {
+    changed[target.state] -= 1
+    changed[to] += 1
+  }
+  return changed
+}
+
+export function isHardFailure({ to, reason }: Pick<Step, 'to' | 'reason'>): boolean {
+  return to === 'failed' && reason !== OFFLINE
+}
+
+export function isUpgraded({ to }: Pick<Step, 'to'>): boolean {
+  return to === 'upgraded'
+}
+
+/** The counts with one more for the phase of each step. */
+export function countByPhase(counts: CountsByPhase, steps: readonly Step[]): CountsByPhase {
+  const changed: Record<string, number> = { ...counts }
+  for (const { target } of steps) changed[target.phase] = (changed[target.phase] ?? 0) + 1
+  return changed
+}
