@@ -1,59 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../src/rollout/worker.ts'
+import { describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
-import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
-import { getOrgUpgrade } from '../../src/upgrades/store.ts'
-import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
-import {
-  type Fleet,
-  type Reply,
-  type SeededDevice,
-  type SeededOrg,
-  type SiteSeed,
-  createFleet,
-  seedOrg,
-} from '../support/fleet.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
-import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import type { Reply, SeededDevice, SiteSeed } from '../support/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
+import { countAll, useRollout } from './harness.ts'
 
-const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
-
-let clock: TestClock
-let test: TestContext
-let org: SeededOrg
-let fleet: Fleet
-beforeEach(async () => {
-  clock = createTestClock()
-  test = await createTestContext(clock)
-})
-afterEach(() => test.close())
-
-const devicesOf = (site?: number): SeededDevice[] =>
-  org.sites.flatMap(({ devices }, index) => (site === undefined || site === index ? devices : []))
-
-async function seed(seeds: readonly SiteSeed[]): Promise<void> {
-  org = await seedOrg(test.ctx, seeds)
-  fleet = createFleet(test.ctx, [org])
-  await fleet.connect(devicesOf())
-}
+const rollout = useRollout()
+const { advance, seed } = rollout
 
 const create = async (body: OrgUpgradeBody): Promise<string> =>
-  (await createOrgUpgrade(test.ctx, org.scope, parseOrgUpgrade({ all_sites: true, strategy: 'canary', ...body }))).id
-const advance = () => advanceRollouts(test.ctx, options, new AbortController().signal)
+  (await rollout.create({ strategy: 'canary', ...body })).id
 
-/** Rounds of engine and fleet until nothing is sent any more. */
 async function play(reply: (device: SeededDevice) => Reply = () => 'upgrades'): Promise<void> {
-  for (let quiet = 0; quiet < 3;) {
-    clock.advance(1000)
-    await advance()
-    quiet = (await fleet.answer(reply)) === 0 ? quiet + 1 : 0
-  }
-  await expectConsistent(test.ctx)
+  await rollout.play(reply)
+  await expectConsistent(rollout.ctx)
 }
 
 interface Shown {
@@ -65,13 +27,11 @@ interface Shown {
 
 /** The upgrade over all its sites. */
 async function read(id: string): Promise<Shown> {
-  const { siteUpgrades } = await getOrgUpgrade(test.ctx.db, org.scope, id)
-  const counts: Record<string, number> = {}
-  for (const { targets } of siteUpgrades)
-    for (const [state, macs] of Object.entries(targets)) counts[state] = (counts[state] ?? 0) + macs.length
+  const upgrade = await rollout.read(id)
+  const { siteUpgrades } = upgrade
   const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
   return {
-    counts,
+    counts: countAll(upgrade),
     statuses: distinct(siteUpgrades.map(({ status }) => status)).toSorted(),
     holds: distinct(siteUpgrades.map(({ hold }) => hold?.reason)),
     stops: distinct(siteUpgrades.map(({ stopReason }) => stopReason)),
@@ -85,14 +45,14 @@ describe('canary phases over many sites', () => {
     await seed(many(500, 10))
     const id = await create({ max_failure_percentage: 5 })
     await play(() => 'keeps_old')
-    expect(fleet.attempts.size).toBe(50)
+    expect(rollout.fleet.attempts.size).toBe(50)
     const reason = '50 of 50 devices of phase 1 failed, more than 5 %'
     const { counts, holds } = await read(id)
     expect(counts['failed']).toBe(50)
     // Sites where a device of the first phase failed have had more than 5 % of their ten devices fail.
     expect((counts['planned'] ?? 0) + (counts['cancelled'] ?? 0)).toBe(4950)
     expect(new Set(holds)).toEqual(new Set([reason, undefined]))
-    const audits = test.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', '%held%')
+    const audits = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', '%held%')
     expect(await audits.execute()).toEqual([{ message: `Upgrade ${id} held: ${reason}` }])
   }, 120_000)
 
@@ -100,7 +60,7 @@ describe('canary phases over many sites', () => {
     await seed(many(100, 10))
     const id = await create({ max_failures: [2, 0, 0, 0] })
     await play(() => 'keeps_old')
-    expect(fleet.attempts.size).toBe(10)
+    expect(rollout.fleet.attempts.size).toBe(10)
     expect(await read(id)).toMatchObject({ statuses: ['failed'], stops: ['more than 2 failures in phase 1'] })
   })
 
@@ -108,40 +68,40 @@ describe('canary phases over many sites', () => {
     await seed(many(100, 10))
     const id = await create({})
     for (const commanded of [10, 100, 500, 1000]) {
-      clock.advance(1000)
+      rollout.clock.advance(1000)
       await advance()
-      await expectConsistent(test.ctx)
+      await expectConsistent(rollout.ctx)
       // All answer but one: the gate stays shut at every site.
       let silent = 1
-      for (;;) if ((await fleet.answer(() => (silent-- > 0 ? 'silent' : 'upgrades'))) === 0) break
-      clock.advance(1000)
+      for (;;) if ((await rollout.fleet.answer(() => (silent-- > 0 ? 'silent' : 'upgrades'))) === 0) break
+      rollout.clock.advance(1000)
       await advance()
-      expect(await fleet.answer()).toBe(0)
-      expect(fleet.attempts.size).toBe(commanded)
-      const rows = test.ctx.db.selectFrom('upgradeTarget').select('deviceId').where('state', '=', 'dl_requested')
+      expect(await rollout.fleet.answer()).toBe(0)
+      expect(rollout.fleet.attempts.size).toBe(commanded)
+      const rows = rollout.ctx.db.selectFrom('upgradeTarget').select('deviceId').where('state', '=', 'dl_requested')
       const slow = new Set((await rows.execute()).map(({ deviceId }) => deviceId))
-      const devices = devicesOf().filter(({ id: deviceId }) => slow.has(deviceId))
+      const devices = rollout.devices().filter(({ id: deviceId }) => slow.has(deviceId))
       expect(devices).toHaveLength(1)
-      await fleet.disconnect(devices)
-      await fleet.connect(devices, '2.0.0')
+      await rollout.fleet.disconnect(devices)
+      await rollout.fleet.connect(devices, '2.0.0')
     }
     await play()
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 1000 } })
-    expect([...fleet.flashes.values()].every((count) => count === 1)).toBe(true)
+    expect([...rollout.fleet.flashes.values()].every((count) => count === 1)).toBe(true)
   }, 60_000)
 
   it('are shares of each site where that is asked for', async () => {
     await seed(many(50, 10))
     await create({ phase_scope: 'site' })
-    clock.advance(1000)
+    rollout.clock.advance(1000)
     await advance()
-    expect(await fleet.answer()).toBe(50)
+    expect(await rollout.fleet.answer()).toBe(50)
   })
 })
 
 describe('a gate of the whole upgrade', () => {
   /** Now on the clocks of sites in UTC, and later at those west of it. */
-  const noonUtc = () => clock.now().toISOString().slice(0, 19)
+  const noonUtc = () => rollout.clock.now().toISOString().slice(0, 19)
 
   it('waits for a site whose local start is later, and has targets in the phase', async () => {
     // The clocks of the Azores are one hour behind.
@@ -153,8 +113,10 @@ describe('a gate of the whole upgrade', () => {
     await play()
     // Of three devices in the first phase at least one is of each model.
     expect((await read(id)).counts['planned']).toBeGreaterThanOrEqual(2)
-    expect([...fleet.attempts.keys()].every((device) => devicesOf(0).some((one) => one.id === device))).toBe(true)
-    clock.advance(3600e3)
+    expect(
+      [...rollout.fleet.attempts.keys()].every((device) => rollout.devices(0).some((one) => one.id === device)),
+    ).toBe(true)
+    rollout.clock.advance(3600e3)
     await play()
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 4 } })
   })
@@ -164,43 +126,43 @@ describe('a gate of the whole upgrade', () => {
       { devices: 3, timezone: 'UTC' },
       { devices: 1, timezone: 'Atlantic/Azores' },
     ])
-    await fleet.disconnect(devicesOf(1))
+    await rollout.fleet.disconnect(rollout.devices(1))
     const id = await create({ canary_phases: [75], start_datetime: noonUtc() })
-    await fleet.connect(devicesOf(1))
+    await rollout.fleet.connect(rollout.devices(1))
     await play()
     expect(await read(id)).toMatchObject({ counts: { upgraded: 3, planned: 1 } })
-    clock.advance(3600e3)
+    rollout.clock.advance(3600e3)
     await play()
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 4 } })
   })
 
   it('does not wait for absent devices, but holds where a phase has no others', async () => {
     await seed(many(4, 2))
-    const absent = devicesOf().slice(3)
-    await fleet.disconnect(absent)
+    const absent = rollout.devices().slice(3)
+    await rollout.fleet.disconnect(absent)
     const id = await create({ canary_phases: [25, 50, 75] })
     await play()
     const { counts, holds } = await read(id)
     expect(counts).toEqual({ upgraded: 3, deferred: 3, planned: 2 })
     expect(holds).toContain('0 of 2 devices of phase 3 were upgraded')
-    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await play()
     expect((await read(id)).counts).toEqual({ upgraded: 3, deferred: 5 })
-    await fleet.connect(absent)
-    clock.advance(5000)
+    await rollout.fleet.connect(absent)
+    rollout.clock.advance(5000)
     await play()
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 8 } })
   })
 
   it('asks for no success where limits by phase replace it', async () => {
     await seed(many(4, 2))
-    const absent = devicesOf().slice(4)
-    await fleet.disconnect(absent)
+    const absent = rollout.devices().slice(4)
+    await rollout.fleet.disconnect(absent)
     const id = await create({ canary_phases: [25, 50, 75], max_failures: [0, 0, 0, 0] })
     await play()
     expect((await read(id)).counts).toEqual({ upgraded: 4, deferred: 4 })
-    await fleet.connect(absent)
-    clock.advance(5000)
+    await rollout.fleet.connect(absent)
+    rollout.clock.advance(5000)
     await play()
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 8 } })
   })
@@ -220,8 +182,8 @@ describe('a gate of the whole upgrade', () => {
     let failing = 4
     await play(() => (failing-- > 0 ? 'keeps_old' : 'upgrades'))
     expect((await read(id)).holds).toContain('4 of 10 devices of phase 1 failed, more than 30 %')
-    expect(fleet.attempts.size).toBe(10)
-    await resumeOrgUpgrade(test.ctx, org.scope, id)
+    expect(rollout.fleet.attempts.size).toBe(10)
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await play()
     const { counts, holds } = await read(id)
     expect(counts['upgraded']).toBeGreaterThanOrEqual(24)
@@ -231,31 +193,31 @@ describe('a gate of the whole upgrade', () => {
   it('opens nothing while the upgrade is paused, and nothing once it is cancelled', async () => {
     await seed(many(10, 4))
     const id = await create({ canary_phases: [25] })
-    clock.advance(1000)
+    rollout.clock.advance(1000)
     await advance()
-    await fleet.answer()
-    await pauseOrgUpgrade(test.ctx, org.scope, id)
+    await rollout.fleet.answer()
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await play()
     expect((await read(id)).counts).toEqual({ upgraded: 10, planned: 30 })
-    await resumeOrgUpgrade(test.ctx, org.scope, id)
-    clock.advance(1000)
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    rollout.clock.advance(1000)
     await advance()
     expect((await read(id)).counts).toEqual({ upgraded: 10, dl_requested: 30 })
-    await cancelOrgUpgrade(test.ctx, org.scope, id)
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await play()
     expect((await read(id)).counts).toEqual({ upgraded: 10, cancelled: 30 })
-    expect(fleet.attempts.size).toBe(10)
+    expect(rollout.fleet.attempts.size).toBe(10)
   })
 
   it('opens a phase once, however many workers run', async () => {
     await seed(many(20, 3))
     const id = await create({})
     for (let round = 0; round < 20; round += 1) {
-      await Promise.all([advance(), advance(), fleet.answer()])
-      await expectConsistent(test.ctx)
-      clock.advance(1000)
+      await Promise.all([advance(), advance(), rollout.fleet.answer()])
+      await expectConsistent(rollout.ctx)
+      rollout.clock.advance(1000)
     }
     expect(await read(id)).toMatchObject({ statuses: ['completed'], counts: { upgraded: 60 } })
-    expect([...fleet.attempts.values()].every((count) => count === 1)).toBe(true)
+    expect([...rollout.fleet.attempts.values()].every((count) => count === 1)).toBe(true)
   })
 })
