@@ -51,10 +51,10 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
     refuseDownloadStrategy(request, plans)
     await shareImages(tx, scope, plans)
     const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-    const taken = await insertActiveTargets(tx, scope, listWanted(plans, siteUpgrades))
-    const upgrade = planUpgrade(request, { id: uuidv7(), siteUpgrades, times, plans, taken, now, nowMs })
+    const claimed = await insertActiveTargets(tx, scope, listWanted(plans, siteUpgrades))
+    const upgrade = planUpgrade(request, { id: uuidv7(), siteUpgrades, times, plans, claimed, now, nowMs })
     await insertUpgrade(tx, scope, upgrade)
-    await announce(tx, scope, { upgrade, candidates, sites, now })
+    await appendCreation(tx, scope, { upgrade, candidates, sites, now })
     return getOrgUpgrade(tx, scope, upgrade.org.id)
   })
 }
@@ -72,22 +72,22 @@ function listWanted(plans: readonly Planned[], siteUpgrades: readonly SiteUpgrad
   })
 }
 
-/** An image that is being deleted at this moment is as good as gone. */
+/** An image that is being deleted concurrently counts as missing. */
 async function shareImages(tx: Tx, scope: OrgScope, plans: readonly Planned[]): Promise<void> {
   const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? [plan.entry.imageId] : [])))]
   const held = await lockImages(tx, scope, imageIds)
   if (held.length < imageIds.length)
-    throw new AppError('conflict', 'a firmware image of this upgrade has just been deleted')
+    throw new AppError('conflict', 'A firmware image of this upgrade has just been deleted')
 }
 
-interface Announcement {
+interface Creation {
   readonly upgrade: NewUpgrade
   readonly candidates: readonly Candidate[]
   readonly sites: readonly UpgradeSite[]
   readonly now: Date
 }
 
-async function announce(tx: Tx, scope: OrgScope, { upgrade, candidates, sites, now }: Announcement): Promise<void> {
+async function appendCreation(tx: Tx, scope: OrgScope, { upgrade, candidates, sites, now }: Creation): Promise<void> {
   const { org, targets } = upgrade
   const auditId = await appendAudit(tx, scope, {
     message: `Upgrade ${org.planned} devices to ${org.targetVersion}`,

@@ -25,7 +25,7 @@ export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string)
     } as const
     if ((await pauseSiteUpgrades(tx, scope, id, hold)) === 0) return
     await appendAudit(tx, scope, { message: `Pause upgrade ${id}`, at })
-    // Commands that have not left are taken back at once.
+    // The engine withdraws the commands that have not been sent.
     wakeAfterCommit(tx, 'rollouts')
   })
 }

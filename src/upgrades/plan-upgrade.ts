@@ -26,7 +26,7 @@ export interface UpgradeInputs {
   readonly times: ReadonlyMap<string, SiteTimes>
   readonly plans: readonly Planned[]
   /** Ids of the devices that no other upgrade has. */
-  readonly taken: ReadonlySet<string>
+  readonly claimed: ReadonlySet<string>
   readonly now: Date
   /** Service time. */
   readonly nowMs: number
@@ -34,17 +34,17 @@ export interface UpgradeInputs {
 
 /** The whole upgrade, as it is to be written. The same request and inputs give the same plan. */
 export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
-  const { id, siteUpgrades, times, plans, taken, nowMs } = inputs
+  const { id, siteUpgrades, times, plans, claimed, nowMs } = inputs
   const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
-    return { upgradeId, targets: selectTaken(plansBySite.get(site.id) ?? [], taken) }
+    return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
   })
   const { org, bySite } = planPhases(selected, { phasing: request.phasing, upgradeId: id })
   const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
     const phases = bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
     if (phases === undefined || siteTimes === undefined) return []
-    return [{ upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], taken, phases, nowMs }]
+    return [{ upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], claimed, phases, nowMs }]
   })
   const targets = sites.flatMap(planTargets)
   return {
@@ -54,9 +54,9 @@ export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): 
   }
 }
 
-function selectTaken(plans: readonly Planned[], taken: ReadonlySet<string>): Selected[] {
+function selectClaimed(plans: readonly Planned[], claimed: ReadonlySet<string>): Selected[] {
   return plans.flatMap((plan) =>
-    plan.kind === 'upgrade' && taken.has(plan.device.id) ? [{ ...plan, ...plan.device }] : [],
+    plan.kind === 'upgrade' && claimed.has(plan.device.id) ? [{ ...plan, ...plan.device }] : [],
   )
 }
 
@@ -90,7 +90,7 @@ function planOrg(
 interface SitePlan extends SiteUpgradeOf {
   readonly times: SiteTimes
   readonly plans: readonly Planned[]
-  readonly taken: ReadonlySet<string>
+  readonly claimed: ReadonlySet<string>
   readonly phases: PhasePlan<Selected>
   readonly nowMs: number
 }
@@ -129,8 +129,8 @@ function presentPlan(request: OrgUpgradeRequest, { phases, times }: SitePlan): U
   }
 }
 
-function noteSite({ times, plans, taken }: SitePlan): UpgradeNote[] {
-  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !taken.has(device.id))
+function noteSite({ times, plans, claimed }: SitePlan): UpgradeNote[] {
+  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !claimed.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),

@@ -61,8 +61,8 @@ export interface WantedDevice {
 }
 
 /**
- * Takes devices for upgrades, as far as no other upgrade has them, until their targets end.
- * @returns The ids of the devices that were taken.
+ * Reserves devices for upgrades until their targets end, except those that another upgrade has.
+ * @returns The ids of the devices that were reserved.
  */
 export async function insertActiveTargets(
   tx: Tx,
@@ -71,7 +71,7 @@ export async function insertActiveTargets(
 ): Promise<Set<string>> {
   const rows = wanted.map(({ deviceId, upgradeId }) => ({ device_id: deviceId, upgrade_id: upgradeId }))
   // Two requests at once wait for each other in the order of the ids, hence never in a circle.
-  const taken = await sql<{ deviceId: string }>`
+  const inserted = await sql<{ deviceId: string }>`
     insert into active_upgrade_target (org_id, device_id, upgrade_id)
     select ${scope.orgId}::uuid, device_id, upgrade_id
     from jsonb_to_recordset(${json(rows)}::jsonb) as wanted (device_id uuid, upgrade_id uuid)
@@ -79,7 +79,7 @@ export async function insertActiveTargets(
     on conflict do nothing
     returning device_id
   `.execute(tx)
-  return new Set(taken.rows.map(({ deviceId }) => deviceId))
+  return new Set(inserted.rows.map(({ deviceId }) => deviceId))
 }
 
 export interface NewOrgUpgrade {

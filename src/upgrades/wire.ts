@@ -77,13 +77,13 @@ export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
 export const OrgUpgradeBody = orgUpgradeBodyOf(strategies)
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
-/** Refused like `dry_run` in the body: whoever asks for a preview must not start an upgrade by putting it there. */
+/** Refused like `dry_run` in the body: a client that asks for a preview here must not start an upgrade. */
 export const OrgUpgradeQuery = Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) })
 export type OrgUpgradeQuery = Static<typeof OrgUpgradeQuery>
 
 /**
  * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
- * a device that was let be, and a list that is not there would not add up to the total.
+ * a device whose upgrade was cancelled, and without the list the others would not add up to the total.
  */
 const buckets = {
   scheduled: ['planned', 'deferred'],
