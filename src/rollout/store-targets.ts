@@ -135,8 +135,8 @@ export function targetQuery(
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, s.firmware,
-      s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands, c.id as command_id, c.kind as command_kind,
-      c.state as command_state,
+      s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
+      c.id as command_id, c.kind as command_kind, c.state as command_state,
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced

@@ -48,7 +48,8 @@ export async function claimSiteUpgrades(
     )
     update site_upgrade set lease_until_ms = ${leaseUntilMs}, epoch = site_upgrade.epoch + 1
     from due where site_upgrade.org_id = due.org_id and site_upgrade.id = due.id
-    returning site_upgrade.org_id, site_upgrade.id, site_upgrade.org_upgrade_id, site_upgrade.epoch, coalesce(due.is_due, false) as is_due
+    returning site_upgrade.org_id, site_upgrade.id, site_upgrade.org_upgrade_id, site_upgrade.epoch,
+      coalesce(due.is_due, false) as is_due
   `.execute(db)
   return claimed.rows
 }

@@ -84,7 +84,8 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
     .select('id')
     .select(
       sql<OrgUpgradeItem['siteUpgrades']>`(
-        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id) order by site_upgrade.id), '[]')
+        select coalesce(json_agg(
+          json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id) order by site_upgrade.id), '[]')
         from site_upgrade where site_upgrade.org_id = org_upgrade.org_id and site_upgrade.org_upgrade_id = org_upgrade.id)`.as(
         'siteUpgrades',
       ),

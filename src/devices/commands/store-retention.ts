@@ -7,5 +7,6 @@ export const agingCommands: AgingRows = {
   owner: 'org_id',
   isOld: (before) => sql`finished_at < ${before} and state not in ('queued', 'sent') and not exists (
     select from site_upgrade
-    where site_upgrade.org_id = device_command.org_id and site_upgrade.id = device_command.site_upgrade_id and site_upgrade.finished_at is null)`,
+    where site_upgrade.org_id = device_command.org_id and site_upgrade.id = device_command.site_upgrade_id
+      and site_upgrade.finished_at is null)`,
 }
