@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, countRows } from '../platform/db.ts'
 
 /** Makes transactions about the same address take turns, until `tx` ends. */
 export async function lockMailAddress(tx: Tx, addressHash: Buffer): Promise<void> {
@@ -7,14 +7,8 @@ export async function lockMailAddress(tx: Tx, addressHash: Buffer): Promise<void
 }
 
 /** Mails to the address later than `since`. */
-export async function countMailsSent(tx: Tx, addressHash: Buffer, since: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mailSent')
-    .select(sql<string>`count(*)`.as('count'))
-    .where('addressHash', '=', addressHash)
-    .where('sentAt', '>', since)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+export function countMailsSent(tx: Tx, addressHash: Buffer, since: Date): Promise<number> {
+  return countRows(tx.selectFrom('mailSent').where('addressHash', '=', addressHash).where('sentAt', '>', since))
 }
 
 export async function insertMailSent(

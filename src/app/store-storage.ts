@@ -19,9 +19,9 @@ export function listOrgStorage(reader: Reader, page: Page): Promise<Paged<OrgSto
     .selectFrom('storageUsage')
     .innerJoin('org', 'org.id', 'storageUsage.orgId')
     .select(['org.id', 'org.name', ofKind('firmware').as('firmwareBytes'), ofKind('pictures').as('pictureBytes')])
+    .select(sql<number>`-sum(storage_usage.bytes)`.as('negativeBytes'))
     .groupBy(['org.id', 'org.name'])
-  const order = sql`hit.firmware_bytes + hit.picture_bytes desc, hit.id`
-  return pageOf<OrgStorage>(reader, hits, page, { order, sizes: smallRows })
+  return pageOf<OrgStorage>(reader, { hits, order: ['negative_bytes', 'id'], sizes: smallRows }, page)
 }
 
 export interface TotalStorage {

@@ -57,9 +57,11 @@ function selectImages(reader: Reader, scope: InOrg) {
 /** Lists images by id, which is the order of upload. */
 export async function listImages(reader: Reader, scope: InOrg, page: Page): Promise<Paged<CatalogImage>> {
   const hits = selectImages(reader, scope)
-  const { rows, ...whole } = await pageOf<ImageRow>(reader, hits, page, {
-    sizes: sizesOf(hits, sql`octet_length(hit.versions::text)`),
-  })
+  const { rows, ...whole } = await pageOf<ImageRow>(
+    reader,
+    { hits, sizes: sizesOf(sql`octet_length(hit.versions::text)`) },
+    page,
+  )
   return { rows: rows.map(imageOf), ...whole }
 }
 

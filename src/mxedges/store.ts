@@ -28,7 +28,7 @@ export function listMxedges(
 ): Promise<Paged<Mxedge>> {
   const all = selectMxedges(reader, scope)
   const hits = forSite === null ? all : all.where('siteId', forSite ? 'is not' : 'is', null)
-  return pageOf<Mxedge>(reader, hits, page, { sizes: sizesOf(hits, sql`hit.doc_bytes`) })
+  return pageOf<Mxedge>(reader, { hits, sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
 export async function getMxedge(reader: Reader, scope: SitesScope, id: string): Promise<Mxedge> {

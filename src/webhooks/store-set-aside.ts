@@ -36,7 +36,7 @@ const columns = ['id', 'orgId', 'siteId', 'topic', 'bytes', 'createdAt', 'setAsi
 /** Oldest first. */
 export function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEvent>> {
   const hits = db.selectFrom('webhookOutbox').select(columns).where('setAsideAt', 'is not', null)
-  return pageOf<SetAsideEvent>(db, hits, page, { order: sql`hit.set_aside_at, hit.id`, sizes: smallRows })
+  return pageOf<SetAsideEvent>(db, { hits, order: ['set_aside_at', 'id'], sizes: smallRows }, page)
 }
 
 /** Returns the events to their queues, for all webhooks that have not got them. @returns How many there were. */

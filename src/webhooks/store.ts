@@ -31,7 +31,7 @@ function selectWebhooks(reader: Reader, scope: PlaceScope) {
 export function listWebhooks(db: Db, scope: PlaceScope, page: Page): Promise<Paged<WebhookRow>> {
   const hits = selectWebhooks(db, scope)
   const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
-  return pageOf<WebhookRow>(db, hits, page, { sizes: sizesOf(hits, bytes) })
+  return pageOf<WebhookRow>(db, { hits, sizes: sizesOf(bytes) }, page)
 }
 
 /** @throws AppError not_found. */

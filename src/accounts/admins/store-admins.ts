@@ -3,10 +3,10 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
-import { listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
+import { type PrivilegeRow, listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
 
 /** Somebody with privileges in an organization. */
 export interface OrgAdmin {
@@ -22,20 +22,21 @@ export interface OrgAdmin {
 
 /** By address. */
 export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgAdmin>> {
-  const hits = selectAdmins(reader, scope)
-  const { rows, ...whole } = await pageOf<AdminRow>(reader, hits, page, {
-    order: sql`hit.email, hit.id`,
-    sizes: sizesOf(hits, privilegeBytes(scope)),
-  })
-  const privileges = await reader
-    .selectFrom('privilege')
-    .select(['adminId', 'scope', 'role', 'siteId', 'sitegroupId', 'views'])
-    .where('orgId', '=', scope.orgId)
-    .where('adminId', '=', anyOf(rows.map(({ id }) => id)))
-    .orderBy('id')
-    .execute()
-  const ofAdmin = Map.groupBy(privileges, ({ adminId }) => adminId)
-  return { rows: rows.map((row) => adminOf(row, (ofAdmin.get(row.id) ?? []).map(wirePrivilege))), ...whole }
+  const { rows, ...whole } = await pageOf<AdminRow & { readonly privileges: readonly PrivilegeRow[] }>(
+    reader,
+    {
+      hits: selectAdmins(reader, scope),
+      order: ['email', 'id'],
+      rows: sql`select page.*, (
+          select json_agg(json_build_object('scope', scope, 'role', role, 'siteId', site_id,
+            'sitegroupId', sitegroup_id, 'views', views) order by privilege.id)
+          from privilege where privilege.org_id = ${scope.orgId} and privilege.admin_id = page.id) as privileges
+        from page`,
+      sizes: sizesOf(privilegeBytes(scope)),
+    },
+    page,
+  )
+  return { rows: rows.map(({ privileges, ...row }) => adminOf(row, privileges.map(wirePrivilege))), ...whole }
 }
 
 function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {

@@ -3,7 +3,7 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Invite } from './invite.ts'
 
@@ -26,16 +26,11 @@ export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<I
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
   const hits = reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<Invite>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<Invite>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
-export async function countInvites(reader: Reader, scope: InOrg): Promise<number> {
-  const { total } = await reader
-    .selectFrom('invite')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countInvites(reader: Reader, scope: InOrg): Promise<number> {
+  return countRows(reader.selectFrom('invite').where('orgId', '=', scope.orgId))
 }
 
 export async function insertInvite(tx: Tx, invite: Invite): Promise<void> {

@@ -74,8 +74,9 @@ export async function listSelfLogs(db: Db, adminId: string, filter: SelfLogFilte
       ),
     )
   const hits = ofAccount.unionAll(inOrgs)
-  return pageOf<SelfLog>(db, hits, filter, {
-    order: sql`hit.created_at desc, hit.id desc`,
-    sizes: sizesOf(hits, sql`hit.bytes`),
-  })
+  return pageOf<SelfLog>(
+    db,
+    { hits, order: ['created_at', 'id'], direction: 'desc', sizes: sizesOf(sql`hit.bytes`) },
+    filter,
+  )
 }

@@ -24,10 +24,11 @@ export async function listFailures(
     .where('ssoId', '=', ssoId)
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
-  return pageOf<SsoFailure>(reader, hits, page, {
-    order: sql`hit.id desc`,
-    sizes: sizesOf(hits, sql`octet_length(hit.detail) + octet_length(hit.assertion)`),
-  })
+  return pageOf<SsoFailure>(
+    reader,
+    { hits, direction: 'desc', sizes: sizesOf(sql`octet_length(hit.detail) + octet_length(hit.assertion)`) },
+    page,
+  )
 }
 
 export interface NewFailure {

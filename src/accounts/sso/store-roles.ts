@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { SsoRoleTable } from '../tables.ts'
@@ -13,16 +13,11 @@ export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
   const hits = reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<SsoRole>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
+  return pageOf<SsoRole>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.privileges::text)`) }, page)
 }
 
-export async function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {
-  const { total } = await reader
-    .selectFrom('ssoRole')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {
+  return countRows(reader.selectFrom('ssoRole').where('orgId', '=', scope.orgId))
 }
 
 export async function getSsoRole(reader: Reader, scope: OrgScope, id: string): Promise<SsoRole> {

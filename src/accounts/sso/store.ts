@@ -3,22 +3,17 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Sso } from './sso.ts'
 
 export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
   const hits = reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<Sso>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<Sso>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
-export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
-  const { total } = await reader
-    .selectFrom('sso')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
+  return countRows(reader.selectFrom('sso').where('orgId', '=', scope.orgId))
 }
 
 export async function getSso(reader: Reader, scope: OrgScope, id: string): Promise<Sso> {

@@ -3,7 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { ApiTokenTable } from '../../access/tables.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
@@ -15,14 +15,11 @@ export type TokenOwner = { readonly adminId: string } | InOrg
 
 export async function listTokens(reader: Reader, owner: TokenOwner, page: Page): Promise<Paged<Token>> {
   const hits = selectTokens(reader, owner)
-  return pageOf<Token>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
+  return pageOf<Token>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.privileges::text)`) }, page)
 }
 
-export async function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {
-  const { total } = await ownedBy(reader.selectFrom('apiToken'), owner)
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {
+  return countRows(ownedBy(reader.selectFrom('apiToken'), owner))
 }
 
 /** @throws AppError not_found, for somebody else's too. */

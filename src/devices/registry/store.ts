@@ -67,7 +67,7 @@ export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly st
 /** Lists devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
   const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredDevice>(reader, hits, page, { sizes: smallRows })
+  return pageOf<RegisteredDevice>(reader, { hits, sizes: smallRows }, page)
 }
 
 /** Locks the registry's rows of these devices and of their claim codes. */

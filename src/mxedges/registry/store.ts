@@ -44,7 +44,7 @@ export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<v
 /** Lists hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<RegisteredMxedge>> {
   const hits = reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredMxedge>(reader, hits, page, { sizes: smallRows })
+  return pageOf<RegisteredMxedge>(reader, { hits, sizes: smallRows }, page)
 }
 
 /** Locks the registry's rows of this hardware and of its claim codes. */
