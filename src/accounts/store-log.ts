@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { reduceChange } from '../events/reduce-change.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 
 export interface NewAccountLog {
   readonly adminId: string
@@ -12,20 +13,23 @@ export interface NewAccountLog {
   readonly at: Date
 }
 
+const logColumns = columnsOf('accountLog', {
+  adminId: 'uuid',
+  id: 'uuid',
+  message: 'text',
+  srcIp: 'text',
+  userAgent: 'text',
+  before: 'jsonb',
+  after: 'jsonb',
+  createdAt: 'timestamptz',
+})
+
 export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[]): Promise<void> {
-  if (entries.length === 0) return
   const rows = entries.map((entry) => {
-    const { at, ...row } = entry
-    const { before, after } = reduceChange(entry)
-    return {
-      ...row,
-      id: uuidv7(),
-      before: before ? json(before) : null,
-      after: after ? json(after) : null,
-      createdAt: at,
-    }
+    const { before = null, after = null } = reduceChange(entry)
+    return { ...entry, id: uuidv7(), before, after, createdAt: entry.at }
   })
-  await tx.insertInto('accountLog').values(rows).execute()
+  await insertRows(tx, logColumns, rows)
 }
 
 /** Organizations in which the admin has a privilege. */

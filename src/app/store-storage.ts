@@ -3,6 +3,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { smallRows } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 
 export interface OrgStorage {
   readonly id: string
@@ -52,10 +53,10 @@ export interface ImageSize {
   readonly bytes: number
 }
 
+const sizeColumns = columnsOf('deviceImage', { name: 'text', bytes: 'integer' })
+
 export async function updateImageSizes(tx: Tx, sizes: readonly ImageSize[]): Promise<void> {
-  const names = sizes.map(({ name }) => name)
-  const bytes = sizes.map((size) => size.bytes)
-  const measured = sql`unnest(${names}::text[], ${bytes}::integer[]) as measured (name, bytes)`
+  const measured = rowsAs('measured', sizeColumns, sizes)
   await sql`update device_image i set bytes = measured.bytes from ${measured}
     where i.name = measured.name and i.bytes = 0`.execute(tx)
   await sql`update mxedge_image i set bytes = measured.bytes from ${measured}

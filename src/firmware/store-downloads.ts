@@ -1,13 +1,16 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 
 /** A download belongs to the command that caused it: each attempt has its own address, hence its own row. */
 export interface DownloadKey {
   readonly commandId: string
   readonly imageId: string
 }
+
+const keyColumns = columnsOf('firmwareDownload', { commandId: 'uuid', imageId: 'uuid' })
 
 /**
  * Stops the downloads of commands for good, unless their devices may already have the whole image. A download that is
@@ -17,18 +20,17 @@ export interface DownloadKey {
  */
 export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly DownloadKey[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
-  const rows = keys.map(({ commandId, imageId }) => ({ command_id: commandId, image_id: imageId }))
   // Rows of several downloads are locked in one order everywhere.
-  const fenced = await sql<{ commandId: string }>`
+  const { rows: fenced } = await sql<{ commandId: string }>`
     insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, bytes_served, fenced_at)
     select ${scope.orgId}::uuid, command_id, image_id, now(), now(), 0, now()
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (command_id uuid, image_id uuid)
+    from ${rowsAs('new', keyColumns, keys)}
     order by command_id
     on conflict (org_id, command_id) do update set fenced_at = coalesce(firmware_download.fenced_at, now())
       where firmware_download.delivered_at is null
     returning command_id
   `.execute(tx)
-  return new Set(fenced.rows.map(({ commandId }) => commandId))
+  return new Set(fenced.map(({ commandId }) => commandId))
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../access/scope.ts'
-import { type Tx, anyOf, json } from '../platform/db.ts'
+import { type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** The part of a device that maps need. */
@@ -68,13 +69,16 @@ export interface Placement {
   readonly name?: string
 }
 
+const placedColumns = columnsOf('device', { id: 'uuid', name: 'text' }, { fields: 'jsonb' })
+
 /** Updates any number of devices in one statement. The caller has locked them. */
 export async function placeDevices(tx: Tx, scope: InOrg, placements: readonly Placement[], at: Date): Promise<void> {
   if (placements.length === 0) return
+  const rows = placements.map((placement) => ({ name: null, ...placement }))
   await sql`
     update device set modified_at = ${at}::timestamptz, name = coalesce(placed.name, device.name),
       doc = (device.doc || placed.fields) - array(select key from jsonb_each(placed.fields) where value = 'null')
-    from jsonb_to_recordset(${json(placements)}::jsonb) as placed (id uuid, fields jsonb, name text)
+    from ${rowsAs('placed', placedColumns, rows)}
     where device.org_id = ${scope.orgId}::uuid and device.id = placed.id
   `.execute(tx)
 }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { inOrder } from '../devices/commands/store.ts'
-import { type Tx, anyOf, json } from '../platform/db.ts'
+import { type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { FwUpdate } from '../devices/tables.ts'
 import type { JobChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
@@ -19,6 +20,19 @@ export interface TargetChange {
   readonly newCommandId: string | null
 }
 
+const targetColumns = columnsOf('upgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  deviceId: 'uuid',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  failedAttempts: 'integer',
+  lostAttempts: 'integer',
+  retryAtMs: 'float8',
+  commandId: 'uuid',
+})
+
 export async function saveTargets(
   tx: Tx,
   scope: OrgScope,
@@ -26,18 +40,7 @@ export async function saveTargets(
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map((change) => ({
-    org_id: scope.orgId,
-    upgrade_id: change.upgradeId,
-    device_id: change.deviceId,
-    state: change.state,
-    reason: change.reason,
-    attempt: change.attempt,
-    failed_attempts: change.failedAttempts,
-    lost_attempts: change.lostAttempts,
-    retry_at_ms: change.retryAtMs,
-    command_id: change.newCommandId,
-  }))
+  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId, commandId: change.newCommandId }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
@@ -47,8 +50,7 @@ export async function saveTargets(
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, upgrade_id uuid,
-      device_id uuid, state text, reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, command_id uuid)
+    from ${rowsAs('change', targetColumns, rows)}
     left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
@@ -78,39 +80,33 @@ export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonl
   `.execute(tx)
 }
 
+const jobColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  stopping: 'text',
+  stopReason: 'text',
+  hold: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  hardFailures: 'jsonb',
+  upgradedByPhase: 'jsonb',
+  finishedAt: 'timestamptz',
+  dueMs: 'float8',
+})
+
 /** Saves the site upgrades and releases their claims. */
 export async function saveJobs(
   tx: Tx,
   scope: OrgScope,
   changes: readonly { readonly id: string; readonly change: JobChange }[],
 ): Promise<void> {
-  const rows = changes.map(({ id, change }) => ({
-    org_id: scope.orgId,
-    id,
-    status: change.status,
-    stopping: change.stopping,
-    stop_reason: change.stopReason,
-    hold: change.hold,
-    current_phase: change.currentPhase,
-    phase_opened_ms: change.phaseOpenedMs,
-    counts: change.counts,
-    hard_failures: change.hardFailures,
-    upgraded_by_phase: change.upgradedByPhase,
-    finished_at: change.finishedAt,
-    due_ms: change.dueMs,
-  }))
-  await sql`
-    update site_upgrade job set
-      status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
-      hold = change.hold,
-      current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
-      hard_failures = change.hard_failures, upgraded_by_phase = change.upgraded_by_phase,
-      finished_at = change.finished_at, due_ms = change.due_ms, lease_until_ms = null
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, id uuid, status text, stopping text,
-      stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb,
-      upgraded_by_phase jsonb, finished_at timestamptz, due_ms float8)
-    where job.org_id = change.org_id and job.id = change.id
-  `.execute(tx)
+  const rows = changes.map(({ id, change }) => ({ ...change, orgId: scope.orgId, id }))
+  await updateRows(tx, jobColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`lease_until_ms = null`,
+  })
 }
 
 export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: string, failures: number): Promise<void> {
@@ -128,6 +124,8 @@ export interface FwUpdateChange {
   readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
 }
 
+const shownColumns = columnsOf('deviceStatus', { orgId: 'uuid', deviceId: 'uuid' }, { shown: 'jsonb' })
+
 /** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
 export async function saveFwUpdates(
   tx: Tx,
@@ -136,11 +134,11 @@ export async function saveFwUpdates(
   at: Date,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map(({ deviceId, shown }) => ({ org_id: scope.orgId, device_id: deviceId, shown }))
+  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId }))
   await sql`
     with change as (
       select status.org_id, status.device_id, new.shown
-      from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, shown jsonb)
+      from ${rowsAs('new', shownColumns, rows)}
       join device_status status on status.org_id = new.org_id and status.device_id = new.device_id
       order by status.device_id for update of status
     )

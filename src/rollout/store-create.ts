@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
@@ -46,22 +47,19 @@ export interface WantedDevice {
   readonly upgradeId: string
 }
 
+const activeColumns = columnsOf('activeUpgradeTarget', { orgId: 'uuid', deviceId: 'uuid', upgradeId: 'uuid' })
+
 /**
  * Takes devices for upgrades, as far as no other upgrade has them, until their targets end.
  * @returns The ids of the devices that were taken.
  */
 export async function takeDevices(tx: Tx, scope: OrgScope, wanted: readonly WantedDevice[]): Promise<Set<string>> {
-  const rows = wanted.map(({ deviceId, upgradeId }) => ({ device_id: deviceId, upgrade_id: upgradeId }))
   // Two requests at once wait for each other in the order of the ids, hence never in a circle.
-  const taken = await sql<{ deviceId: string }>`
-    insert into active_upgrade_target (org_id, device_id, upgrade_id)
-    select ${scope.orgId}::uuid, device_id, upgrade_id
-    from jsonb_to_recordset(${json(rows)}::jsonb) as wanted (device_id uuid, upgrade_id uuid)
-    order by device_id
-    on conflict do nothing
-    returning device_id
-  `.execute(tx)
-  return new Set(taken.rows.map(({ deviceId }) => deviceId))
+  const taken = await insertRows(tx, activeColumns, wanted, {
+    every: { orgId: scope.orgId },
+    tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
+  })
+  return new Set(taken.map(({ deviceId }) => deviceId))
 }
 
 export interface NewOrgUpgrade {
@@ -112,6 +110,39 @@ export interface NewUpgrade {
   readonly targets: readonly NewTarget[]
 }
 
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  orgUpgradeId: 'uuid',
+  siteId: 'uuid',
+  status: 'text',
+  startAt: 'timestamptz',
+  rebootAt: 'timestamptz',
+  plan: 'jsonb',
+  counts: 'jsonb',
+  total: 'integer',
+  notes: 'jsonb',
+  createdAt: 'timestamptz',
+  dueMs: 'float8',
+  finishedAt: 'timestamptz',
+})
+
+const targetColumns = columnsOf('upgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  deviceId: 'uuid',
+  mac: 'text',
+  model: 'text',
+  phase: 'integer',
+  ordinal: 'integer',
+  imageId: 'uuid',
+  fromVersion: 'text',
+  targetVersion: 'text',
+  force: 'boolean',
+  state: 'text',
+  enteredAt: 'timestamptz',
+})
+
 /** Writes a whole plan; three statements, however many sites and devices. */
 export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targets }: NewUpgrade): Promise<void> {
   const { orgId, actor } = scope
@@ -130,47 +161,7 @@ export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targe
       adminId: actor.adminId,
     })
     .execute()
-  const siteRows = sites.map((site) => ({
-    id: site.id,
-    site_id: site.siteId,
-    status: site.status,
-    start_at: site.startAt,
-    reboot_at: site.rebootAt,
-    plan: site.plan,
-    counts: site.counts,
-    total: site.total,
-    notes: site.notes,
-    due_ms: site.dueMs,
-    finished_at: site.dueMs === null ? org.createdAt : null,
-  }))
-  await sql`
-    insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total,
-      notes, created_at, due_ms, finished_at)
-    select ${orgId}::uuid, id, ${org.id}::uuid, site_id, status, start_at, reboot_at, plan, counts, total,
-      notes, ${org.createdAt}, due_ms, finished_at
-    from jsonb_to_recordset(${json(siteRows)}::jsonb) as new (id uuid, site_id uuid, status text,
-      start_at timestamptz, reboot_at timestamptz, plan jsonb, counts jsonb, total integer, notes jsonb,
-      due_ms float8, finished_at timestamptz)
-  `.execute(tx)
-  const targetRows = targets.map((target) => ({
-    upgrade_id: target.upgradeId,
-    device_id: target.deviceId,
-    mac: target.mac,
-    model: target.model,
-    phase: target.phase,
-    ordinal: target.ordinal,
-    image_id: target.imageId,
-    from_version: target.fromVersion,
-    target_version: target.targetVersion,
-    force: target.force,
-    state: target.state,
-  }))
-  await sql`
-    insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, from_version,
-      target_version, force, state, entered_at)
-    select ${orgId}::uuid, upgrade_id, device_id, mac, model, phase, ordinal, image_id, from_version,
-      target_version, force, state, ${org.createdAt}
-    from jsonb_to_recordset(${json(targetRows)}::jsonb) as new (upgrade_id uuid, device_id uuid, mac text, model text,
-      phase integer, ordinal integer, image_id uuid, from_version text, target_version text, force boolean, state text)
-  `.execute(tx)
+  const siteRows = sites.map((site) => ({ ...site, finishedAt: site.dueMs === null ? org.createdAt : null }))
+  await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
+  await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: org.createdAt } })
 }

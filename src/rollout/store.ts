@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { JobNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { orgPhasesOf } from './store-phases.ts'
@@ -87,14 +88,12 @@ export interface HeldClaims extends TargetLimits {
   readonly changes: readonly TargetKey[]
 }
 
+const claimColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
+
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
 export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...limits }: HeldClaims): Promise<Job[]> {
-  const ids = claims.map(({ id }) => id)
-  const epochs = claims.map(({ epoch }) => epoch)
-  const orgIds = claims.map(() => scope.orgId)
-  const claimed = sql<
-    Pick<JobClaim, 'orgId' | 'id' | 'epoch'>
-  >`unnest(${orgIds}::uuid[], ${ids}::uuid[], ${epochs}::bigint[])`.as<'claim'>(sql`claim (org_id, id, epoch)`)
+  const given = claims.map(({ id, epoch }) => ({ orgId: scope.orgId, id, epoch }))
+  const claimed = sql<Pick<JobClaim, 'orgId' | 'id' | 'epoch'>>`(select * from ${rowsAs('given', claimColumns, given)})`
   const rows = await tx
     .selectFrom('siteUpgrade as job')
     .select([
@@ -122,7 +121,7 @@ export async function lockJobs(tx: Tx, scope: OrgScope, { claims, changes, ...li
         'siteName',
       ),
     )
-    .innerJoin(claimed, (on) =>
+    .innerJoin(claimed.as('claim'), (on) =>
       on.onRef('job.orgId', '=', 'claim.orgId').onRef('job.id', '=', 'claim.id').onRef('job.epoch', '=', 'claim.epoch'),
     )
     .orderBy('job.id')

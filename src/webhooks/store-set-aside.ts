@@ -1,12 +1,15 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Page, Paged } from '../http/lists.ts'
 import { smallRows } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, updateRows } from '../platform/rows.ts'
 import type { WebhookOutboxTable } from '../events/tables.ts'
 
 /** An event that the router ignores, without its content. */
 export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo'>
+
+const setAsideColumns = columnsOf('webhookOutbox', { id: 'uuid', setAsideAt: 'timestamptz', setAsideReason: 'text' })
 
 /** Removes events from their queues, so that later events are routed. @returns The events that were found. */
 export async function setAsideEvents(
@@ -22,12 +25,7 @@ export async function setAsideEvents(
     .forUpdate()
     .execute()
   const events = found.map((event) => Object.assign(event, { setAsideAt: at, setAsideReason: reasonOf(event) }))
-  await sql`
-    update webhook_outbox o set set_aside_at = ${at}::timestamptz, set_aside_reason = k.reason
-    from unnest(${events.map(({ id }) => id)}::uuid[], ${events.map((event) => event.setAsideReason)}::text[])
-      as k (id, reason)
-    where o.id = k.id
-  `.execute(tx)
+  await updateRows(tx, setAsideColumns, events, { key: ['id'] })
   return events
 }
 

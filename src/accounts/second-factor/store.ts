@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Tx } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { AdminTable } from '../../access/tables.ts'
 
 export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>
@@ -21,13 +22,12 @@ export async function updateSecondFactor(
   await tx.updateTable('admin').set(change).where('id', '=', adminId).execute()
 }
 
+const codeColumns = columnsOf('recoveryCode', { adminId: 'uuid', codeHash: 'bytea' })
+
 export async function replaceRecoveryCodes(tx: Tx, adminId: string, hashes: readonly Buffer[]): Promise<void> {
   await tx.deleteFrom('recoveryCode').where('adminId', '=', adminId).execute()
-  if (hashes.length === 0) return
-  await tx
-    .insertInto('recoveryCode')
-    .values(hashes.map((codeHash) => ({ adminId, codeHash })))
-    .execute()
+  const codes = hashes.map((codeHash) => ({ codeHash }))
+  await insertRows(tx, codeColumns, codes, { every: { adminId } })
 }
 
 /** @returns Whether there was one: each is good once. */
