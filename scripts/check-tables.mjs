@@ -10,11 +10,9 @@ const { below } = createRequire(import.meta.url)('./layers.cjs')
 
 /** Reads against the order that are known: whether something is in use above decides what may be done below. */
 const KNOWN = new Set([
-  'src/installer/store.ts names siteMap of maps',
   'src/firmware/store.ts names upgradeTarget of rollout',
   'src/firmware/store.ts names activeUpgradeTarget of rollout',
   'src/devices/store-lists.ts names mxedge of mxedges',
-  'src/devices/store-place.ts names siteMap of maps',
   'src/devices/store.ts names activeUpgradeTarget of rollout',
   'src/devices/commands/store-retention.ts names siteUpgrade of rollout',
   'src/devices/commands/store-upgrades.ts names siteUpgrade of rollout',

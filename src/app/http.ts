@@ -44,6 +44,7 @@ import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
 import { mapOperations } from '../maps/routes.ts'
+import { placementOperations } from '../placement/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
@@ -146,7 +147,8 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
-    ...mapOperations(storage.imageFiles),
+    ...mapOperations,
+    ...placementOperations(storage.imageFiles),
     ...mxedgeOperations(storage.imageFiles),
     ...webhookOperations(outbound),
   ]

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { InOrg, SitesScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
@@ -86,16 +86,4 @@ export async function lockInstallerDevice(
   const { rows } = await sql<InstallerDevice>`
     ${devices} where ${reached(installer)} and device.mac = ${mac} for update of device`.execute(tx)
   return rows[0]
-}
-
-/** Returns the site of a map, which can't be deleted until `tx` ends. Lock devices after it. */
-export async function holdMap(tx: Tx, scope: SitesScope, id: string): Promise<{ siteId: string } | undefined> {
-  return tx
-    .selectFrom('siteMap')
-    .select('siteId')
-    .where('orgId', '=', scope.orgId)
-    .where(inSites(scope, sql.ref('site_map.site_id')))
-    .where('id', '=', id)
-    .forKeyShare()
-    .executeTakeFirst()
 }

@@ -1,6 +1,6 @@
 import { parseMac } from '../../devices/device.ts'
 import { wholeDegrees } from '../plan-transform.ts'
-import type { DeviceNames, MapDevice, Placement } from '../store-devices.ts'
+import type { DeviceNames, MapDevice, Placement } from '../../devices/store-placement.ts'
 import type { Floor, ImportWish, PlannedAp } from './project.ts'
 
 /** A floor that became a map. */

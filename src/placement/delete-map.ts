@@ -5,9 +5,9 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
-import { titleOf } from './map.ts'
-import { deleteMap as eraseMap, lockMap } from './store.ts'
-import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
+import { titleOf } from '../maps/map.ts'
+import { deleteMap as eraseMap, lockMap } from '../maps/store.ts'
+import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
 
 /** The place of a device that is on no map. Height and orientation belong to the device and stay. */
 export const NO_PLACE = { map_id: null, x: null, y: null }

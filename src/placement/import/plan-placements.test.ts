@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MapDevice } from '../store-devices.ts'
+import type { MapDevice } from '../../devices/store-placement.ts'
 import { type PlacementInput, namesOf, planPlacements } from './plan-placements.ts'
 import type { ImportWish, PlannedAp } from './project.ts'
 

@@ -7,10 +7,10 @@ import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor } from '../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { removePictures } from './delete-map.ts'
-import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { type MapDocument, type SiteMap, mergeMap, titleOf } from '../maps/map.ts'
 import { type Transform, transformMap, transformPlace } from './plan-transform.ts'
-import { lockMap, updateMap } from './store.ts'
-import { lockDevicesOnMap, placeDevices } from './store-devices.ts'
+import { lockMap, updateMap } from '../maps/store.ts'
+import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
 
 export interface NewPicture {
   readonly files: ImageFiles

@@ -1,5 +1,5 @@
 import { invalidField } from '../platform/errors.ts'
-import type { MapDocument } from './map.ts'
+import type { MapDocument } from '../maps/map.ts'
 import { isObject } from '../platform/is-object.ts'
 
 /**

@@ -9,7 +9,7 @@ import {
   receiveImage,
   removeImage,
 } from '../../platform/images/image-files.ts'
-import type { MapImage } from '../store.ts'
+import type { MapImage } from '../../maps/store.ts'
 import type { Bundle } from './bundle.ts'
 import type { ImportedFloor } from './plan-placements.ts'
 import type { Floor } from './project.ts'

@@ -4,9 +4,9 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
-import { titleOf } from './map.ts'
-import { holdMap } from './store.ts'
-import { lockSiteDevices, placeDevices } from './store-devices.ts'
+import { titleOf } from '../maps/map.ts'
+import { holdMap } from '../maps/store.ts'
+import { lockSiteDevices, placeDevices } from '../devices/store-placement.ts'
 
 export interface MapSetting {
   readonly mapId: string

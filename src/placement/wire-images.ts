@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
 import { check } from '../http/validate.ts'
-import type { MapDocument } from './map.ts'
+import type { MapDocument } from '../maps/map.ts'
 import type { Transform } from './plan-transform.ts'
-import { MapBody } from './wire.ts'
+import { MapBody } from '../maps/wire.ts'
 
 const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
