@@ -158,15 +158,6 @@ export async function countDevicesBy(
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 
-/** How many edge appliances the scope lets see. */
-export async function countMxedges(reader: Reader, scope: SitesScope): Promise<number> {
-  const { rows } = await sql<{ count: string }>`
-    select count(*) as count from mxedge where org_id = ${scope.orgId} and ${inSites(scope, sql`site_id`)}`.execute(
-    reader,
-  )
-  return Number(rows[0]?.count ?? 0)
-}
-
 /** How many devices of each type there are, of sites and of none. */
 export async function countTypes(
   reader: Reader,

@@ -7,3 +7,8 @@ export function countDevices(tx: Tx, scope: OrgScope | SiteScope): Promise<numbe
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
   return countRows(here)
 }
+
+/** These rows have no foreign key to their organization, so they do not go with it. */
+export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
+  await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
+}

@@ -152,16 +152,10 @@ export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly str
 /** True if a running upgrade, or a command that has not ended, will still download the image. */
 export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
   const target = tx
-    .selectFrom('activeUpgradeTarget as a')
-    .innerJoin('upgradeTarget as t', (on) =>
-      on
-        .onRef('t.orgId', '=', 'a.orgId')
-        .onRef('t.upgradeId', '=', 'a.upgradeId')
-        .onRef('t.deviceId', '=', 'a.deviceId'),
-    )
+    .selectFrom('activeUpgradeTarget')
     .select(sql`1`.as('one'))
-    .where('a.orgId', '=', scope.orgId)
-    .where('t.imageId', '=', imageId)
+    .where('orgId', '=', scope.orgId)
+    .where('imageId', '=', imageId)
   const command = tx
     .selectFrom('deviceCommand')
     .select(sql`1`.as('one'))

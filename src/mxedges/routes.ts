@@ -19,6 +19,7 @@ import type { Mxedge } from './mxedge.ts'
 import { agentOperations } from './routes-agent.ts'
 import { mxedgeConstOperations } from './routes-const.ts'
 import { registrationOperations } from './routes-registration.ts'
+import { summaryOperations } from './routes-summary.ts'
 import { mxedgeSearchOperations } from './search/routes.ts'
 import { mxedgeStatsOperations } from './stats/routes.ts'
 import { getMxedge, listMxedges } from './store.ts'
@@ -38,6 +39,7 @@ export function mxedgeOperations(files: ImageFiles): Operation[] {
     ...mxedgeSearchOperations,
     ...mxedgeStatsOperations,
     ...registrationOperations,
+    ...summaryOperations,
   ]
 }
 

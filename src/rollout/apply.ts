@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
+import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
@@ -9,12 +10,11 @@ import type { JobDecision, Now, Step } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
-import { type UpgradeHold, isTerminal } from './rollout.ts'
+import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
 import {
   type TargetChange,
   addOrgFailures,
   cancelQueuedCommands,
-  deleteActiveTargets,
   saveFwUpdates,
   saveJobs,
   saveTargets,
@@ -40,6 +40,17 @@ export async function applyRounds(tx: Tx, scope: OrgScope, rounds: readonly OrgR
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const steps = decided.flatMap(({ job, decision }) => stepsOf(job, decision))
   await saveTargets(tx, scope, steps.map(targetChange), at)
+  for (const inFlight of [true, false]) {
+    const turned = steps.filter(
+      ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,
+    )
+    await updateInFlight(
+      tx,
+      scope,
+      turned.map(({ target }) => target.deviceId),
+      inFlight,
+    )
+  }
   await deleteActiveTargets(
     tx,
     scope,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { inOrder } from '../devices/commands/store.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import type { Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { FwUpdate } from '../devices/tables.ts'
 import type { JobChange, Now } from './decide-next.ts'
@@ -55,16 +55,6 @@ export async function saveTargets(
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
   `.execute(tx)
-}
-
-/** Releases devices whose targets have ended, so that another upgrade may take them. */
-export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
-  if (deviceIds.length === 0) return
-  await tx
-    .deleteFrom('activeUpgradeTarget')
-    .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', anyOf(deviceIds))
-    .execute()
 }
 
 /** Cancels those of the commands that have not been sent; the others stay as they are. */

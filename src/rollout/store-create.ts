@@ -42,26 +42,6 @@ export async function listCandidates(
   })
 }
 
-export interface WantedDevice {
-  readonly deviceId: string
-  readonly upgradeId: string
-}
-
-const activeColumns = columnsOf('activeUpgradeTarget', { orgId: 'uuid', deviceId: 'uuid', upgradeId: 'uuid' })
-
-/**
- * Takes devices for upgrades, as far as no other upgrade has them, until their targets end.
- * @returns The ids of the devices that were taken.
- */
-export async function takeDevices(tx: Tx, scope: OrgScope, wanted: readonly WantedDevice[]): Promise<Set<string>> {
-  // Two requests at once wait for each other in the order of the ids, hence never in a circle.
-  const taken = await insertRows(tx, activeColumns, wanted, {
-    every: { orgId: scope.orgId },
-    tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
-  })
-  return new Set(taken.map(({ deviceId }) => deviceId))
-}
-
 export interface NewOrgUpgrade {
   readonly id: string
   readonly request: Readonly<Record<string, unknown>>

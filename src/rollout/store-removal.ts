@@ -7,8 +7,3 @@ export function countRunningUpgrades(tx: Tx, scope: OrgScope | SiteScope): Promi
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
   return countRows(here)
 }
-
-/** These rows have no foreign key to their organization, so they do not go with it. */
-export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
-  await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
-}

@@ -6,7 +6,6 @@ declare module '../platform/schema.ts' {
     orgUpgrade: OrgUpgradeTable
     siteUpgrade: SiteUpgradeTable
     upgradeTarget: UpgradeTargetTable
-    activeUpgradeTarget: ActiveUpgradeTargetTable
   }
 }
 
@@ -166,10 +165,4 @@ export interface UpgradeTargetTable {
   retryAtMs: number | null
   fetched: Generated<boolean>
   reason: string | null
-}
-
-export interface ActiveUpgradeTargetTable {
-  orgId: string
-  deviceId: string
-  upgradeId: string
 }

@@ -8,14 +8,8 @@ import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { saveFwUpdates } from '../rollout/store-apply.ts'
-import {
-  type Candidate,
-  type NewUpgrade,
-  type WantedDevice,
-  insertUpgrade,
-  listCandidates,
-  takeDevices,
-} from '../rollout/store-create.ts'
+import { type Candidate, type NewUpgrade, insertUpgrade, listCandidates } from '../rollout/store-create.ts'
+import { type ActiveTarget, insertActiveTargets } from '../devices/commands/store-upgrades.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { planDevices, planTimes, refuseModelsNotIn, refuseUnknownSites } from './plan-org-upgrade.ts'
 import { type Planned, type SiteUpgradeOf, planUpgrade } from './plan-upgrade.ts'
@@ -43,9 +37,10 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
     )
     const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
     await holdImages(tx, scope, plans)
+    const orgUpgradeId = uuidv7()
     const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-    const taken = await takeDevices(tx, scope, listWanted(plans, siteUpgrades))
-    const upgrade = planUpgrade(request, { id: uuidv7(), siteUpgrades, times, plans, taken, now, nowMs })
+    const taken = await insertActiveTargets(tx, scope, listWanted(plans, { orgUpgradeId, siteUpgrades }))
+    const upgrade = planUpgrade(request, { id: orgUpgradeId, siteUpgrades, times, plans, taken, now, nowMs })
     await insertUpgrade(tx, scope, upgrade)
     await announce(tx, scope, { upgrade, candidates, sites, now })
     return getOrgUpgrade(tx, scope, upgrade.org.id)
@@ -57,11 +52,15 @@ async function refuseUnknownModels(tx: Tx, scope: OrgScope, { models }: OrgUpgra
   refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
 }
 
-function listWanted(plans: readonly Planned[], siteUpgrades: readonly SiteUpgradeOf[]): WantedDevice[] {
+function listWanted(
+  plans: readonly Planned[],
+  { orgUpgradeId, siteUpgrades }: { readonly orgUpgradeId: string; readonly siteUpgrades: readonly SiteUpgradeOf[] },
+): ActiveTarget[] {
   const upgradeIds = new Map(siteUpgrades.map(({ site, upgradeId }) => [site.id, upgradeId]))
-  return plans.flatMap(({ kind, device }) => {
-    const upgradeId = upgradeIds.get(device.siteId)
-    return kind === 'upgrade' && upgradeId !== undefined ? [{ deviceId: device.id, upgradeId }] : []
+  return plans.flatMap((plan) => {
+    const upgradeId = upgradeIds.get(plan.device.siteId)
+    if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
+    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, imageId: plan.entry.imageId }]
   })
 }
 

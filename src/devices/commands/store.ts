@@ -128,7 +128,8 @@ export async function claimQueuedCommands(
   return claimed.rows
 }
 
-const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
+/** The columns of a CommandToSend, of `command`, `device` and `status`. */
+export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
   command.params, device.mac, device.type, status.capabilities`
 
 /** Of a command, as the device's answer tells it. */
@@ -153,42 +154,8 @@ export async function listUnansweredCommands(reader: Reader, calls: readonly Cal
   return found.rows
 }
 
-/** A device tells that an upgrade has ended, and not which. */
-export interface UpgradeEnd {
-  readonly deviceId: string
-  /** Epoch seconds by the device's own clock; it counts in whole seconds. */
-  readonly atS: number
-}
-
-/**
- * The upgrade that a device can mean, if its end is open still, or unknown because its connection was lost: the device's
- * latest, if it was sent before, and the device has got its whole image, so that it was under way for certain.
- */
-export async function findLostUpgrade(
-  reader: Reader,
-  { deviceId, atS }: UpgradeEnd,
-): Promise<CommandToSend | undefined> {
-  const found = await sql<CommandToSend>`
-    select ${sentColumns}
-    from device_command command
-    join firmware_download download on download.org_id = command.org_id and download.command_id = command.id
-      and download.delivered_at is not null
-    join device on device.org_id = command.org_id and device.id = command.device_id
-    join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
-    where command.device_id = ${deviceId} and command.call_id is not null and command.kind = 'upgrade'
-      and command.state in ('sent', 'unknown') and ${isUnanswered}
-      and extract(epoch from command.sent_at) < ${atS}::float8 + 1
-      and not exists (
-        select from device_command newer
-        where newer.org_id = command.org_id and newer.id > command.id and newer.device_id = command.device_id
-          and newer.kind = 'upgrade' and newer.call_id is not null)
-    limit 1
-  `.execute(reader)
-  return found.rows[0]
-}
-
 /** Nobody waits for the answer any more where the device took too long: then it comes to nothing. */
-const isUnanswered = sql`(command.state = 'sent'
+export const isUnanswered = sql`(command.state = 'sent'
   or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
 
 const unsentColumns = columnsOf('deviceCommand', { id: 'uuid', epoch: 'bigint' })

@@ -1,12 +1,10 @@
-import { orgSites, orgSitesAndSite } from '../../http/at.ts'
+import { orgSitesAndSite } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
-import { type Operation, operation } from '../../http/operation.ts'
-import { countMxedges, countTypes } from '../store-lists.ts'
+import type { Operation } from '../../http/operation.ts'
 import { countDevices, searchDevices } from './store.ts'
 import {
   DeviceHitReply,
-  DevicesSummaryReply,
   OrgDevicesCount,
   OrgDevicesSearch,
   SiteDevicesCount,
@@ -14,7 +12,6 @@ import {
   parseCount,
   parseSearch,
   presentHit,
-  presentSummary,
 } from './wire.ts'
 
 const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
@@ -40,13 +37,5 @@ export const deviceSearchOperations: Operation[] = [
     query: { org: OrgDevicesCount, site: SiteDevicesCount },
     parse: parseCount,
     run: (ctx, { scope, search }) => countDevices(ctx.db, scope, search),
-  }),
-  operation({
-    id: 'listOrgDevicesSummary',
-    method: 'GET',
-    tag: tag.org,
-    at: orgSites('/devices/summary', { needs: 'read' }),
-    reply: DevicesSummaryReply,
-    run: async (ctx, { scope }) => presentSummary(await countTypes(ctx.db, scope), await countMxedges(ctx.db, scope)),
   }),
 ].flat()
