@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { Passwords } from '../access/password.ts'
 import { systemScope } from '../access/scope.ts'
-import { insertPrivilege } from '../access/store.ts'
+import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import { insertOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'

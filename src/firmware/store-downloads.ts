@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
+import { raiseProgress } from '../devices/stats/store-fwupdates.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 
@@ -98,23 +99,17 @@ async function showDownload(
   { commandId, at }: { commandId: string; at: Date },
 ): Promise<void> {
   const { requested, downloaded } = progressAt
-  await sql`
-    with download as (
-      select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
-        else least(${downloaded - 1}::integer,
-          ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
-        end as progress
-      from firmware_download served
-      join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
-      join device_command command on command.org_id = served.org_id and command.id = served.command_id
-      where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
-    )
-    update device_status status set fwupdate = status.fwupdate || jsonb_build_object('progress', download.progress,
-      'status_id', (status.fwupdate->>'status_id')::integer + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from download
-    where status.org_id = ${scope.orgId} and status.device_id = download.device_id
-      and status.fwupdate->>'status' = 'inprogress' and (status.fwupdate->>'progress')::integer < download.progress
+  const { rows } = await sql<{ deviceId: string; progress: number }>`
+    select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
+      else least(${downloaded - 1}::integer,
+        ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
+      end as progress
+    from firmware_download served
+    join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
+    join device_command command on command.org_id = served.org_id and command.id = served.command_id
+    where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
   `.execute(tx)
+  for (const shown of rows) await raiseProgress(tx, scope, { ...shown, at })
 }
 
 /** Returns the version that the command is to install: one of those that its image is offered as. */

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
-import { insertPrivilege } from '../access/store.ts'
+import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'

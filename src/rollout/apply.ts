@@ -1,8 +1,10 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
+import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
+import { saveFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
@@ -11,14 +13,7 @@ import type { OrgRound } from './decide-org-upgrade.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
-import {
-  type TargetChange,
-  addOrgFailures,
-  cancelQueuedCommands,
-  saveFwUpdates,
-  saveJobs,
-  saveTargets,
-} from './store-apply.ts'
+import { type TargetChange, addOrgFailures, saveJobs, saveTargets } from './store-apply.ts'
 import { holdJobs } from './store-hold.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopJobs } from './store-stop.ts'

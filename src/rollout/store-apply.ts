@@ -1,9 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { inOrder } from '../devices/commands/store.ts'
 import type { Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
-import type { FwUpdate } from '../devices/tables.ts'
 import type { JobChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
 
@@ -57,19 +55,6 @@ export async function saveTargets(
   `.execute(tx)
 }
 
-/** Cancels those of the commands that have not been sent; the others stay as they are. */
-export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonly string[], at: Date): Promise<void> {
-  if (ids.length === 0) return
-  await sql`
-    with locked as materialized (
-      select command.org_id, command.id from device_command command
-      where command.org_id = ${scope.orgId} and command.id = any(${ids}) and command.state = 'queued' ${inOrder}
-    )
-    update device_command command set state = 'cancelled', finished_at = ${at}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
-  `.execute(tx)
-}
-
 const jobColumns = columnsOf('siteUpgrade', {
   orgId: 'uuid',
   id: 'uuid',
@@ -106,34 +91,4 @@ export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: stri
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .execute()
-}
-
-export interface FwUpdateChange {
-  readonly deviceId: string
-  /** Null: no update is under way any more. */
-  readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
-}
-
-const shownColumns = columnsOf('deviceStatus', { orgId: 'uuid', deviceId: 'uuid' }, { shown: 'jsonb' })
-
-/** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
-export async function saveFwUpdates(
-  tx: Tx,
-  scope: OrgScope,
-  changes: readonly FwUpdateChange[],
-  at: Date,
-): Promise<void> {
-  if (changes.length === 0) return
-  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId }))
-  await sql`
-    with change as (
-      select status.org_id, status.device_id, new.shown
-      from ${rowsAs('new', shownColumns, rows)}
-      join device_status status on status.org_id = new.org_id and status.device_id = new.device_id
-      order by status.device_id for update of status
-    )
-    update device_status status set fwupdate = change.shown || jsonb_build_object(
-      'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from change where status.org_id = change.org_id and status.device_id = change.device_id
-  `.execute(tx)
 }

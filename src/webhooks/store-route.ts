@@ -89,34 +89,3 @@ export async function lockSubscribers(tx: Tx, orgIds: readonly string[]): Promis
     .execute()
   return rows
 }
-
-/** Deletes events from the outbox. @returns The JSON text of each by its id. */
-export async function takeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    delete from webhook_outbox where id = any(${ids}::uuid[]) returning id, event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
-}
-
-/** Like takeEvents, but without reading the events. */
-export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
-}
-
-export interface RoutingProgress {
-  readonly id: string
-  readonly routedTo: string
-}
-
-const progressColumns = columnsOf('webhookOutbox', { id: 'uuid', routedTo: 'uuid' })
-
-/** Records the progress of events that stay in the outbox. @returns The JSON text of each by its id. */
-export async function updateProgress(tx: Tx, progress: readonly RoutingProgress[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    update webhook_outbox o set routed_to = k.routed_to
-    from ${rowsAs('k', progressColumns, progress)}
-    where o.id = k.id
-    returning o.id, o.event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
-}

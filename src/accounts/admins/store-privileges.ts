@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { insertPrivilege } from '../../access/store.ts'
+import { insertPrivilege } from '../../access/store-privileges.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
@@ -72,8 +72,4 @@ export async function readerOfPlaces(
   const known = new Set(rows.map(({ id }) => id))
   return ({ site_id: siteId, sitegroup_id: groupId }) =>
     [siteId, groupId].every((id) => id === undefined || known.has(id.toLowerCase()))
-}
-
-export async function deletePrivileges(tx: Tx, orgId: string, adminId: string): Promise<void> {
-  await tx.deleteFrom('privilege').where('orgId', '=', orgId).where('adminId', '=', adminId).execute()
 }

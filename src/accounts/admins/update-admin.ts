@@ -8,7 +8,8 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from './assert-grantable.ts'
 import { recordPrivileges } from './record-privileges.ts'
 import { type OrgAdmin, countFullAdmins, getOrgAdmin } from './store-admins.ts'
-import { deletePrivileges, insertPrivileges } from './store-privileges.ts'
+import { deletePrivileges } from '../../access/store-privileges.ts'
+import { insertPrivileges } from './store-privileges.ts'
 
 export interface AdminChange {
   readonly adminId: string

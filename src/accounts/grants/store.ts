@@ -4,7 +4,6 @@ import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
-import type { Place } from './plan-grants.ts'
 
 /** Whoever has privileges that are not an admin's: by the name that people know it by. */
 export interface GrantHolder {
@@ -100,28 +99,6 @@ export async function saveInviteDocument(tx: Tx, scope: InOrg, id: string, doc: 
 
 export async function deleteInvites(tx: Tx, scope: InOrg, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('invite').where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
-}
-
-/** A privilege that an admin has lost. */
-export interface LostPrivilege {
-  readonly adminId: string
-  readonly email: string
-  readonly role: WirePrivilege['role']
-}
-
-/** Takes the privileges of the place from all admins. @returns Them, by address. */
-export async function takePrivileges(tx: Tx, scope: InOrg, place: Place): Promise<LostPrivilege[]> {
-  const gone =
-    'siteId' in place
-      ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)
-      : tx.deleteFrom('privilege').where('sitegroupId', '=', place.groupId)
-  return tx
-    .with('gone', () => gone.where('orgId', '=', scope.orgId).returning(['adminId', 'role']))
-    .selectFrom('gone')
-    .innerJoin('admin', 'admin.id', 'gone.adminId')
-    .select(['gone.adminId', 'admin.email', 'gone.role'])
-    .orderBy('admin.email')
-    .execute()
 }
 
 /** Ids of all who have a privilege in the organization. */

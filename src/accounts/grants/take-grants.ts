@@ -1,3 +1,4 @@
+import { takePrivileges } from '../../access/store-privileges.ts'
 import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { recordLoss } from './record-loss.ts'
@@ -9,7 +10,6 @@ import {
   saveInviteDocument,
   saveRolePrivileges,
   saveTokenPrivileges,
-  takePrivileges,
 } from './store.ts'
 
 export interface Taking {

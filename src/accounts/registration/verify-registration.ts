@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { actorName } from '../../access/principal.ts'
 import { type Actor, actorScope } from '../../access/scope.ts'
-import { insertPrivilege } from '../../access/store.ts'
+import { insertPrivilege } from '../../access/store-privileges.ts'
 import { appendAudit } from '../../events/append.ts'
 import { insertOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'

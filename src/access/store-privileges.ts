@@ -1,0 +1,43 @@
+import type { Insertable } from 'kysely'
+import type { Tx } from '../platform/db.ts'
+import type { InOrg } from './scope.ts'
+import type { PrivilegeTable } from './tables.ts'
+
+export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &
+  Partial<Pick<Insertable<PrivilegeTable>, 'siteId' | 'sitegroupId' | 'views'>>
+
+export async function insertPrivilege(tx: Tx, privilege: NewPrivilege): Promise<void> {
+  await tx
+    .insertInto('privilege')
+    .values({ siteId: null, sitegroupId: null, ...privilege })
+    .execute()
+}
+
+export async function deletePrivileges(tx: Tx, orgId: string, adminId: string): Promise<void> {
+  await tx.deleteFrom('privilege').where('orgId', '=', orgId).where('adminId', '=', adminId).execute()
+}
+
+/** A privilege that an admin has lost. */
+export interface LostPrivilege {
+  readonly adminId: string
+  readonly email: string
+  readonly role: PrivilegeTable['role']
+}
+
+/** Where privileges count that are of a part of the organization. */
+export type PrivilegePlace = { readonly siteId: string } | { readonly groupId: string }
+
+/** Takes the privileges of the place from all admins. @returns Them, by address. */
+export async function takePrivileges(tx: Tx, scope: InOrg, place: PrivilegePlace): Promise<LostPrivilege[]> {
+  const gone =
+    'siteId' in place
+      ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)
+      : tx.deleteFrom('privilege').where('sitegroupId', '=', place.groupId)
+  return tx
+    .with('gone', () => gone.where('orgId', '=', scope.orgId).returning(['adminId', 'role']))
+    .selectFrom('gone')
+    .innerJoin('admin', 'admin.id', 'gone.adminId')
+    .select(['gone.adminId', 'admin.email', 'gone.role'])
+    .orderBy('admin.email')
+    .execute()
+}
