@@ -3,17 +3,17 @@ import type { Tx } from '../platform/db.ts'
 import type { InOrg } from './scope.ts'
 import type { PrivilegeTable } from './tables.ts'
 
-export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &
+export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'id' | 'adminId' | 'scope' | 'role'> &
   Partial<Pick<Insertable<PrivilegeTable>, 'siteId' | 'sitegroupId' | 'views'>>
 
-export async function insertPrivilege(tx: Tx, privilege: NewPrivilege): Promise<void> {
+export async function insertPrivilege(tx: Tx, { orgId }: InOrg, privilege: NewPrivilege): Promise<void> {
   await tx
     .insertInto('privilege')
-    .values({ siteId: null, sitegroupId: null, ...privilege })
+    .values({ siteId: null, sitegroupId: null, ...privilege, orgId })
     .execute()
 }
 
-export async function deletePrivileges(tx: Tx, orgId: string, adminId: string): Promise<void> {
+export async function deletePrivileges(tx: Tx, { orgId }: InOrg, adminId: string): Promise<void> {
   await tx.deleteFrom('privilege').where('orgId', '=', orgId).where('adminId', '=', adminId).execute()
 }
 

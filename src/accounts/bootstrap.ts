@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { Passwords } from '../access/password.ts'
-import { systemScope } from '../access/scope.ts'
+import { adminScope, systemScope } from '../access/scope.ts'
 import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import { insertOrg } from '../orgs/store.ts'
@@ -42,18 +42,10 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
       throw new AppError('conflict', `${email} has an account already`)
     const scope = systemScope('operator', orgId)
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
-    await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     const { key: apiToken, ...hashed } = newTokenKey()
-    const ofOrg = { orgId: null, privileges: null, srcIps: [] }
-    await insertToken(tx, {
-      id: uuidv7(),
-      adminId,
-      ...ofOrg,
-      ...hashed,
-      createdBy: adminId,
-      name: 'bootstrap',
-      createdAt: at,
-    })
+    const token = { id: uuidv7(), ...hashed, name: 'bootstrap', privileges: null, srcIps: [], createdAt: at }
+    await insertToken(tx, adminScope(adminId), token)
     await appendAudit(tx, scope, {
       message: `Add Org "${request.orgName}"`,
       after: { name: request.orgName, admin: email },

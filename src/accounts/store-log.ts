@@ -24,6 +24,11 @@ const logColumns = columnsOf('accountLog', {
   createdAt: 'timestamptz',
 })
 
+/**
+ * Inserts records of what happened to accounts.
+ *
+ * @unscoped Not all of it is done by the owner: logins fail, tokens expire, administrators change privileges.
+ */
 export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[]): Promise<void> {
   const rows = entries.map((entry) => {
     const { before = null, after = null } = reduceChange(entry)
@@ -32,7 +37,11 @@ export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[
   await insertRows(tx, logColumns, rows)
 }
 
-/** Organizations in which the admin has a privilege. */
+/**
+ * Lists the organizations in which the admin has a privilege.
+ *
+ * @unscoped Finds the audit logs in which records of accounts belong too, whoever causes them.
+ */
 export async function listOrgIdsOfAdmin(reader: Reader, adminId: string): Promise<string[]> {
   const rows = await reader.selectFrom('privilege').select('orgId').distinct().where('adminId', '=', adminId).execute()
   return rows.map(({ orgId }) => orgId)

@@ -15,8 +15,7 @@ export async function createOrg(ctx: Context, scope: OrgScope, body: Document): 
   const { adminId } = scope.actor
   return inTx(ctx, async (tx) => {
     const org = await insertOrg(tx, scope, { ...content, at })
-    if (adminId !== null)
-      await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    if (adminId !== null) await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     await appendAudit(tx, scope, { message: `Add Org "${org.name}"`, after: auditDocumentOfOrg(org), at })
     return org
   })

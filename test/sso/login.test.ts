@@ -226,6 +226,21 @@ describe('an SSO that is deleted', () => {
     const left = server.ctx.db.selectFrom('admin').select('id').where('ssoId', '=', short.id)
     expect(await left.execute()).toEqual([])
   })
+
+  it('begins no login that was requested during the deletion', async () => {
+    const org = await server.addOrg()
+    const { id, loginUrl } = await addSso(server, idp, { org })
+    const begun = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('sso').select('id').where('id', '=', id).forUpdate().execute()
+      const answer = openBrowser().open(loginUrl)
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('sso').where('id', '=', id).execute()
+      return { answer }
+    })
+    expect((await begun.answer).status).toBe(404)
+    const left = server.ctx.db.selectFrom('samlRequest').select('id').where('ssoId', '=', id)
+    expect(await left.execute()).toEqual([])
+  })
 })
 
 describe('an SSO that is deleted while somebody signs in', () => {

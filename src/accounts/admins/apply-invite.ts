@@ -26,20 +26,20 @@ export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Pr
   const now = ctx.clock.now()
   const invite = await lockInviteByToken(tx, inviteTokenHash)
   if (invite === undefined) return 'unknown'
-  const { orgId, invitedBy, doc } = invite
-  const scope = actorScope(actor, orgId)
+  const { invitedBy, doc } = invite
+  const scope = actorScope(actor, invite.orgId)
   // So that the inviter is not demoted, nor the admin let in otherwise, between the check and the change.
   await lockOrg(tx, scope)
   const outcome = decideInvite({
     invite,
     email: admin.email.toLowerCase(),
-    inviter: invitedBy === null ? [] : await listPrivilegesOf(tx, orgId, invitedBy),
-    isMember: (await listPrivilegesOf(tx, orgId, admin.id)).length > 0,
+    inviter: invitedBy === null ? [] : await listPrivilegesOf(tx, scope, invitedBy),
+    isMember: (await listPrivilegesOf(tx, scope, admin.id)).length > 0,
     now,
   })
   if (outcome !== 'applied') return outcome
-  const after = await insertPrivileges(tx, { orgId, adminId: admin.id }, doc.privileges)
-  await deleteInvite(tx, invite)
+  const after = await insertPrivileges(tx, scope, { adminId: admin.id, privileges: doc.privileges })
+  await deleteInvite(tx, scope, invite.id)
   const message = `Accept Invite of "${admin.email}"`
   await recordPrivileges(tx, scope, { adminId: admin.id, message, before: [], after, at: now })
   return 'applied'

@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'
-import { listPrivilegesOf, readerOfPlaces } from './store-privileges.ts'
+import { findPlaces, listPrivilegesOf } from './store-privileges.ts'
 
 export interface Grant {
   readonly caller: Caller
@@ -23,9 +23,9 @@ export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges
   await lockOrg(tx, scope)
   const { adminId, tokenId } = caller.principal
   const holder = adminId ?? tokenId
-  const held = holder === null ? [] : await listPrivilegesOf(tx, scope.orgId, holder)
+  const held = holder === null ? [] : await listPrivilegesOf(tx, scope, holder)
   if (!mayGrant(held, privileges)) throw new AppError('forbidden', 'You can not give privileges that you do not have.')
-  const isKnown = await readerOfPlaces(tx, scope.orgId, privileges)
+  const isKnown = await findPlaces(tx, scope, privileges)
   const unknown = privileges.find((privilege) => !isKnown(privilege))
   if (unknown !== undefined) throw notFound(unknown.site_id ?? unknown.sitegroup_id ?? '')
 }

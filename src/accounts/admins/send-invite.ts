@@ -50,7 +50,7 @@ export async function createInvite(
       throw new AppError('invalid', `An organization may have ${MAX_OPEN} open invitations.`)
     const place = { orgId: scope.orgId, id: uuidv7(), invitedBy: inviterOf(caller), createdAt: at }
     const invite: Invite = { ...place, ...fresh, email, doc: document }
-    await insertInvite(tx, invite)
+    await insertInvite(tx, scope, invite)
     await appendAudit(tx, scope, { message: `Invite Admin "${email}"`, after: auditDocument(invite), at })
     return { invite, mail: await planMail(ctx, tx, { invite, caller, token }) }
   })
@@ -78,7 +78,7 @@ export async function updateInvitation(
     if (privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const { token, ...fresh } = freshToken(at, doc)
     const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
-    await updateInvite(tx, invite)
+    await updateInvite(tx, scope, invite)
     await appendAudit(tx, scope, {
       message: `Update Invite of "${invite.email}"`,
       before: auditDocument(before),
@@ -94,7 +94,7 @@ export async function updateInvitation(
 export async function withdrawInvite(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const invite = await lockInvite(tx, scope, id)
-    await deleteInvite(tx, invite)
+    await deleteInvite(tx, scope, id)
     const message = `Withdraw Invite of "${invite.email}"`
     await appendAudit(tx, scope, { message, before: auditDocument(invite), at: ctx.clock.now() })
   })

@@ -48,11 +48,11 @@ function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
 export async function getOrgAdmin(reader: Reader, scope: OrgScope, adminId: string): Promise<OrgAdmin> {
   const row = await selectAdmins(reader, scope).where('id', '=', adminId).executeTakeFirst()
   if (row === undefined) throw notFound(adminId)
-  return adminOf(row, await listPrivilegesOf(reader, scope.orgId, adminId))
+  return adminOf(row, await listPrivilegesOf(reader, scope, adminId))
 }
 
 /** How many administer the whole organization with an account that depends on no identity provider. */
-export async function countFullAdmins(tx: Tx, orgId: string): Promise<number> {
+export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<number> {
   const { total } = await tx
     .selectFrom('privilege')
     .innerJoin('admin', 'admin.id', 'privilege.adminId')

@@ -27,8 +27,8 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
       if (before.viaSso)
         throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
       await assertGrantable(tx, scope, { caller, privileges })
-      await deletePrivileges(tx, scope.orgId, adminId)
-      const after = await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
+      await deletePrivileges(tx, scope, adminId)
+      const after = await insertPrivileges(tx, scope, { adminId, privileges })
       const message = `Update Admin "${before.email}"`
       await recordPrivileges(tx, scope, { adminId, message, before: before.privileges, after, at })
       return getOrgAdmin(tx, scope, adminId)
@@ -42,7 +42,7 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
   await inTx(ctx, (tx) =>
     keepAnAdmin(tx, scope, async () => {
       const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
-      await deletePrivileges(tx, scope.orgId, adminId)
+      await deletePrivileges(tx, scope, adminId)
       const message = `Revoke Admin "${email}"`
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
     }),
@@ -57,9 +57,9 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
  */
 async function keepAnAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
   await lockOrg(tx, scope)
-  const before = await countFullAdmins(tx, scope.orgId)
+  const before = await countFullAdmins(tx, scope)
   const result = await change()
-  if (before > 0 && (await countFullAdmins(tx, scope.orgId)) === 0)
+  if (before > 0 && (await countFullAdmins(tx, scope)) === 0)
     throw new AppError('invalid', 'The organization would be left without an admin.')
   return result
 }

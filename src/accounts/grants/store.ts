@@ -62,23 +62,30 @@ async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promi
   }
 }
 
-/** Writes what is left to each. The organization has to be held. */
-export async function saveTokenPrivileges(tx: Tx, id: string, left: readonly WirePrivilege[]): Promise<void> {
+export interface PrivilegesLeft {
+  readonly id: string
+  readonly left: readonly WirePrivilege[]
+}
+
+/** The caller has locked the grants. */
+export async function updateTokenPrivileges(tx: Tx, { orgId }: InOrg, { id, left }: PrivilegesLeft): Promise<void> {
   await tx
     .updateTable('apiToken')
     .set({ privileges: json(left) })
+    .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
 }
 
-export async function deleteTokens(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('apiToken').where('id', '=', anyOf(ids)).execute()
+export async function deleteTokens(tx: Tx, { orgId }: InOrg, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('apiToken').where('orgId', '=', orgId).where('id', '=', anyOf(ids)).execute()
 }
 
-export async function saveRolePrivileges(
+/** The caller has locked the grants. */
+export async function updateRolePrivileges(
   tx: Tx,
   scope: InOrg,
-  { id, left, at }: { readonly id: string; readonly left: readonly WirePrivilege[]; readonly at: Date },
+  { id, left, at }: PrivilegesLeft & { readonly at: Date },
 ): Promise<void> {
   await tx
     .updateTable('ssoRole')
@@ -88,7 +95,7 @@ export async function saveRolePrivileges(
     .execute()
 }
 
-export async function saveInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
+export async function updateInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
   await tx
     .updateTable('invite')
     .set({ doc: json(doc) })

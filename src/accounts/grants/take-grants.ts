@@ -7,9 +7,9 @@ import {
   type Grants,
   deleteInvites,
   deleteTokens,
-  saveInviteDocument,
-  saveRolePrivileges,
-  saveTokenPrivileges,
+  updateInviteDocument,
+  updateRolePrivileges,
+  updateTokenPrivileges,
 } from './store.ts'
 
 export interface Taking {
@@ -37,19 +37,21 @@ export async function takeGrants(
   const invites = planGrants(grants.invites, place)
   const roles = planGrants(grants.roles, place)
   const empty = (change: { readonly left: readonly unknown[] }): boolean => change.left.length === 0
-  for (const { holder, left } of tokens) if (left.length > 0) await saveTokenPrivileges(tx, holder.id, left)
+  for (const { holder, left } of tokens)
+    if (left.length > 0) await updateTokenPrivileges(tx, scope, { id: holder.id, left })
   await deleteTokens(
     tx,
+    scope,
     tokens.filter(empty).map(({ holder }) => holder.id),
   )
   for (const { holder, left } of invites)
-    if (left.length > 0) await saveInviteDocument(tx, scope, holder.id, { ...holder.doc, privileges: left })
+    if (left.length > 0) await updateInviteDocument(tx, scope, holder.id, { ...holder.doc, privileges: left })
   await deleteInvites(
     tx,
     scope,
     invites.filter(empty).map(({ holder }) => holder.id),
   )
-  for (const { holder, left } of roles) await saveRolePrivileges(tx, scope, { id: holder.id, left, at })
+  for (const { holder, left } of roles) await updateRolePrivileges(tx, scope, { id: holder.id, left, at })
   const admins = await takePrivileges(tx, scope, place)
   await recordLoss(tx, scope, { adminIds: [...new Set(admins.map(({ adminId }) => adminId))], message, at })
   return {

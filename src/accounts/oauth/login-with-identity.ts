@@ -1,4 +1,4 @@
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -25,7 +25,11 @@ export async function loginWithIdentity(ctx: Context, { provider, identity, from
     const { adminId, email, hasSecondFactor } = admin
     const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
     const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor, oauthProvider: provider })
+    const opened = await openSession(ctx, tx, adminScope(adminId), {
+      actor: from,
+      secondFactor,
+      oauthProvider: provider,
+    })
     return { opened, email, secondFactor }
   })
 }

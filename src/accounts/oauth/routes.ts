@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Caller, actorOf } from '../../access/authorize.ts'
+import type { Caller } from '../../access/authorize.ts'
 import { createLoginThrottle } from '../../access/login-throttle.ts'
 import { type At, at, nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -51,10 +51,10 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
       query: ForwardQuery,
       reply: LinkUrlReply,
       errors: { 503: OauthErrorReply },
-      run: async (ctx, { scope: { principal }, params, query, request }) => {
-        const flow = { purpose: 'link', bound: bindingOfCaller(principal), script: isScript(request) } as const
+      run: async (ctx, { scope: caller, params, query, request }) => {
+        const flow = { purpose: 'link', bound: bindingOfCaller(caller.principal), script: isScript(request) } as const
         const { authorizationUrl } = await startFlow(ctx, oauth, { ...params, ...query, ...flow })
-        const linked = (await listLinkedProviders(ctx.db, principal.adminId)).includes(params.provider)
+        const linked = (await listLinkedProviders(ctx.db, caller)).includes(params.provider)
         return { linked, authorization_url: authorizationUrl }
       },
     }),
@@ -72,7 +72,7 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
         await proveRecently(ctx, guard, { caller, password: body.password })
         const flow = { purpose: 'link', bound: bindingOfCaller(caller.principal), script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, { ...params, code: body.code, ...flow })
-        await linkIdentity(ctx, { linker: caller.principal, ...params, identity, actor: actorOf(caller) })
+        await linkIdentity(ctx, { caller, ...params, identity })
         return { action: 'oauth account linked', id: identity.subject }
       },
     }),
@@ -92,8 +92,7 @@ function unlinkOperation(id: string, path: string, { settings }: Oauth): Operati
     reply: Empty,
     run: async (ctx, { scope: caller, params }) => {
       const configured = settings.oauthProviders.map(({ name }) => name)
-      const { adminId } = caller.principal
-      await unlinkIdentity(ctx, { adminId, ...params, configured, actor: actorOf(caller) })
+      await unlinkIdentity(ctx, { caller, ...params, configured })
       return {}
     },
   })

@@ -1,6 +1,6 @@
 import type { Passwords } from '../../access/password.ts'
 import type { LoginThrottle } from '../../access/login-throttle.ts'
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -44,21 +44,22 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
   const now = ctx.clock.now()
   const { adminId } = requireValid(await findMailedToken(ctx.db, key), now)
   const policy = await passwordPolicyOf(ctx.db, adminId)
-  const { email } = await getAdmin(ctx.db, adminId)
+  const owner = adminScope(adminId)
+  const { email } = await getAdmin(ctx.db, owner)
   const unfit = password === undefined ? null : decidePassword(password, email, policy)
   if (unfit !== null) throw invalidField('password', unfit)
   const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
 
   const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: EndedAccess }> => {
-    const admin = await lockAdmin(tx, adminId)
+    const admin = await lockAdmin(tx, owner)
     requireValid(await takeMailedToken(tx, key), now)
-    await updatePassword(tx, adminId, { passwordHash, at: now })
-    const ended = await endAccess(tx, adminId, null)
-    const by = { adminId, name: await getActorName(tx, adminId), ...actor }
+    await updatePassword(tx, owner, { passwordHash, at: now })
+    const ended = await endAccess(tx, owner, null)
+    const by = { adminId, name: await getActorName(tx, owner), ...actor }
     const before = auditDocumentOfEnded(ended)
     await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', before, at: now })
     const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: passwordHash !== null })
+    const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: passwordHash !== null })
     return { loggedIn: { opened, email: admin.email, secondFactor }, ended }
   })
   parts.throttle.succeed(email)

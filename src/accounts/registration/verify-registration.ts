@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { actorName } from '../../access/principal.ts'
-import { type Actor, actorScope } from '../../access/scope.ts'
+import { type Actor, actorScope, adminScope } from '../../access/scope.ts'
 import { insertPrivilege } from '../../access/store-privileges.ts'
 import { appendAudit } from '../../events/append.ts'
 import { insertOrg } from '../../orgs/store.ts'
@@ -62,7 +62,7 @@ export async function verifyRegistration(
     await appendAccountChange(tx, { adminId, actor, message: 'register', after: { email, first_name, last_name }, at })
     const invite = await applyInviteOf(ctx, tx, { adminId, actor, pending })
     // Last, because the organizations decide how long it lasts.
-    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor: 'none' })
+    const opened = await openSession(ctx, tx, adminScope(adminId), { actor, secondFactor: 'none' })
     const { return_to: returnTo } = doc
     const trusted = returnTo !== undefined && isTrustedUrl(returnTo, ctx.baseUrl, settings)
     return { opened, returnTo: trusted ? returnTo : null, invite }
@@ -95,12 +95,11 @@ async function createFirstOrg(
   tx: Tx,
   { adminId, actor, pending, at }: Made & { readonly actor: Actor },
 ): Promise<void> {
-  const orgId = uuidv7()
-  const scope = actorScope(actor, orgId)
+  const scope = actorScope(actor, uuidv7())
   const { org_name: name, allow_mist } = pending.doc
   const doc = allow_mist === undefined ? {} : { allow_mist }
   await insertOrg(tx, scope, { name, doc, at })
-  await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+  await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
   await appendAudit(tx, scope, { message: `Add Org "${name}"`, after: { ...doc, name }, at })
 }
 

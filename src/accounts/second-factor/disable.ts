@@ -19,14 +19,15 @@ export interface SecondFactorChange {
 
 /** @throws AppError as proveBoth(). */
 export async function disableSecondFactor(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
-  const { adminId } = change.caller.principal
+  const { caller } = change
+  const { adminId } = caller
   await proveBoth(ctx, guard, change)
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, change.caller)
-    await updateSecondFactor(tx, adminId, { totpSecret: null, totpSince: null, totpLastStep: '0' })
-    await replaceRecoveryCodes(tx, adminId, [])
+    await lockProved(tx, caller)
+    await updateSecondFactor(tx, caller, { totpSecret: null, totpSince: null, totpLastStep: '0' })
+    await replaceRecoveryCodes(tx, caller, [])
     const message = 'Disable two factor authentication'
-    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
   })
 }
 
@@ -36,14 +37,15 @@ export async function renewRecoveryCodes(
   guard: LoginGuard,
   change: SecondFactorChange,
 ): Promise<readonly string[]> {
-  const { adminId } = change.caller.principal
+  const { caller } = change
+  const { adminId } = caller
   await proveBoth(ctx, guard, change)
   const codes = makeRecoveryCodes()
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, change.caller)
-    await replaceRecoveryCodes(tx, adminId, codes.map(recoveryCodeHash))
+    await lockProved(tx, caller)
+    await replaceRecoveryCodes(tx, caller, codes.map(recoveryCodeHash))
     const message = 'Renew recovery codes'
-    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
   })
   return codes
 }
@@ -55,13 +57,14 @@ export async function renewRecoveryCodes(
  */
 async function proveBoth(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller, password, code } = change
-  const { adminId, hasSecondFactor, secondFactor } = caller.principal
+  const { adminId } = caller
+  const { hasSecondFactor, secondFactor } = caller.principal
   if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
   await provePassword(ctx, guard, { caller, password, field: 'password' })
   if (secondFactor === 'passed') return
   if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code.')
   guard.throttle.take(secondFactorKey(adminId))
-  if (!(await inTx(ctx, (tx) => takeCode(ctx, tx, { adminId, code }))))
+  if (!(await inTx(ctx, (tx) => takeCode(ctx, tx, caller, code))))
     throw new AppError('invalid', 'Invalid two factor code.')
   guard.throttle.succeed(secondFactorKey(adminId))
 }

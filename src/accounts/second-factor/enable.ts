@@ -36,7 +36,8 @@ export interface Enabled {
  */
 export async function enableSecondFactor(ctx: Context, guard: LoginGuard, request: EnableRequest): Promise<Enabled> {
   const { caller, code, password } = request
-  const { adminId, sessionHash } = caller.principal
+  const { adminId } = caller
+  const { sessionHash } = caller.principal
   await provePassword(ctx, guard, { caller, password, field: 'password' })
   guard.throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
@@ -44,11 +45,11 @@ export async function enableSecondFactor(ctx: Context, guard: LoginGuard, reques
   const expiresAt = await inTx(ctx, async (tx) => {
     await lockProved(tx, caller)
     const step = await findStepOfOffer(ctx, tx, { caller, code })
-    await updateSecondFactor(tx, adminId, { totpSince: now, totpLastStep: String(step) })
-    await replaceRecoveryCodes(tx, adminId, recoveryCodes.map(recoveryCodeHash))
-    await deleteSessionsOfAdmin(tx, adminId, sessionHash)
-    const end = await sessionEnd(tx, adminId, now)
-    if (sessionHash !== null) await completeSession(tx, sessionHash, { expiresAt: end, provedAt: now })
+    await updateSecondFactor(tx, caller, { totpSince: now, totpLastStep: String(step) })
+    await replaceRecoveryCodes(tx, caller, recoveryCodes.map(recoveryCodeHash))
+    await deleteSessionsOfAdmin(tx, caller, sessionHash)
+    const end = await sessionEnd(tx, caller, now)
+    if (sessionHash !== null) await completeSession(tx, caller, { idHash: sessionHash, expiresAt: end, provedAt: now })
     const message = 'Enable two factor authentication'
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: now })
     return end
@@ -62,8 +63,8 @@ async function findStepOfOffer(
   tx: Tx,
   { caller, code }: Pick<EnableRequest, 'caller' | 'code'>,
 ): Promise<number> {
-  const { adminId } = caller.principal
-  const known = await lockSecondFactor(tx, adminId)
+  const { adminId } = caller
+  const known = await lockSecondFactor(tx, caller)
   if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is enabled already.')
   const offered = known.totpSecret === null ? null : openSecret(ctx.secrets, adminId, known.totpSecret)
   const now = ctx.clock.now()

@@ -20,10 +20,10 @@ export async function offerSecret(
   ctx: Context,
   caller: Person,
 ): Promise<{ readonly secret: string; readonly uri: string }> {
-  const { adminId } = caller.principal
+  const { adminId } = caller
   const nowMs = ctx.clock.now().getTime()
   return inTx(ctx, async (tx) => {
-    const known = await lockSecondFactor(tx, adminId)
+    const known = await lockSecondFactor(tx, caller)
     if (known.ssoId !== null) throw new AppError('invalid', 'The account is kept by an identity provider.')
     if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is enabled already.')
     const before = known.totpSecret === null ? null : openSecret(ctx.secrets, adminId, known.totpSecret)
@@ -32,7 +32,7 @@ export async function offerSecret(
       return { secret: before.secret, uri: totpUri(before.secret, known.email) }
     const secret = makeTotpSecret()
     const totpSecret = sealSecret(ctx.secrets, adminId, { secret, offeredTo, offeredAtMs: nowMs })
-    await updateSecondFactor(tx, adminId, { totpSecret })
+    await updateSecondFactor(tx, caller, { totpSecret })
     return { secret, uri: totpUri(secret, known.email) }
   })
 }

@@ -1,11 +1,12 @@
 import type { Selectable } from 'kysely'
+import type { AdminScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { AdminTable } from '../../access/tables.ts'
 
 export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>
 
-export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondFactor> {
+export async function lockSecondFactor(tx: Tx, { adminId }: AdminScope): Promise<SecondFactor> {
   return tx
     .selectFrom('admin')
     .select(['email', 'ssoId', 'totpSecret', 'totpSince', 'totpLastStep'])
@@ -16,7 +17,7 @@ export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondF
 
 export async function updateSecondFactor(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
   change: Partial<Pick<SecondFactor, 'totpSecret' | 'totpSince' | 'totpLastStep'>>,
 ): Promise<void> {
   await tx.updateTable('admin').set(change).where('id', '=', adminId).execute()
@@ -24,14 +25,14 @@ export async function updateSecondFactor(
 
 const codeColumns = columnsOf('recoveryCode', { adminId: 'uuid', codeHash: 'bytea' })
 
-export async function replaceRecoveryCodes(tx: Tx, adminId: string, hashes: readonly Buffer[]): Promise<void> {
+export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hashes: readonly Buffer[]): Promise<void> {
   await tx.deleteFrom('recoveryCode').where('adminId', '=', adminId).execute()
   const codes = hashes.map((codeHash) => ({ codeHash }))
   await insertRows(tx, codeColumns, codes, { every: { adminId } })
 }
 
 /** @returns Whether there was one: each is good once. */
-export async function takeRecoveryCode(tx: Tx, adminId: string, codeHash: Buffer): Promise<boolean> {
+export async function takeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
   const taken = await tx
     .deleteFrom('recoveryCode')
     .where('adminId', '=', adminId)

@@ -1,3 +1,4 @@
+import type { AdminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
 import { recoveryCodeHash } from './recovery-codes.ts'
@@ -9,19 +10,15 @@ import { findTotpStep } from './totp.ts'
  * Whether the code is right: of the authenticator app, or one of the recovery codes. It is used up by
  * this in the caller's transaction; a code of the app counts once, and none before it any more.
  */
-export async function takeCode(
-  ctx: Context,
-  tx: Tx,
-  { adminId, code }: { readonly adminId: string; readonly code: string },
-): Promise<boolean> {
-  const known = await lockSecondFactor(tx, adminId)
+export async function takeCode(ctx: Context, tx: Tx, scope: AdminScope, code: string): Promise<boolean> {
+  const known = await lockSecondFactor(tx, scope)
   if (known.totpSecret === null || known.totpSince === null) return false
   const text = code.trim()
-  if (!/^\d{6}$/.test(text)) return takeRecoveryCode(tx, adminId, recoveryCodeHash(text))
-  const { secret } = openSecret(ctx.secrets, adminId, known.totpSecret)
+  if (!/^\d{6}$/.test(text)) return takeRecoveryCode(tx, scope, recoveryCodeHash(text))
+  const { secret } = openSecret(ctx.secrets, scope.adminId, known.totpSecret)
   const step = findTotpStep(secret, text, ctx.clock.now())
   if (step === null || step <= Number(known.totpLastStep)) return false
-  await updateSecondFactor(tx, adminId, { totpLastStep: String(step) })
+  await updateSecondFactor(tx, scope, { totpLastStep: String(step) })
   return true
 }
 

@@ -1,4 +1,5 @@
 import { actorOf } from '../../access/authorize.ts'
+import { adminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -33,13 +34,13 @@ export interface EmailChange {
  */
 export async function requestEmailChange(ctx: Context, parts: SelfParts, change: EmailChange): Promise<void> {
   const { caller, email, password } = change
-  const { adminId } = caller.principal
+  const { adminId } = caller
   await provePassword(ctx, parts, { caller, password, field: 'password' })
   const now = ctx.clock.now()
   const mail = await inTx(ctx, async (tx) => {
     await lockProved(tx, caller)
     if (!(await takeMailQuota(tx, email, now))) return null
-    await deleteMailedTokens(tx, adminId, 'change_email')
+    await deleteMailedTokens(tx, caller, 'change_email')
     const purpose = 'change_email'
     const token = await makeMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
     const taken = await findAdminByEmail(tx, email)
@@ -71,17 +72,17 @@ export async function confirmEmail(
   const changed = await inTx(ctx, async (tx) => {
     const key = mailedTokenKey('change_email', token)
     const { adminId, doc } = requireValid(await findMailedToken(tx, key), at)
-    if (caller !== null && caller.principal.adminId !== adminId) throw new AppError('not_found', 'Not found.')
-    const { email: from } = await lockAdmin(tx, adminId)
+    if (caller !== null && caller.adminId !== adminId) throw new AppError('not_found', 'Not found.')
+    const owner = adminScope(adminId)
+    const { email: from } = await lockAdmin(tx, owner)
     requireValid(await takeMailedToken(tx, key), at)
     const to = String(doc['email'])
     await lockAddress(tx, to)
     if ((await findAdminByEmail(tx, to)) !== undefined)
       throw new AppError('invalid', 'The address has an account already.')
-    await updateEmail(tx, adminId, to)
-    await deleteMailedTokens(tx, adminId, 'recover')
-    const actor =
-      caller === null ? { adminId, name: await getActorName(tx, adminId), srcIp, userAgent } : actorOf(caller)
+    await updateEmail(tx, owner, to)
+    await deleteMailedTokens(tx, owner, 'recover')
+    const actor = caller === null ? { adminId, name: await getActorName(tx, owner), srcIp, userAgent } : actorOf(caller)
     const message = 'Change e-mail'
     await appendAccountChange(tx, { adminId, actor, message, before: { email: from }, after: { email: to }, at })
     return from

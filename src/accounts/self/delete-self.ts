@@ -2,6 +2,7 @@ import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { actorScope } from '../../access/scope.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from './person.ts'
@@ -19,15 +20,17 @@ export async function deleteSelf(
   guard: LoginGuard,
   { caller, password }: { readonly caller: Person; readonly password: string | undefined },
 ): Promise<void> {
-  const { adminId, ssoId } = caller.principal
+  const { adminId } = caller
+  const { ssoId } = caller.principal
   if (ssoId === null) await provePassword(ctx, guard, { caller, password, field: 'password' })
+  const actor = actorOf(caller)
   await inTx(ctx, async (tx) => {
-    for (const { id, name } of await lockOrgsAdministeredBy(tx, adminId))
-      if (ssoId === null && !(await hasOtherAdmin(tx, id, adminId)))
+    for (const { id, name } of await lockOrgsAdministeredBy(tx, caller))
+      if (ssoId === null && !(await hasOtherAdmin(tx, actorScope(actor, id), adminId)))
         throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
     if (ssoId === null) await lockProved(tx, caller)
     const message = 'Delete account'
-    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
-    await deleteAdmin(tx, adminId)
+    await appendAccountChange(tx, { adminId, actor, message, at: ctx.clock.now() })
+    await deleteAdmin(tx, caller)
   })
 }

@@ -1,3 +1,4 @@
+import type { AdminScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { deleteIdentities } from '../oauth/store.ts'
 import { deleteSessionsOfAdmin } from '../sessions/store.ts'
@@ -20,14 +21,14 @@ export interface EndedAccess {
  *
  * @param keptSession That in which the owner has just proved the old password; null: none.
  */
-export async function endAccess(tx: Tx, adminId: string, keptSession: Buffer | null): Promise<EndedAccess> {
-  await deleteMailedTokens(tx, adminId, 'recover')
-  await deleteMailedTokens(tx, adminId, 'change_email')
+export async function endAccess(tx: Tx, scope: AdminScope, keptSession: Buffer | null): Promise<EndedAccess> {
+  await deleteMailedTokens(tx, scope, 'recover')
+  await deleteMailedTokens(tx, scope, 'change_email')
   return {
-    sessions: await deleteSessionsOfAdmin(tx, adminId, keptSession),
-    tokens: await deleteTokensOfAdmin(tx, adminId),
-    providers: await deleteIdentities(tx, adminId),
-    orgTokens: await listOrgTokensMadeBy(tx, adminId),
+    sessions: await deleteSessionsOfAdmin(tx, scope, keptSession),
+    tokens: await deleteTokensOfAdmin(tx, scope),
+    providers: await deleteIdentities(tx, scope),
+    orgTokens: await listOrgTokensMadeBy(tx, scope),
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Caller } from '../../access/authorize.ts'
 import type { Principal } from '../../access/principal.ts'
+import { type AdminScope, adminScope } from '../../access/scope.ts'
 import { type At, at } from '../../http/at.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** A caller that is a person with an account, not an organization's token. */
-export type Person = Caller & { readonly principal: Principal & { readonly adminId: string } }
+/** A caller who is a person with an account. The token of an organization is nobody's. */
+export type Person = Caller & AdminScope & { readonly principal: Principal & { readonly adminId: string } }
 
 const REFUSAL = 'You do not have permission to perform this action.'
 
@@ -12,7 +13,7 @@ const REFUSAL = 'You do not have permission to perform this action.'
 export function requirePerson(caller: Caller, refusal = REFUSAL): Person {
   const { adminId } = caller.principal
   if (adminId === null) throw new AppError('forbidden', refusal)
-  return { ...caller, principal: { ...caller.principal, adminId } }
+  return { ...caller, ...adminScope(adminId), principal: { ...caller.principal, adminId } }
 }
 
 /** For people, in what is about their own account: the scope is the person. */

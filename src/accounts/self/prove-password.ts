@@ -37,7 +37,7 @@ export async function provePassword(
     throw invalidField(field, 'is wrong')
   }
   if (via === 'basic') return
-  const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, sessionHash)
+  const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, caller, sessionHash)
   if (givenAt !== null && ctx.clock.now().getTime() - givenAt.getTime() <= RECENT_MS) return
   throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again.`)
 }
@@ -48,7 +48,7 @@ export async function provePassword(
  *
  * @throws AppError forbidden where the password has changed since the request came.
  */
-export async function lockProved(tx: Tx, { principal }: Person): Promise<void> {
-  if ((await lockSignIn(tx, principal)) === undefined)
+export async function lockProved(tx: Tx, caller: Person): Promise<void> {
+  if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
     throw new AppError('forbidden', 'The password was changed meanwhile. Log in again.')
 }

@@ -23,7 +23,7 @@ export async function proveRecently(
   const { via, sessionHash } = caller.principal
   if (password !== undefined) return provePassword(ctx, guard, { caller, password, field: 'password' })
   if (via === 'basic') return
-  const provedAt = sessionHash === null ? null : await findProvedAt(ctx.db, sessionHash)
+  const provedAt = sessionHash === null ? null : await findProvedAt(ctx.db, caller, sessionHash)
   if (provedAt !== null && ctx.clock.now().getTime() - provedAt.getTime() <= RECENT_MS) return
   throw new AppError(
     'forbidden',

@@ -30,7 +30,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
       reply: FailuresReply,
       run: async (ctx, { scope: caller }) => {
         const since = addMs(ctx.clock.now(), -FAILURES_SINCE_MS)
-        return presentFailures(caller, await listLoginFailures(ctx.db, caller.principal.adminId, since))
+        return presentFailures(caller, await listLoginFailures(ctx.db, caller, since))
       },
     }),
     operation({
@@ -50,7 +50,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
       reply: SelfLogsReply,
       run: async (ctx, { scope: caller, query, url, reply }) => {
         const search = { ...parseTimeRange(query, ctx.clock.now()), ...parsePage(query) }
-        const found = await listSelfLogs(ctx.db, caller.principal.adminId, search)
+        const found = await listSelfLogs(ctx.db, caller, search)
         setPageHeaders(reply, search, found)
         return {
           ...presentSearch(found, (row) => presentSelfLog(caller, row), { search, url }),

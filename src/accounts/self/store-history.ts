@@ -2,13 +2,14 @@ import { type Selectable, sql } from 'kysely'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
+import type { AdminScope } from '../../access/scope.ts'
 import type { Db } from '../../platform/db.ts'
 import type { LoginFailureTable } from '../tables.ts'
 
 /** Newest first; a hundred at most. */
 export async function listLoginFailures(
   db: Db,
-  adminId: string,
+  { adminId }: AdminScope,
   since: Date,
 ): Promise<Selectable<LoginFailureTable>[]> {
   return db
@@ -45,7 +46,7 @@ export interface SelfLogFilter extends Page {
  * first, with the number on all pages. A change of the account is in the audit log of each of its
  * organizations as well, at the same instant with the same words: it counts once.
  */
-export async function listSelfLogs(db: Db, adminId: string, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
+export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
   const ofAccount = db
     .selectFrom('accountLog')
     .select(['id', sql<string | null>`null::uuid`.as('orgId'), sql<string | null>`null::uuid`.as('siteId')])

@@ -39,21 +39,20 @@ export async function updateSelf(
   parts: SelfParts,
   { caller, change }: { readonly caller: Person; readonly change: SelfChange },
 ): Promise<Admin> {
-  const { adminId, email, sessionHash } = caller.principal
+  const { adminId } = caller
+  const { email, sessionHash } = caller.principal
   const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
   const at = ctx.clock.now()
   const { admin, ended } = await inTx(ctx, async (tx) => {
     if (passwordHash !== null) await lockProved(tx, caller)
     await changeProfile(tx, { caller, fields: change.fields, at })
-    if (passwordHash !== null) {
-      await updatePassword(tx, adminId, { passwordHash, at })
-    }
-    const ended = passwordHash === null ? null : await endAccess(tx, adminId, sessionHash)
+    if (passwordHash !== null) await updatePassword(tx, caller, { passwordHash, at })
+    const ended = passwordHash === null ? null : await endAccess(tx, caller, sessionHash)
     if (ended !== null) {
       const before = auditDocumentOfEnded(ended)
       await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', before, at })
     }
-    return { admin: await getAdmin(tx, adminId), ended }
+    return { admin: await getAdmin(tx, caller), ended }
   })
   if (ended !== null) postMail(ctx, parts.mailer, passwordChangedMail(email, ended))
   return admin
@@ -64,13 +63,13 @@ async function hashNew(
   parts: SelfParts,
   { caller, change }: { readonly caller: Person; readonly change: SelfChange },
 ): Promise<string> {
-  const { adminId, email, via } = caller.principal
+  const { email, via } = caller.principal
   const password = change.password ?? ''
-  const { passwordHash, ssoId } = await getAdmin(ctx.db, adminId)
+  const { passwordHash, ssoId } = await getAdmin(ctx.db, caller)
   // After a recovery that has only voided the old one there is nothing to prove; the mail has proved it.
   const isRecovering = passwordHash === null && ssoId === null && via === 'session'
   if (!isRecovering) await provePassword(ctx, parts, { caller, password: change.oldPassword, field: 'old_password' })
-  const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, adminId))
+  const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, caller.adminId))
   if (unfit !== null) throw invalidField('password', unfit)
   return parts.passwords.hash(password)
 }
@@ -79,14 +78,14 @@ async function changeProfile(
   tx: Tx,
   { caller, fields, at }: { readonly caller: Person; readonly fields: SelfChange['fields']; readonly at: Date },
 ): Promise<void> {
-  const { adminId } = caller.principal
+  const { adminId } = caller
   if (Object.keys(fields).length === 0) return
-  const known = await lockAdmin(tx, adminId)
+  const known = await lockAdmin(tx, caller)
   const before = documentOf(known)
   const after = mergeDocument(before, fields)
   if (JSON.stringify(after) === JSON.stringify(before)) return
   const { first_name, last_name, no_tracking, ...profile } = after
-  await updateProfile(tx, adminId, {
+  await updateProfile(tx, caller, {
     firstName: typeof first_name === 'string' ? first_name : '',
     lastName: typeof last_name === 'string' ? last_name : '',
     noTracking: typeof no_tracking === 'boolean' ? no_tracking : null,

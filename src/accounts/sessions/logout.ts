@@ -1,4 +1,5 @@
 import { type Caller, actorOf } from '../../access/authorize.ts'
+import { adminScope } from '../../access/scope.ts'
 import { deleteSession } from '../../access/store-sessions.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -18,7 +19,7 @@ export async function logout(ctx: Context, caller: Caller, sessionId: string): P
   if (adminId === null || sessionHash === null || !sessionHash.equals(sha256(sessionId))) return null
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const sso = await findSsoOfSession(tx, sessionHash)
+    const sso = await findSsoOfSession(tx, adminScope(adminId), sessionHash)
     await deleteSession(tx, sessionHash)
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Logout', at })
     return sso === undefined ? null : customLogoutUrl(sso)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Actor } from '../../access/scope.ts'
+import type { Actor, AdminScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
@@ -13,7 +13,6 @@ export const DEFAULT_SESSION_MINUTES = 1440
 const HALF_SESSION_MINUTES = 15
 
 export interface SessionRequest {
-  readonly adminId: string
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
   /** `missing`: the account has one enrolled, and it is still to be given; or it must enrol one first. */
   readonly secondFactor: 'none' | 'missing' | 'passed'
@@ -36,16 +35,20 @@ export interface OpenedSession {
  * Opens a session with an id of its own, whatever cookies the request had; it counts once the caller's
  * transaction commits. It lasts as long as the strictest of the admin's organizations says.
  */
-export async function openSession(ctx: Context, tx: Tx, request: SessionRequest): Promise<OpenedSession> {
-  const { adminId, actor, secondFactor, byPassword = false, sso } = request
+export async function openSession(
+  ctx: Context,
+  tx: Tx,
+  scope: AdminScope,
+  request: SessionRequest,
+): Promise<OpenedSession> {
+  const { actor, secondFactor, byPassword = false, sso } = request
   const now = ctx.clock.now()
   const sessionId = randomBytes(32).toString('base64url')
   await deleteExpiredSessions(tx, now)
   const expiresAt =
-    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, adminId, now)
-  await insertSession(tx, {
+    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, scope, now)
+  await insertSession(tx, scope, {
     idHash: sha256(sessionId),
-    adminId,
     createdAt: now,
     expiresAt,
     secondFactorMissing: secondFactor === 'missing',
@@ -59,7 +62,8 @@ export async function openSession(ctx: Context, tx: Tx, request: SessionRequest)
     userAgent: actor.userAgent,
   })
   // Who completes the login later does not know by which provider it was begun.
-  if (secondFactor !== 'missing' || request.oauthProvider !== undefined) await recordLogin(tx, request, now)
+  if (secondFactor !== 'missing' || request.oauthProvider !== undefined)
+    await recordLogin(tx, scope, { ...request, at: now })
   return sessionOf(ctx, sessionId, expiresAt)
 }
 
@@ -69,8 +73,8 @@ export function sessionOf(ctx: Context, sessionId: string, expiresAt: Date): Ope
 }
 
 /** When a session that counts from now on ends. */
-export async function sessionEnd(tx: Tx, adminId: string, now: Date): Promise<Date> {
-  const minutes = (await findSessionMinutes(tx, adminId)) ?? DEFAULT_SESSION_MINUTES
+export async function sessionEnd(tx: Tx, scope: AdminScope, now: Date): Promise<Date> {
+  const minutes = (await findSessionMinutes(tx, scope)) ?? DEFAULT_SESSION_MINUTES
   return addMs(now, minutes * 60_000)
 }
 
@@ -79,10 +83,11 @@ const twoFactor = { none: '', passed: ' with two factor', missing: ', two factor
 /** A login, or its first half. */
 export async function recordLogin(
   tx: Tx,
-  { adminId, actor, secondFactor, sso, oauthProvider }: SessionRequest,
-  at: Date,
+  scope: AdminScope,
+  { actor, secondFactor, sso, oauthProvider, at }: SessionRequest & { readonly at: Date },
 ): Promise<void> {
-  const name = await getActorName(tx, adminId)
+  const { adminId } = scope
+  const name = await getActorName(tx, scope)
   const how =
     oauthProvider !== undefined ? ` by OAuth: ${oauthProvider}` : sso === undefined ? '' : ' by single sign-on'
   const message = `Login${how}${twoFactor[secondFactor]}`

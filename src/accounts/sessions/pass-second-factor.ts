@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/authorize.ts'
+import { adminScope } from '../../access/scope.ts'
 import { deleteSession } from '../../access/store-sessions.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -28,21 +29,22 @@ export async function passSecondFactor(
   const { adminId, sessionHash, hasSecondFactor, passwordModifiedAt } = caller.principal
   if (adminId === null || sessionHash === null) throw wrongCode()
   if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  const owner = adminScope(adminId)
   throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
   const expiresAt = await inTx(ctx, async (tx) => {
     // Before the session, as in a recovery, which would wait for the session and be waited for.
-    if ((await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined) return null
-    const tries = await countSecondFactorTry(tx, sessionHash)
+    if ((await lockSignIn(tx, owner, passwordModifiedAt)) === undefined) return null
+    const tries = await countSecondFactorTry(tx, owner, sessionHash)
     if (tries === undefined) return null
-    if (!(await takeCode(ctx, tx, { adminId, code }))) {
+    if (!(await takeCode(ctx, tx, owner, code))) {
       if (tries >= MAX_TRIES) await deleteSession(tx, sessionHash)
       return null
     }
-    const end = await sessionEnd(tx, adminId, now)
-    await completeSession(tx, sessionHash, { expiresAt: end, provedAt: now })
+    const end = await sessionEnd(tx, owner, now)
+    await completeSession(tx, owner, { idHash: sessionHash, expiresAt: end, provedAt: now })
     const actor = { srcIp: caller.srcIp, userAgent: caller.userAgent }
-    await recordLogin(tx, { adminId, actor, secondFactor: 'passed' }, now)
+    await recordLogin(tx, owner, { actor, secondFactor: 'passed', at: now })
     return end
   })
   if (expiresAt === null) {

@@ -22,7 +22,7 @@ export async function deleteAdminsOfSso(
     // In this order, as whoever signs in by it does.
     const sso = await lockSso(tx, scope, ssoId)
     await lockOrg(tx, scope)
-    const found = new Set(await deleteSsoAdminsByEmail(tx, ssoId, wanted))
+    const found = new Set(await deleteSsoAdminsByEmail(tx, scope, { ssoId, emails: wanted }))
     const deleted = wanted.filter((email) => found.has(email))
     if (deleted.length > 0)
       await appendAudit(tx, scope, {

@@ -1,4 +1,4 @@
-import { type Actor, actorScope, systemScope } from '../../access/scope.ts'
+import { type Actor, type OrgScope, actorScope, adminScope, systemScope } from '../../access/scope.ts'
 import { actorName } from '../../access/principal.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -12,7 +12,7 @@ import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import type { Assertion } from './assertion.ts'
 import { decidePerson } from './decide-person.ts'
 import type { Sso } from './sso.ts'
-import { mapSsoRoles } from './store-roles.ts'
+import { listPrivilegesByRole } from './store-roles.ts'
 import { shortenSession, upsertSsoAdmin } from './store-saml.ts'
 
 export interface SsoLogin {
@@ -39,43 +39,41 @@ export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise
   const { sso, assertion, subject, ssoSession, endsAt, from } = login
   const now = ctx.clock.now()
   // Before the account's own row, as everybody does who changes privileges.
-  await lockOrg(tx, systemScope('accounts', sso.orgId))
-  const roles = await mapSsoRoles(tx, sso.orgId)
+  const scope = systemScope('accounts', sso.orgId)
+  await lockOrg(tx, scope)
+  const roles = await listPrivilegesByRole(tx, scope)
   const decision = decidePerson({ assertion, doc: sso.doc, roles })
   if (decision.kind === 'refuse') return decision
   const { email, firstName, lastName, privileges } = decision
-  const admin = await upsertSsoAdmin(tx, { ssoId: sso.id, subject, email, firstName, lastName }, now)
+  const admin = await upsertSsoAdmin(tx, scope, { ssoId: sso.id, subject, email, firstName, lastName, at: now })
+  const owner = adminScope(admin.id)
   const name = actorName({ firstName, lastName, email, tokenName: '' })
   const actor: Actor = { adminId: admin.id, name, ...from }
-  await refreshPrivileges(tx, { orgId: sso.orgId, actor, adminId: admin.id, privileges, at: now })
+  await refreshPrivileges(tx, actorScope(actor, sso.orgId), { adminId: admin.id, privileges, at: now })
   // Nobody who signs in here can enrol one; it stays asked of whoever has.
   const secondFactor = admin.hasSecondFactor ? 'missing' : 'none'
-  const opened = await openSession(ctx, tx, {
-    adminId: admin.id,
+  const opened = await openSession(ctx, tx, owner, {
     actor: from,
     secondFactor,
     sso: { ssoId: sso.id, ssoSession },
   })
   const expiresAt = endsAt !== null && endsAt < opened.expiresAt ? endsAt : opened.expiresAt
-  if (expiresAt !== opened.expiresAt) await shortenSession(tx, sha256(opened.sessionId), expiresAt)
+  if (expiresAt !== opened.expiresAt) await shortenSession(tx, owner, { idHash: sha256(opened.sessionId), expiresAt })
   return { kind: 'signed_in', opened: { ...opened, expiresAt }, secondFactorMissing: admin.hasSecondFactor }
 }
 
 interface Refresh {
-  readonly orgId: string
   readonly adminId: string
-  readonly actor: Actor
   readonly privileges: readonly WirePrivilege[]
   readonly at: Date
 }
 
 /** In the organization of the SSO alone: its identity provider speaks for no other. */
-async function refreshPrivileges(tx: Tx, { orgId, adminId, actor, privileges, at }: Refresh): Promise<void> {
-  const scope = actorScope(actor, orgId)
-  const before = await listPrivilegesOf(tx, orgId, adminId)
-  await deletePrivileges(tx, orgId, adminId)
-  await insertPrivileges(tx, { orgId, adminId }, privileges)
-  const after = await listPrivilegesOf(tx, orgId, adminId)
+async function refreshPrivileges(tx: Tx, scope: OrgScope, { adminId, privileges, at }: Refresh): Promise<void> {
+  const before = await listPrivilegesOf(tx, scope, adminId)
+  await deletePrivileges(tx, scope, adminId)
+  await insertPrivileges(tx, scope, { adminId, privileges })
+  const after = await listPrivilegesOf(tx, scope, adminId)
   if (JSON.stringify(before) === JSON.stringify(after)) return
   await recordPrivileges(tx, scope, { adminId, message: 'Privileges changed by single sign-on', before, after, at })
 }

@@ -1,4 +1,4 @@
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, systemScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -10,7 +10,7 @@ import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
 import { openSaml } from './saml-client.ts'
 import { type Sso, samlUrls } from './sso.ts'
-import { findSsoByDomain, holdSso } from './store.ts'
+import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteSsoSessions, findSsoAdmin, insertUsed } from './store-saml.ts'
 
 /** An older request is refused; so long its use is remembered. */
@@ -50,18 +50,19 @@ async function endSessions(
   { sso, request, from }: { readonly sso: Sso; readonly request: LogoutRequest; readonly from: LogoutMessage['from'] },
 ): Promise<void> {
   const at = ctx.clock.now()
+  const scope = systemScope('accounts', sso.orgId)
   // One that is being deleted takes its accounts and their sessions along.
-  if ((await holdSso(tx, sso)) === undefined) return
+  if ((await shareSso(tx, scope, sso.id)) === undefined) return
   if (request.issuer !== sso.doc.issuer)
     throw new SsoRefusal(`the issuer is ${request.issuer}, not ${sso.doc.issuer ?? 'set'}`)
   const issued = parseInstant(request.issueInstant)
   if (issued === null || Math.abs(at.getTime() - issued.getTime()) > MAX_AGE_MS)
     throw new SsoRefusal('the logout request is not of this moment')
   const used = { ssoId: sso.id, assertionId: request.id, expiresAt: addMs(at, 2 * MAX_AGE_MS) }
-  if (!(await insertUsed(tx, used))) throw new SsoRefusal('the logout request has been used before')
-  const admin = await findSsoAdmin(tx, { ssoId: sso.id, subject: request.subject })
+  if (!(await insertUsed(tx, scope, used))) throw new SsoRefusal('the logout request has been used before')
+  const admin = await findSsoAdmin(tx, scope, { ssoId: sso.id, subject: request.subject })
   if (admin === undefined) return
-  await deleteSsoSessions(tx, { ssoId: sso.id, adminId: admin.id, ssoSessions: request.sessionIds })
+  await deleteSsoSessions(tx, scope, { ssoId: sso.id, adminId: admin.id, ssoSessions: request.sessionIds })
   const actor: Actor = { adminId: admin.id, name: admin.email, ...from }
   await appendAccountChange(tx, { adminId: admin.id, actor, message: 'Logout by single sign-on', at })
 }

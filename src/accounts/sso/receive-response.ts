@@ -1,4 +1,4 @@
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, systemScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -14,7 +14,7 @@ import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
 import { openSaml } from './saml-client.ts'
 import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
-import { findSsoByDomain, holdSso } from './store.ts'
+import { findSsoByDomain, shareSso } from './store.ts'
 import { insertUsed, takeRequest } from './store-saml.ts'
 
 export interface ResponseRequest {
@@ -76,15 +76,16 @@ async function acceptAssertion(
 ): Promise<Outcome> {
   const { assertion, request } = accept
   const now = ctx.clock.now()
-  // Nobody may come by an SSO that is being deleted.
-  const sso = await holdSso(tx, accept.sso)
+  const scope = systemScope('accounts', accept.sso.orgId)
+  // Nobody may sign in through an SSO that is being deleted.
+  const sso = await shareSso(tx, scope, accept.sso.id)
   if (sso === undefined) return refuse('the SSO has been deleted')
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
-  const asked = await takeRequest(tx, { id: decision.requestId, ssoId: sso.id })
+  const asked = await takeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
   const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
-  if (!(await insertUsed(tx, used))) return refuse('the assertion has been used before')
+  if (!(await insertUsed(tx, scope, used))) return refuse('the assertion has been used before')
   if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
   if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
   const { cookie } = request

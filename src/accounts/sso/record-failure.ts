@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { decodeMessage } from './read-message.ts'
 import type { Sso } from './sso.ts'
-import { holdSso } from './store.ts'
+import { shareSso } from './store.ts'
 import { insertFailure } from './store-failures.ts'
 
 const MAX_DETAIL_CHARS = 500
@@ -24,11 +24,12 @@ export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from
   const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
   const assertion = storable(decodeMessage(encoded)).slice(0, MAX_MESSAGE_CHARS)
   await inTx(ctx, async (tx) => {
-    // One that has been deleted meanwhile takes its failures along.
-    if ((await holdSso(tx, sso)) === undefined) return
-    await insertFailure(tx, sso, { detail, assertion, at, keep: MAX_FAILURES })
     const actor: Actor = { adminId: null, name: `SSO "${sso.doc.name}"`, ...from }
-    await appendAudit(tx, actorScope(actor, sso.orgId), {
+    const scope = actorScope(actor, sso.orgId)
+    // The failures of an SSO are deleted with it.
+    if ((await shareSso(tx, scope, sso.id)) === undefined) return
+    await insertFailure(tx, scope, { ssoId: sso.id, detail, assertion, at, keep: MAX_FAILURES })
+    await appendAudit(tx, scope, {
       message: 'Login failed by single sign-on',
       after: { detail },
       at,

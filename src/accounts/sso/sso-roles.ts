@@ -47,7 +47,7 @@ export async function createSsoRole(
     await assertNameFree(tx, scope, role)
     if ((await countSsoRoles(tx, scope)) >= MAX_ROLES)
       throw new AppError('invalid', `An organization may have ${MAX_ROLES} SSO roles.`)
-    await insertSsoRole(tx, role)
+    await insertSsoRole(tx, scope, role)
     await appendAudit(tx, scope, { message: `Add SSO Role "${name}"`, after: auditDocument(role), at })
   })
   return role
@@ -67,7 +67,7 @@ export async function updateSsoRole(
     const after = { ...before, name, privileges: [...privileges], modifiedAt: at }
     if (content.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, after)
-    await updateSsoRoleRow(tx, after)
+    await updateSsoRoleRow(tx, scope, after)
     const message = `Update SSO Role "${name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })
     return after
@@ -77,7 +77,7 @@ export async function updateSsoRole(
 export async function deleteSsoRole(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const before = await lockSsoRole(tx, scope, id)
-    await deleteSsoRoleRow(tx, before)
+    await deleteSsoRoleRow(tx, scope, id)
     const message = `Delete SSO Role "${before.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), at: ctx.clock.now() })
   })

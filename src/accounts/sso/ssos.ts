@@ -33,7 +33,7 @@ export async function createSso(
     await assertGrantable(tx, scope, { caller, privileges: anything })
     if ((await countSsos(tx, scope)) >= MAX_SSOS)
       throw new AppError('invalid', `An organization may have ${MAX_SSOS} SSOs.`)
-    await insertSso(tx, sso)
+    await insertSso(tx, scope, sso)
     await appendAudit(tx, scope, { message: `Add SSO "${sso.doc.name}"`, after: auditDocument(sso), at })
   })
   return sso
@@ -50,7 +50,7 @@ export async function updateSso(
     const before = await lockSso(tx, scope, id)
     await assertGrantable(tx, scope, { caller, privileges: anything })
     const after = { ...before, doc: mergeSso(before.doc, body), modifiedAt: at }
-    await updateSsoRow(tx, after)
+    await updateSsoRow(tx, scope, after)
     const message = `Update SSO "${after.doc.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })
     return after
@@ -63,8 +63,8 @@ export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Prom
     // In this order, as whoever signs in by it does.
     const before = await lockSso(tx, scope, id)
     await lockOrg(tx, scope)
-    const accounts = await deleteSsoAdmins(tx, id)
-    await deleteSsoRow(tx, before)
+    const accounts = await deleteSsoAdmins(tx, scope, id)
+    await deleteSsoRow(tx, scope, id)
     await appendAudit(tx, scope, {
       message: `Delete SSO "${before.doc.name}"`,
       before: { ...auditDocument(before), accounts },

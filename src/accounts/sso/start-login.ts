@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { systemScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -7,7 +8,7 @@ import { sha256 } from '../../platform/secrets.ts'
 import type { AccountSettings } from '../parts.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
 import { openSaml } from './saml-client.ts'
-import { findSsoByDomain } from './store.ts'
+import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteExpiredMessages, insertRequest } from './store-saml.ts'
 
 /** Time to sign in at the identity provider. */
@@ -40,10 +41,13 @@ export async function startLogin(
   const saml = await openSaml(ctx, sso, id)
   const address = await saml.getAuthorizeUrlAsync('', undefined, {})
   const now = ctx.clock.now()
+  const scope = systemScope('accounts', sso.orgId)
   await inTx(ctx, async (tx) => {
+    // It may have been deleted since it was found.
+    if ((await shareSso(tx, scope, sso.id)) === undefined) throw notFound(domain)
     await deleteExpiredMessages(tx, now)
     const expiresAt = addMs(now, REQUEST_MS)
-    await insertRequest(tx, { id, ssoId: sso.id, boundHash: sha256(cookie), forward, expiresAt })
+    await insertRequest(tx, scope, { id, ssoId: sso.id, boundHash: sha256(cookie), forward, expiresAt })
   })
   return address
 }

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -36,8 +36,11 @@ function selectSsoRole(reader: Reader, scope: OrgScope, id: string) {
   return reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
-/** What each role of the organization gives, by its name. */
-export async function mapSsoRoles(reader: Reader, orgId: string): Promise<ReadonlyMap<string, WirePrivilege[]>> {
+/** Lists the privileges that each role of the organization gives, keyed by the role's name. */
+export async function listPrivilegesByRole(
+  reader: Reader,
+  { orgId }: InOrg,
+): Promise<ReadonlyMap<string, WirePrivilege[]>> {
   const rows = await reader.selectFrom('ssoRole').select(['name', 'privileges']).where('orgId', '=', orgId).execute()
   return new Map(rows.map(({ name, privileges }) => [name, privileges]))
 }
@@ -57,14 +60,18 @@ export async function findSsoRoleByName(
     .executeTakeFirst()
 }
 
-export async function insertSsoRole(tx: Tx, role: SsoRole): Promise<void> {
+export async function insertSsoRole(tx: Tx, { orgId }: OrgScope, role: Omit<SsoRole, 'orgId'>): Promise<void> {
   await tx
     .insertInto('ssoRole')
-    .values({ ...role, privileges: json(role.privileges) })
+    .values({ ...role, orgId, privileges: json(role.privileges) })
     .execute()
 }
 
-export async function updateSsoRoleRow(tx: Tx, { orgId, id, name, privileges, modifiedAt }: SsoRole): Promise<void> {
+export async function updateSsoRoleRow(
+  tx: Tx,
+  { orgId }: OrgScope,
+  { id, name, privileges, modifiedAt }: Omit<SsoRole, 'orgId' | 'createdAt'>,
+): Promise<void> {
   await tx
     .updateTable('ssoRole')
     .set({ name, privileges: json(privileges), modifiedAt })
@@ -73,6 +80,6 @@ export async function updateSsoRoleRow(tx: Tx, { orgId, id, name, privileges, mo
     .execute()
 }
 
-export async function deleteSsoRoleRow(tx: Tx, { orgId, id }: Pick<SsoRole, 'orgId' | 'id'>): Promise<void> {
+export async function deleteSsoRoleRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('ssoRole').where('orgId', '=', orgId).where('id', '=', id).execute()
 }

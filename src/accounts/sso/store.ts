@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { AdminScope, InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -28,42 +28,56 @@ export async function lockSso(tx: Tx, scope: OrgScope, id: string): Promise<Sso>
   return row
 }
 
-function selectSso(reader: Reader, scope: OrgScope, id: string) {
+function selectSso(reader: Reader, scope: InOrg, id: string) {
   return reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
-/** As it is now, and it stays until `tx` ends; undefined once it is gone. */
-export async function holdSso(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<Sso | undefined> {
-  return tx.selectFrom('sso').selectAll().where('orgId', '=', orgId).where('id', '=', id).forShare().executeTakeFirst()
+/** Keeps the SSO from being changed or deleted until `tx` ends; undefined if it is gone. */
+export async function shareSso(tx: Tx, scope: InOrg, id: string): Promise<Sso | undefined> {
+  return selectSso(tx, scope, id).forShare().executeTakeFirst()
 }
 
-/** By the name in its addresses, which its identity provider knows. */
+/**
+ * Finds an SSO by the name in its URLs, which its identity provider knows.
+ *
+ * @unscoped The caller is a browser that is about to sign in; the name says in which organization.
+ */
 export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
   return reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()
 }
 
+/** @unscoped The operator's settings name the SSO, not the caller. */
 export async function findSsoById(reader: Reader, id: string): Promise<Sso | undefined> {
   return reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** The SSO that opened the session. */
-export async function findSsoOfSession(reader: Reader, idHash: Buffer): Promise<Sso | undefined> {
+export async function findSsoOfSession(
+  reader: Reader,
+  { adminId }: AdminScope,
+  idHash: Buffer,
+): Promise<Sso | undefined> {
   return reader
     .selectFrom('session')
     .innerJoin('sso', 'sso.id', 'session.ssoId')
     .selectAll('sso')
+    .where('session.adminId', '=', adminId)
     .where('session.idHash', '=', idHash)
     .executeTakeFirst()
 }
 
-export async function insertSso(tx: Tx, sso: Sso): Promise<void> {
+export async function insertSso(tx: Tx, { orgId }: OrgScope, sso: Omit<Sso, 'orgId'>): Promise<void> {
   await tx
     .insertInto('sso')
-    .values({ ...sso, doc: json(sso.doc) })
+    .values({ ...sso, orgId, doc: json(sso.doc) })
     .execute()
 }
 
-export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso): Promise<void> {
+export async function updateSsoRow(
+  tx: Tx,
+  { orgId }: OrgScope,
+  { id, doc, modifiedAt }: Pick<Sso, 'id' | 'doc' | 'modifiedAt'>,
+): Promise<void> {
   await tx
     .updateTable('sso')
     .set({ doc: json(doc), modifiedAt })
@@ -72,7 +86,7 @@ export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso):
     .execute()
 }
 
-/** With its failures. */
-export async function deleteSsoRow(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<void> {
+/** Deletes the SSO with its failures. */
+export async function deleteSsoRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('sso').where('orgId', '=', orgId).where('id', '=', id).execute()
 }

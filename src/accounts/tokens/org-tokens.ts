@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { Caller } from '../../access/authorize.ts'
-import type { InOrg, OrgScope } from '../../access/scope.ts'
+import { type InOrg, type OrgScope, adminScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -33,14 +33,13 @@ export async function createOrgToken(
   const token = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges })
     const { adminId, passwordModifiedAt } = caller.principal
-    // Its owner may have recovered the account meanwhile, from whoever asks.
-    if (adminId !== null && (await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined)
+    // The owner of the account may have just recovered it from whoever asks.
+    if (adminId !== null && (await lockSignIn(tx, adminScope(adminId), passwordModifiedAt)) === undefined)
       throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
     if ((await countTokens(tx, scope)) >= MAX_TOKENS)
       throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
     const id = uuidv7()
-    const owner = { orgId: scope.orgId, adminId: null, createdBy: scope.actor.adminId }
-    await insertToken(tx, { id, ...owner, ...hashed, name, privileges, srcIps: [...srcIps], createdAt: at })
+    await insertToken(tx, scope, { id, ...hashed, name, privileges, srcIps, createdAt: at })
     const created = await getToken(tx, scope, id)
     await appendAudit(tx, scope, { message: `Add API Token "${name}"`, after: auditDocument(created), at })
     return created
@@ -61,7 +60,7 @@ export async function updateOrgToken(
     const { name = before.name, privileges = before.privileges ?? [] } = change
     if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const after = { ...before, name, privileges: [...privileges] }
-    await updateToken(tx, id, after)
+    await updateToken(tx, scope, after)
     await appendAudit(tx, scope, {
       message: `Update API Token "${after.name}"`,
       before: auditDocument(before),
@@ -75,7 +74,7 @@ export async function updateOrgToken(
 export async function deleteOrgToken(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const before = await lockToken(tx, scope, id)
-    await deleteToken(tx, id)
+    await deleteToken(tx, scope, id)
     const message = `Delete API Token "${before.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), at: ctx.clock.now() })
   })

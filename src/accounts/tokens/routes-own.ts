@@ -25,7 +25,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
       at: own(''),
       item: OwnTokenReply,
       run: async (ctx, { scope: owner, page }) =>
-        presentPage(await listTokens(ctx.db, owner.principal, page), (token) => presentOwnToken(token)),
+        presentPage(await listTokens(ctx.db, owner, page), (token) => presentOwnToken(token)),
     }),
     operation({
       id: 'createApiToken',
@@ -47,8 +47,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
       at: own('/:apitoken_id'),
       params,
       reply: OwnTokenReply,
-      run: async (ctx, { scope: owner, params }) =>
-        presentOwnToken(await getToken(ctx.db, owner.principal, params.apitoken_id)),
+      run: async (ctx, { scope: owner, params }) => presentOwnToken(await getToken(ctx.db, owner, params.apitoken_id)),
     }),
     operation({
       id: 'updateApiToken',

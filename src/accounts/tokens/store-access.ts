@@ -1,3 +1,4 @@
+import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 
 /** A token as its owner knows it again. */
@@ -12,7 +13,7 @@ export interface OrgToken extends NamedToken {
 }
 
 /** Those of the account itself, oldest first. Locked in one order, as by everybody who locks several. */
-export async function deleteTokensOfAdmin(tx: Tx, adminId: string): Promise<NamedToken[]> {
+export async function deleteTokensOfAdmin(tx: Tx, { adminId }: AdminScope): Promise<NamedToken[]> {
   const tokens = await tx
     .selectFrom('apiToken')
     .select(['name', 'keyHint'])
@@ -25,7 +26,7 @@ export async function deleteTokensOfAdmin(tx: Tx, adminId: string): Promise<Name
 }
 
 /** Tokens of organizations that the admin has made, oldest first. */
-export function listOrgTokensMadeBy(reader: Reader, adminId: string): Promise<OrgToken[]> {
+export function listOrgTokensMadeBy(reader: Reader, { adminId }: AdminScope): Promise<OrgToken[]> {
   return reader
     .selectFrom('apiToken')
     .innerJoin('org', 'org.id', 'apiToken.orgId')
