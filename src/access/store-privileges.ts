@@ -24,11 +24,15 @@ export interface LostPrivilege {
   readonly role: PrivilegeTable['role']
 }
 
-/** Where privileges count that are of a part of the organization. */
+/** A part of the organization in which privileges count. */
 export type PrivilegePlace = { readonly siteId: string } | { readonly groupId: string }
 
-/** Takes the privileges of the place from all admins. @returns Them, by address. */
-export async function takePrivileges(tx: Tx, scope: InOrg, place: PrivilegePlace): Promise<LostPrivilege[]> {
+/**
+ * Deletes the privileges of all admins in the place.
+ *
+ * @returns The deleted privileges, by address.
+ */
+export async function deletePrivilegesAt(tx: Tx, scope: InOrg, place: PrivilegePlace): Promise<LostPrivilege[]> {
   const gone =
     'siteId' in place
       ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)

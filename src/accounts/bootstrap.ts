@@ -9,7 +9,7 @@ import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { insertAdmin } from './store.ts'
 import { insertToken } from './tokens/store.ts'
-import { newTokenKey } from './tokens/token.ts'
+import { generateTokenKey } from './tokens/token.ts'
 
 export interface BootstrapRequest {
   readonly email: string
@@ -43,7 +43,7 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     const scope = systemScope('operator', orgId)
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
     await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
-    const { key: apiToken, ...hashed } = newTokenKey()
+    const { key: apiToken, ...hashed } = generateTokenKey()
     const token = { id: uuidv7(), ...hashed, name: 'bootstrap', privileges: null, srcIps: [], createdAt: at }
     await insertToken(tx, adminScope(adminId), token)
     await appendAudit(tx, scope, {

@@ -6,7 +6,7 @@ import { html } from './html.ts'
  * make the service write to anybody, and must not choose what it says. Names of tokens, by which their owner knows
  * them again, are stripped to letters and digits (password-changed-mail.ts).
  */
-export interface Letter {
+export interface MailContent {
   readonly to: string
   readonly subject: string
   readonly paragraphs: readonly string[]
@@ -15,7 +15,7 @@ export interface Letter {
 }
 
 /** The same words as text and as HTML, which loads nothing from elsewhere. */
-export function composeMail({ to, subject, paragraphs, action }: Letter): Mail {
+export function composeMail({ to, subject, paragraphs, action }: MailContent): Mail {
   const link =
     action === undefined
       ? html``

@@ -14,7 +14,7 @@ export const MAIL_WINDOW_MS = 3600e3
  *
  * @param what The address; or words with it, for mails that are counted apart.
  */
-export async function takeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
+export async function consumeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
   const addressHash = sha256(what.trim().toLowerCase())
   await lockMailAddress(tx, addressHash)
   if ((await countMailsSent(tx, addressHash, addMs(now, -MAIL_WINDOW_MS))) >= MAILS_PER_WINDOW) return false

@@ -19,7 +19,7 @@ export interface MailedTokenRequest extends Pick<MailedToken, 'adminId' | 'purpo
 }
 
 /** Makes what a mailed link carries: 256 bits, of which the hash is stored. */
-export async function makeMailedToken(tx: Tx, { now, validMs, ...row }: MailedTokenRequest): Promise<string> {
+export async function createMailedToken(tx: Tx, { now, validMs, ...row }: MailedTokenRequest): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await deleteMailedTokensBefore(tx, addMs(now, -KEEP_EXPIRED_MS))
   await insertMailedToken(tx, { ...row, tokenHash: sha256(token), createdAt: now, expiresAt: addMs(now, validMs) })

@@ -31,7 +31,7 @@ export async function findMailedToken(reader: Reader, key: MailedTokenKey): Prom
  *
  * @unscoped The token is the proof.
  */
-export async function takeMailedToken(tx: Tx, key: MailedTokenKey): Promise<MailedToken | undefined> {
+export async function consumeMailedToken(tx: Tx, key: MailedTokenKey): Promise<MailedToken | undefined> {
   return tx
     .deleteFrom('mailedToken')
     .where('tokenHash', '=', key.tokenHash)

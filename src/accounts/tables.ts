@@ -1,4 +1,4 @@
-import type { GeneratedAlways } from 'kysely'
+import type { GeneratedAlways, Selectable } from 'kysely'
 import type { WirePrivilege } from '../access/tables.ts'
 import type { Json } from '../platform/json-column.ts'
 
@@ -47,7 +47,7 @@ export interface UnfitPassword {
 }
 
 /** Of a registration that was used: what it asked for is forgotten. */
-export interface ForgottenDocument {
+export interface ErasedDocument {
   readonly first_name?: undefined
 }
 
@@ -56,7 +56,7 @@ export interface PendingRegistrationTable {
   tokenHash: Buffer
   email: string
   passwordHash: string
-  doc: Json<RegistrationDocument | ForgottenDocument>
+  doc: Json<RegistrationDocument | ErasedDocument>
   createdAt: Date
   expiresAt: Date
   usedAt: Date | null
@@ -96,6 +96,8 @@ export interface InviteTable {
   createdAt: Date
   expiresAt: Date
 }
+
+export type Invite = Selectable<InviteTable>
 
 export interface RecoveryCodeTable {
   adminId: string

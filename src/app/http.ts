@@ -8,7 +8,7 @@ import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
 import { orgAdminOperations } from '../accounts/admins/routes.ts'
 import { inviteOperations } from '../accounts/admins/routes-invites.ts'
 import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
-import { type Oauth, openOauth } from '../accounts/oauth/oauth.ts'
+import { type Oauth, createOauth } from '../accounts/oauth/oauth.ts'
 import { oauthLinkOperations, oauthLoginOperations } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
@@ -84,7 +84,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     onWrongPassword: (access, from) => recordLoginFailure(ctx, access, from),
     rules,
   })
-  const oauth = openOauth(ctx, parts.accounts.settings)
+  const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveApi(http, authenticate, [serveOperations(ctx, operations)])
   await http.register(oauthCallbackRoutes(ctx, oauth))

@@ -2,7 +2,7 @@ import type { Role } from '../../access/principal.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
 /** What a role may hand on: itself and those that may do no more. The installer's world is one of its own. */
-const within: Record<Role, readonly Role[]> = {
+const grantableRoles: Record<Role, readonly Role[]> = {
   admin: ['admin', 'write', 'read', 'helpdesk', 'installer'],
   write: ['write', 'read', 'helpdesk'],
   helpdesk: ['helpdesk', 'read'],
@@ -10,10 +10,10 @@ const within: Record<Role, readonly Role[]> = {
   installer: ['installer'],
 }
 
-/** True when each of `wanted` lies within one that the grantor has: no role above theirs, no place outside theirs. */
+/** True when each of `wanted` lies grantableRoles one that the grantor has: no role above theirs, no place outside theirs. */
 export function mayGrant(grantor: readonly WirePrivilege[], wanted: readonly WirePrivilege[]): boolean {
   return wanted.every((privilege) =>
-    grantor.some((held) => within[held.role].includes(privilege.role) && covers(held, privilege)),
+    grantor.some((held) => grantableRoles[held.role].includes(privilege.role) && covers(held, privilege)),
   )
 }
 

@@ -1,6 +1,6 @@
 import type { WirePrivilege } from '../../access/tables.ts'
+import type { Invite } from '../tables.ts'
 import { mayGrant } from './decide-grant.ts'
-import type { Invite } from './invite.ts'
 
 export interface Acceptance {
   readonly invite: Invite

@@ -6,7 +6,7 @@ import { Empty, Uuid } from '../../http/schemas.ts'
 import type { AccountParts } from '../parts.ts'
 import { person } from '../self/person.ts'
 import { NO_ADDRESS, acceptOwnInvite } from './accept-invite.ts'
-import { createInvite, updateInvitation, withdrawInvite } from './send-invite.ts'
+import { createInvite, updateInvite, deleteInvite } from './invites.ts'
 import { listInvites } from './store-invites.ts'
 import {
   CreateInviteBody,
@@ -54,7 +54,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       reply: InviteReply,
       run: async (ctx, { scope, caller, params, body }) => {
         const document = parseInviteChange(scope.orgId, body)
-        return presentInvite(await updateInvitation(ctx, scope, { id: params.invite_id, parts, caller, document }))
+        return presentInvite(await updateInvite(ctx, scope, { id: params.invite_id, parts, caller, document }))
       },
     }),
     operation({
@@ -65,7 +65,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       params,
       reply: Empty,
       run: async (ctx, { scope, params }) => {
-        await withdrawInvite(ctx, scope, params.invite_id)
+        await deleteInvite(ctx, scope, params.invite_id)
         return {}
       },
     }),

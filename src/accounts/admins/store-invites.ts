@@ -5,7 +5,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Invite } from './invite.ts'
+import type { Invite } from '../tables.ts'
 
 /**
  * Finds the invitation with the token, and locks it so that it is accepted only once.
@@ -45,7 +45,7 @@ export async function insertInvite(tx: Tx, { orgId }: InOrg, invite: Omit<Invite
 }
 
 /** Updates every column except the keys and the time of creation. */
-export async function updateInvite(tx: Tx, scope: OrgScope, invite: Invite): Promise<void> {
+export async function updateInviteRow(tx: Tx, scope: OrgScope, invite: Invite): Promise<void> {
   const { orgId: _, id, createdAt: __, doc, ...changed } = invite
   await tx
     .updateTable('invite')
@@ -55,7 +55,7 @@ export async function updateInvite(tx: Tx, scope: OrgScope, invite: Invite): Pro
     .execute()
 }
 
-export async function deleteInvite(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
+export async function deleteInviteRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('invite').where('orgId', '=', orgId).where('id', '=', id).execute()
 }
 

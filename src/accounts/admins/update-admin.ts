@@ -22,7 +22,7 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
   const { adminId, caller, privileges } = change
   const at = ctx.clock.now()
   return inTx(ctx, (tx) =>
-    keepAnAdmin(tx, scope, async () => {
+    requireRemainingAdmin(tx, scope, async () => {
       const before = await getOrgAdmin(tx, scope, adminId)
       if (before.viaSso)
         throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
@@ -40,7 +40,7 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
 export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, (tx) =>
-    keepAnAdmin(tx, scope, async () => {
+    requireRemainingAdmin(tx, scope, async () => {
       const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
       await deletePrivileges(tx, scope, adminId)
       const message = `Revoke Admin "${email}"`
@@ -55,7 +55,7 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
  * @throws AppError invalid if nobody would administer the whole organization any more. People of an identity provider
  *   don't count: its failure must not lock everybody out.
  */
-async function keepAnAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
+async function requireRemainingAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
   await lockOrg(tx, scope)
   const before = await countFullAdmins(tx, scope)
   const result = await change()

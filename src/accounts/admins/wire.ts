@@ -2,9 +2,8 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
-import type { InviteDocument } from '../tables.ts'
-import type { Invite } from './invite.ts'
-import type { InviteRequest } from './send-invite.ts'
+import type { Invite, InviteDocument } from '../tables.ts'
+import type { InviteRequest } from './invites.ts'
 import type { OrgAdmin } from './store-admins.ts'
 
 export const InviteToken = Type.String({ minLength: 1, maxLength: 200 })

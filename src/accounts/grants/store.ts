@@ -24,7 +24,7 @@ export interface Grants {
  *
  * @throws AppError conflict in the rare case that something was given in between.
  */
-export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
+export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   const ssoIds = await tx
     .selectFrom('sso')
     .select('id')
@@ -32,11 +32,11 @@ export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
     .orderBy('id')
     .forUpdate()
     .execute()
-  const grants = await readGrants(tx, scope, 'lock')
+  const grants = await listGrants(tx, scope, { lock: true })
   const known = new Set([...ssoIds, ...idsOf(grants)].map(({ id }) => id))
   await lockOrg(tx, scope)
   const ssos = await tx.selectFrom('sso').select('id').where('orgId', '=', scope.orgId).execute()
-  const present = [...ssos, ...idsOf(await readGrants(tx, scope, 'look'))]
+  const present = [...ssos, ...idsOf(await listGrants(tx, scope, { lock: false }))]
   if (present.some(({ id }) => !known.has(id)))
     throw new AppError('conflict', 'The organization was changed at the same time: try again.')
   return grants
@@ -44,7 +44,7 @@ export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
 
 const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites]
 
-async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promise<Grants> {
+async function listGrants(tx: Tx, { orgId }: InOrg, { lock }: { readonly lock: boolean }): Promise<Grants> {
   const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
   const ofTokens = tx
     .selectFrom('apiToken')
@@ -52,9 +52,9 @@ async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promi
     .where('orgId', '=', orgId)
     .orderBy('id')
   const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId).orderBy('id')
-  const roles = await (how === 'lock' ? ofRoles.forUpdate() : ofRoles).execute()
-  const tokens = await (how === 'lock' ? ofTokens.forUpdate() : ofTokens).execute()
-  const invites = await (how === 'lock' ? ofInvites.forUpdate() : ofInvites).execute()
+  const roles = await (lock ? ofRoles.forUpdate() : ofRoles).execute()
+  const tokens = await (lock ? ofTokens.forUpdate() : ofTokens).execute()
+  const invites = await (lock ? ofInvites.forUpdate() : ofInvites).execute()
   return {
     roles,
     tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),

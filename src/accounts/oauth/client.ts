@@ -1,5 +1,5 @@
-/** One visit of a browser to a provider: what goes there and must come back. */
-export interface Visit {
+/** One authorization of a browser to a provider: what goes there and must come back. */
+export interface AuthorizationRequest {
   readonly state: string
   /** Returned inside the ID token, where the provider issues one. */
   readonly nonce: string
@@ -25,7 +25,7 @@ export interface OauthClient {
   readonly issuer: string
   /** The provider promises to send it always. */
   readonly sendsIss: boolean
-  authorizationUrl(redirectUri: string, visit: Visit): Promise<string>
-  /** Redeems the provider's code. @param visit Null for a code that was not asked for through us. */
-  identify(redirectUri: string, answer: ProviderAnswer, visit: Visit | null): Promise<Identity>
+  authorizationUrl(redirectUri: string, authorization: AuthorizationRequest): Promise<string>
+  /** Redeems the provider's code. @param authorization Null for a code that was not asked for through us. */
+  identify(redirectUri: string, answer: ProviderAnswer, authorization: AuthorizationRequest | null): Promise<Identity>
 }

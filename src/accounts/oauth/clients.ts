@@ -19,7 +19,7 @@ export interface OauthClients {
   get(name: string): Promise<{ readonly provider: OauthProvider; readonly client: OauthClient }>
 }
 
-interface Known {
+interface CachedClient {
   readonly client: Promise<OauthClient>
   readonly staleAt: Date
   readonly endsAt: Date
@@ -27,7 +27,7 @@ interface Known {
 
 /** Our clients of the configured providers; their metadata is kept and refreshed. */
 export function createOauthClients(ctx: Context, providers: readonly OauthProvider[]): OauthClients {
-  const byName = new Map(providers.map((provider) => [provider.name, keepFresh(ctx, provider)]))
+  const byName = new Map(providers.map((provider) => [provider.name, createCachedClient(ctx, provider)]))
   return {
     async get(name) {
       const found = byName.get(name)
@@ -38,10 +38,10 @@ export function createOauthClients(ctx: Context, providers: readonly OauthProvid
 }
 
 /** Whoever comes while metadata is fetched waits for the same answer. */
-function keepFresh(ctx: Context, provider: OauthProvider) {
-  let known: Known | null = null
+function createCachedClient(ctx: Context, provider: OauthProvider) {
+  let known: CachedClient | null = null
 
-  function refresh(now: Date, before: Known | null): Known {
+  function refresh(now: Date, before: CachedClient | null): CachedClient {
     const client: Promise<OauthClient> = connect(provider).catch((error: unknown) => {
       ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, "a provider's metadata can't be had")
       const usable = before !== null && before.endsAt > now ? before : null

@@ -10,7 +10,7 @@ export const FLOW_MS = 600_000
 /** How long our own code is good: it is on its way from a redirect to a POST. */
 export const CODE_MS = 120_000
 
-/** A visit to a provider that is under way. */
+/** A authorization to a provider that is under way. */
 export interface Flow {
   readonly provider: string
   readonly purpose: Purpose

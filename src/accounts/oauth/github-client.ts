@@ -46,10 +46,11 @@ export function connectGithub(provider: OauthProvider): OauthClient {
         code_challenge_method: 'S256',
       }).href
     },
-    async identify(redirectUri, answer, visit) {
+    async identify(redirectUri, answer, authorization) {
       try {
-        const checks = visit === null ? {} : { expectedState: visit.state, pkceCodeVerifier: visit.verifier }
-        const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), checks)
+        const checks =
+          authorization === null ? {} : { expectedState: authorization.state, pkceCodeVerifier: authorization.verifier }
+        const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, authorization), checks)
         const headers = new Headers({ accept: 'application/json', 'user-agent': 'signalbox' })
         const user: unknown = await fetchProtectedResource(
           config,

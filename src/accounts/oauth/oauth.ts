@@ -11,7 +11,7 @@ export interface Oauth {
   readonly settings: AccountSettings
 }
 
-export function openOauth(ctx: Context, settings: AccountSettings): Oauth {
+export function createOauth(ctx: Context, settings: AccountSettings): Oauth {
   return { clients: createOauthClients(ctx, settings.oauthProviders), settings }
 }
 

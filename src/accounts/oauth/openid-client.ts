@@ -13,7 +13,7 @@ import {
 } from 'openid-client'
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
-import type { Identity, OauthClient, ProviderAnswer, Visit } from './client.ts'
+import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { TIMEOUT_S, assertSecure, fetchBounded, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
@@ -50,9 +50,9 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
         code_challenge_method: 'S256',
       }).href
     },
-    async identify(redirectUri, answer, visit) {
-      const checks = visit === null ? {} : checksOf(visit)
-      const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), {
+    async identify(redirectUri, answer, authorization) {
+      const checks = authorization === null ? {} : checksOf(authorization)
+      const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, authorization), {
         ...checks,
         idTokenExpected: true,
       }).catch((error: unknown) => {
@@ -66,15 +66,19 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
 }
 
 /** The callback as it came, in the form that the library checks. */
-export function answerUrl(redirectUri: string, { code, iss }: ProviderAnswer, visit: Visit | null): URL {
+export function answerUrl(
+  redirectUri: string,
+  { code, iss }: ProviderAnswer,
+  authorization: AuthorizationRequest | null,
+): URL {
   const url = new URL(redirectUri)
   url.searchParams.set('code', code)
   if (iss !== undefined) url.searchParams.set('iss', iss)
-  if (visit !== null) url.searchParams.set('state', visit.state)
+  if (authorization !== null) url.searchParams.set('state', authorization.state)
   return url
 }
 
-function checksOf({ state, nonce, verifier }: Visit) {
+function checksOf({ state, nonce, verifier }: AuthorizationRequest) {
   return { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier }
 }
 

@@ -1,12 +1,12 @@
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
-import type { Identity, ProviderAnswer, Visit } from './client.ts'
+import type { Identity, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { type Redeemer, mayRedeem } from './decide-redeem.ts'
 import { openCode } from './flow.ts'
 import { type Oauth, redirectUri } from './oauth.ts'
 import { reasonsOf, refusal } from './refusal.ts'
-import { takeCode } from './store.ts'
+import { consumeCode } from './store.ts'
 
 export type Redemption = Omit<Redeemer, 'now'> & { readonly code: string }
 
@@ -18,9 +18,9 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
   const { code: plain, ...redeemer } = redemption
   const { client, provider } = await oauth.clients.get(redeemer.provider)
   const codeHash = sha256(plain)
-  const row = await inTx(ctx, (tx) => takeCode(tx, codeHash))
-  const identify = (answer: ProviderAnswer, visit: Visit | null): Promise<Identity> =>
-    client.identify(redirectUri(ctx, provider.name), answer, visit).catch((error: unknown) => {
+  const row = await inTx(ctx, (tx) => consumeCode(tx, codeHash))
+  const identify = (answer: ProviderAnswer, authorization: AuthorizationRequest | null): Promise<Identity> =>
+    client.identify(redirectUri(ctx, provider.name), answer, authorization).catch((error: unknown) => {
       ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'a provider did not say who somebody is')
       throw error
     })
@@ -33,8 +33,8 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
   const secrets = openCode(ctx, codeHash, row.sealed)
   if (!mayRedeem({ ...row, script: secrets.script }, { ...redeemer, now: ctx.clock.now() })) throw unknownCode()
   if (secrets.kind === 'denied') throw refusal(secrets.error, secrets.description)
-  const { code, iss, ...visit } = secrets
-  return identify({ code, iss }, visit)
+  const { code, iss, ...authorization } = secrets
+  return identify({ code, iss }, authorization)
 }
 
 function unknownCode() {

@@ -18,7 +18,7 @@ import { linkIdentity } from './link-identity.ts'
 import { loginWithIdentity } from './login-with-identity.ts'
 import { FLOW_COOKIE, type Oauth } from './oauth.ts'
 import { redeemCode } from './redeem-code.ts'
-import { newFlowCookie, startFlow } from './start-flow.ts'
+import { generateFlowCookie, startFlow } from './start-flow.ts'
 import { listLinkedProviders } from './store.ts'
 import { unlinkIdentity } from './unlink-identity.ts'
 import {
@@ -114,7 +114,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
       errors: { 503: OauthErrorReply },
       run: async (ctx, { params, query, request, reply }) => {
         begun.takeFrom(request.ip)
-        const value = newFlowCookie()
+        const value = generateFlowCookie()
         const flow = { purpose: 'login', bound: bindingOfCookie(value), script: isScript(request) } as const
         const { authorizationUrl, clientId } = await startFlow(ctx, oauth, { ...params, ...query, ...flow })
         void reply.setCookie(FLOW_COOKIE, value, { ...flowCookie(ctx), maxAge: FLOW_MS / 1000 })

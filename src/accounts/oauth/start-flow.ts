@@ -30,10 +30,10 @@ export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest
   const { client, provider: settings } = await oauth.clients.get(provider)
   if (forward !== null && !isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
-  const visit = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
-  const authorizationUrl = await client.authorizationUrl(redirectUri(ctx, provider), visit)
-  const stateHash = sha256(visit.state)
-  const sealed = sealFlow(ctx, stateHash, { nonce: visit.nonce, verifier: visit.verifier, script })
+  const authorization = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
+  const authorizationUrl = await client.authorizationUrl(redirectUri(ctx, provider), authorization)
+  const stateHash = sha256(authorization.state)
+  const sealed = sealFlow(ctx, stateHash, { nonce: authorization.nonce, verifier: authorization.verifier, script })
   const createdAt = ctx.clock.now()
   const expiresAt = addMs(createdAt, FLOW_MS)
   await inTx(ctx, async (tx) => {
@@ -44,6 +44,6 @@ export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest
 }
 
 /** The value of the cookie that binds a login to its browser. */
-export function newFlowCookie(): string {
+export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }

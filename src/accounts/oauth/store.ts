@@ -19,7 +19,10 @@ export async function insertFlow(
  *
  * @unscoped The state and the binding are the proof.
  */
-export async function takeFlow(tx: Tx, stateHash: Buffer): Promise<(Flow & { readonly sealed: Buffer }) | undefined> {
+export async function consumeFlow(
+  tx: Tx,
+  stateHash: Buffer,
+): Promise<(Flow & { readonly sealed: Buffer }) | undefined> {
   return tx
     .deleteFrom('oauthFlow')
     .where('stateHash', '=', stateHash)
@@ -43,7 +46,7 @@ export async function insertCode(
  *
  * @unscoped The code and the binding are the proof.
  */
-export async function takeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { readonly sealed: Buffer }) | undefined> {
+export async function consumeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { readonly sealed: Buffer }) | undefined> {
   return tx
     .deleteFrom('oauthCode')
     .where('codeHash', '=', codeHash)

@@ -3,8 +3,8 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { composeMail } from '../compose-mail.ts'
-import { takeMailQuota } from '../mail-quota.ts'
-import { makeMailedToken } from '../mailed-token.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
+import { createMailedToken } from '../mailed-token.ts'
 import type { AccountParts } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
 import type { CaptchaAnswer } from '../registration/registration.ts'
@@ -41,8 +41,14 @@ async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
   const now = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const admin = await findAdminByEmail(tx, email)
-    if (admin === undefined || !(await takeMailQuota(tx, recoveryOf(email), now))) return null
-    const token = await makeMailedToken(tx, { adminId: admin.id, purpose: 'recover', doc: {}, now, validMs: VALID_MS })
+    if (admin === undefined || !(await consumeMailQuota(tx, recoveryOf(email), now))) return null
+    const token = await createMailedToken(tx, {
+      adminId: admin.id,
+      purpose: 'recover',
+      doc: {},
+      now,
+      validMs: VALID_MS,
+    })
     return recoveryMail(email, `${ctx.baseUrl}/verify/recover?token=${token}`)
   })
 }

@@ -9,14 +9,14 @@ import type { Mailer } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import { mailedTokenKey, requireValid } from '../mailed-token.ts'
-import { type EndedAccess, auditDocumentOfEnded, endAccess } from '../self/end-access.ts'
+import { type RevokedAccess, auditDocumentOfRevoked, revokeAccess } from '../self/revoke-access.ts'
 import { passwordChangedMail } from '../self/password-changed-mail.ts'
 import { getAdmin, lockAdmin, updatePassword } from '../self/store.ts'
 import { postMail } from '../post-mail.ts'
 import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
 import { getActorName } from '../sessions/store.ts'
-import { findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { findMailedToken, consumeMailedToken } from '../store-mailed-token.ts'
 
 export interface ResetParts {
   readonly passwords: Passwords
@@ -33,7 +33,7 @@ export interface ResetRequest {
 
 /**
  * Sets a new password by a mailed link and opens a session; the second factor is still asked for. Everything else
- * that lets somebody into the account ends; see endAccess(). The link is used up by success only: a password that is
+ * that lets somebody into the account ends; see revokeAccess(). The link is used up by success only: a password that is
  * not good enough can be chosen again.
  *
  * @throws AppError not_found, invalid (`expired`, or the password).
@@ -50,13 +50,13 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
   if (unfit !== null) throw invalidField('password', unfit)
   const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
 
-  const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: EndedAccess }> => {
+  const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: RevokedAccess }> => {
     const admin = await lockAdmin(tx, owner)
-    requireValid(await takeMailedToken(tx, key), now)
+    requireValid(await consumeMailedToken(tx, key), now)
     await updatePassword(tx, owner, { passwordHash, at: now })
-    const ended = await endAccess(tx, owner, null)
+    const ended = await revokeAccess(tx, owner, null)
     const by = { adminId, name: await getActorName(tx, owner), ...actor }
-    const before = auditDocumentOfEnded(ended)
+    const before = auditDocumentOfRevoked(ended)
     await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', before, at: now })
     const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: passwordHash !== null })

@@ -11,7 +11,7 @@ import type { RegistrationDocument } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { composeMail } from '../compose-mail.ts'
 import { decidePassword, defaultPasswordRules } from '../decide-password.ts'
-import { takeMailQuota } from '../mail-quota.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
 import type { AccountParts, AccountSettings } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
@@ -45,7 +45,7 @@ export async function register(
     const now = ctx.clock.now()
     await requireAdmission(tx, settings, { registration, now })
     const { email } = registration
-    if (!(await takeMailQuota(tx, email, now))) return null
+    if (!(await consumeMailQuota(tx, email, now))) return null
     if (await hasAccount(tx, email)) return existingAccountMail(email)
     const token = randomBytes(32).toString('base64url')
     await insertPending(tx, {
@@ -53,7 +53,7 @@ export async function register(
       tokenHash: sha256(token),
       email,
       passwordHash,
-      doc: { ...documentToKeep(ctx, settings, registration), ...(await inviteToKeep(tx, registration)) },
+      doc: { ...pendingDocument(ctx, settings, registration), ...(await pendingInvite(tx, registration)) },
       createdAt: now,
       expiresAt: addMs(now, VERIFY_WITHIN_MS),
     })
@@ -79,7 +79,7 @@ async function requireAdmission(
   }
 }
 
-function documentToKeep(
+function pendingDocument(
   ctx: Context,
   settings: AccountSettings,
   { document: { return_to, ...document } }: Registration,
@@ -92,7 +92,7 @@ function documentToKeep(
 }
 
 /** Judges the password by the rules of the organization now: there is only its hash when the invitation is applied. */
-async function inviteToKeep(
+async function pendingInvite(
   tx: Tx,
   { email, password, inviteToken }: Registration,
 ): Promise<Pick<RegistrationDocument, 'invite_token_hash' | 'unfit_for_invite'>> {

@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { RegistrationDocument, UnfitPassword } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { applyInvite } from '../admins/apply-invite.ts'
+import { acceptInvite } from '../admins/accept-invite.ts'
 import type { AccountSettings } from '../parts.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import { insertAdmin } from '../store.ts'
@@ -69,13 +69,13 @@ export async function verifyRegistration(
   })
 }
 
-interface Made {
+interface NewAccount {
   readonly adminId: string
   readonly pending: { readonly email: string; readonly passwordHash: string; readonly doc: RegistrationDocument }
   readonly at: Date
 }
 
-async function createAdmin(tx: Tx, { adminId, pending, at }: Made): Promise<void> {
+async function createAdmin(tx: Tx, { adminId, pending, at }: NewAccount): Promise<void> {
   const { email, passwordHash, doc } = pending
   const created = await insertAdmin(tx, {
     id: adminId,
@@ -93,7 +93,7 @@ async function createAdmin(tx: Tx, { adminId, pending, at }: Made): Promise<void
 
 async function createFirstOrg(
   tx: Tx,
-  { adminId, actor, pending, at }: Made & { readonly actor: Actor },
+  { adminId, actor, pending, at }: NewAccount & { readonly actor: Actor },
 ): Promise<void> {
   const scope = actorScope(actor, uuidv7())
   const { org_name: name, allow_mist } = pending.doc
@@ -106,11 +106,12 @@ async function createFirstOrg(
 async function applyInviteOf(
   ctx: Context,
   tx: Tx,
-  { adminId, actor, pending }: Omit<Made, 'at'> & { readonly actor: Actor },
+  { adminId, actor, pending }: Omit<NewAccount, 'at'> & { readonly actor: Actor },
 ): Promise<InviteResult> {
   const { email, doc } = pending
   if (doc.invite_token_hash === undefined) return { kind: 'none' }
   if (doc.unfit_for_invite !== undefined) return { kind: 'unfit_password', unfit: doc.unfit_for_invite }
   const inviteTokenHash = Buffer.from(doc.invite_token_hash, 'hex')
-  return { kind: await applyInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor }) }
+  const outcome = await acceptInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor })
+  return { kind: outcome === 'applied' ? 'applied' : 'not_applied' }
 }

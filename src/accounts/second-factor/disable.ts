@@ -5,10 +5,10 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
-import { lockProved, provePassword } from '../self/prove-password.ts'
-import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { lockProvedPassword, provePassword } from '../self/prove-password.ts'
+import { generateRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { replaceRecoveryCodes, updateSecondFactor } from './store.ts'
-import { secondFactorKey, takeCode } from './take-code.ts'
+import { secondFactorKey, consumeCode } from './consume-code.ts'
 
 export interface SecondFactorChange {
   readonly caller: Person
@@ -17,13 +17,13 @@ export interface SecondFactorChange {
   readonly code: string | undefined
 }
 
-/** @throws AppError as proveBoth(). */
+/** @throws AppError as provePasswordAndCode(). */
 export async function disableSecondFactor(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller } = change
   const { adminId } = caller
-  await proveBoth(ctx, guard, change)
+  await provePasswordAndCode(ctx, guard, change)
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, caller)
+    await lockProvedPassword(tx, caller)
     await updateSecondFactor(tx, caller, { totpSecret: null, totpSince: null, totpLastStep: '0' })
     await replaceRecoveryCodes(tx, caller, [])
     const message = 'Disable two factor authentication'
@@ -31,7 +31,7 @@ export async function disableSecondFactor(ctx: Context, guard: LoginGuard, chang
   })
 }
 
-/** New recovery codes; the ones before are void. @throws AppError as proveBoth(). */
+/** New recovery codes; the ones before are void. @throws AppError as provePasswordAndCode(). */
 export async function renewRecoveryCodes(
   ctx: Context,
   guard: LoginGuard,
@@ -39,10 +39,10 @@ export async function renewRecoveryCodes(
 ): Promise<readonly string[]> {
   const { caller } = change
   const { adminId } = caller
-  await proveBoth(ctx, guard, change)
-  const codes = makeRecoveryCodes()
+  await provePasswordAndCode(ctx, guard, change)
+  const codes = generateRecoveryCodes()
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, caller)
+    await lockProvedPassword(tx, caller)
     await replaceRecoveryCodes(tx, caller, codes.map(recoveryCodeHash))
     const message = 'Renew recovery codes'
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
@@ -55,7 +55,7 @@ export async function renewRecoveryCodes(
  *
  * @throws AppError not_found where none is enrolled, as provePassword(), invalid for a wrong code.
  */
-async function proveBoth(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
+async function provePasswordAndCode(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller, password, code } = change
   const { adminId } = caller
   const { hasSecondFactor, secondFactor } = caller.principal
@@ -64,7 +64,7 @@ async function proveBoth(ctx: Context, guard: LoginGuard, change: SecondFactorCh
   if (secondFactor === 'passed') return
   if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code.')
   guard.throttle.take(secondFactorKey(adminId))
-  if (!(await inTx(ctx, (tx) => takeCode(ctx, tx, caller, code))))
+  if (!(await inTx(ctx, (tx) => consumeCode(ctx, tx, caller, code))))
     throw new AppError('invalid', 'Invalid two factor code.')
   guard.throttle.succeed(secondFactorKey(adminId))
 }

@@ -5,14 +5,14 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
-import { lockProved, provePassword } from '../self/prove-password.ts'
+import { lockProvedPassword, provePassword } from '../self/prove-password.ts'
 import { sessionEnd } from '../sessions/open-session.ts'
 import { completeSession, deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { OFFER_MS, offeredToOf } from './offer-secret.ts'
-import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { generateRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { openSecret } from './sealed-secret.ts'
 import { lockSecondFactor, replaceRecoveryCodes, updateSecondFactor } from './store.ts'
-import { secondFactorKey } from './take-code.ts'
+import { secondFactorKey } from './consume-code.ts'
 import { findTotpStep } from './totp.ts'
 
 export interface EnableRequest {
@@ -41,9 +41,9 @@ export async function enableSecondFactor(ctx: Context, guard: LoginGuard, reques
   await provePassword(ctx, guard, { caller, password, field: 'password' })
   guard.throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
-  const recoveryCodes = makeRecoveryCodes()
+  const recoveryCodes = generateRecoveryCodes()
   const expiresAt = await inTx(ctx, async (tx) => {
-    await lockProved(tx, caller)
+    await lockProvedPassword(tx, caller)
     const step = await findStepOfOffer(ctx, tx, { caller, code })
     await updateSecondFactor(tx, caller, { totpSince: now, totpLastStep: String(step) })
     await replaceRecoveryCodes(tx, caller, recoveryCodes.map(recoveryCodeHash))

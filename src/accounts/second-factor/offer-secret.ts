@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Person } from '../self/person.ts'
 import { openSecret, sealSecret } from './sealed-secret.ts'
 import { lockSecondFactor, updateSecondFactor } from './store.ts'
-import { makeTotpSecret, totpUri } from './totp.ts'
+import { generateTotpSecret, totpUri } from './totp.ts'
 
 /** How long a secret that was offered can be enrolled. */
 export const OFFER_MS = 10 * 60_000
@@ -30,7 +30,7 @@ export async function offerSecret(
     const offeredTo = offeredToOf(caller)
     if (before !== null && before.offeredTo === offeredTo && nowMs - before.offeredAtMs < OFFER_MS / 2)
       return { secret: before.secret, uri: totpUri(before.secret, known.email) }
-    const secret = makeTotpSecret()
+    const secret = generateTotpSecret()
     const totpSecret = sealSecret(ctx.secrets, adminId, { secret, offeredTo, offeredAtMs: nowMs })
     await updateSecondFactor(tx, caller, { totpSecret })
     return { secret, uri: totpUri(secret, known.email) }

@@ -7,11 +7,11 @@ const CODE_BYTES = 10
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 /** 16 characters of 31, about 79 bits: a stolen hash does not give the code away. Shown once. */
-export function makeRecoveryCodes(): string[] {
-  return Array.from({ length: COUNT }, makeCode)
+export function generateRecoveryCodes(): string[] {
+  return Array.from({ length: COUNT }, generateCode)
 }
 
-function makeCode(): string {
+function generateCode(): string {
   const letters: string[] = []
   // Bytes beyond the last multiple of the alphabet's length would make some letters likelier.
   const limit = 256 - (256 % alphabet.length)

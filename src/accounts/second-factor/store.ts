@@ -32,7 +32,7 @@ export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hash
 }
 
 /** @returns Whether there was one: each is good once. */
-export async function takeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
+export async function consumeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
   const taken = await tx
     .deleteFrom('recoveryCode')
     .where('adminId', '=', adminId)

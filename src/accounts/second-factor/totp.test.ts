@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findTotpStep, makeTotpSecret, totpUri } from './totp.ts'
+import { findTotpStep, generateTotpSecret, totpUri } from './totp.ts'
 
 /** The secret of RFC 6238, appendix B, in base32. */
 const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
@@ -39,9 +39,9 @@ describe('findTotpStep', () => {
 
 describe('a new secret', () => {
   it('has 160 bits, and is in the address that apps read', () => {
-    const secret = makeTotpSecret()
+    const secret = generateTotpSecret()
     expect(secret).toMatch(/^[A-Z2-7]{32}$/)
-    expect(makeTotpSecret()).not.toBe(secret)
+    expect(generateTotpSecret()).not.toBe(secret)
     const uri = new URL(totpUri(secret, 'ada+1@example.test'))
     expect(uri.protocol).toBe('otpauth:')
     expect(decodeURIComponent(uri.pathname)).toContain('Signalbox:ada+1@example.test')

@@ -5,7 +5,7 @@ const PERIOD_S = 30
 const WINDOW = 1
 
 /** 160 bits in base32, as RFC 4226 advises and every app takes. */
-export function makeTotpSecret(): string {
+export function generateTotpSecret(): string {
   return new Secret({ size: 20 }).base32
 }
 

@@ -6,14 +6,14 @@ import { AppError } from '../../platform/errors.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { composeMail } from '../compose-mail.ts'
-import { takeMailQuota } from '../mail-quota.ts'
-import { mailedTokenKey, makeMailedToken, requireValid } from '../mailed-token.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
+import { mailedTokenKey, createMailedToken, requireValid } from '../mailed-token.ts'
 import { postMail } from '../post-mail.ts'
 import { getActorName } from '../sessions/store.ts'
-import { deleteMailedTokens, findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { deleteMailedTokens, findMailedToken, consumeMailedToken } from '../store-mailed-token.ts'
 import { lockAddress } from '../store.ts'
 import type { Person } from './person.ts'
-import { lockProved, provePassword } from './prove-password.ts'
+import { lockProvedPassword, provePassword } from './prove-password.ts'
 import { findAdminByEmail, lockAdmin, updateEmail } from './store.ts'
 import type { SelfParts } from './update-self.ts'
 
@@ -38,11 +38,11 @@ export async function requestEmailChange(ctx: Context, parts: SelfParts, change:
   await provePassword(ctx, parts, { caller, password, field: 'password' })
   const now = ctx.clock.now()
   const mail = await inTx(ctx, async (tx) => {
-    await lockProved(tx, caller)
-    if (!(await takeMailQuota(tx, email, now))) return null
+    await lockProvedPassword(tx, caller)
+    if (!(await consumeMailQuota(tx, email, now))) return null
     await deleteMailedTokens(tx, caller, 'change_email')
     const purpose = 'change_email'
-    const token = await makeMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
+    const token = await createMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
     const taken = await findAdminByEmail(tx, email)
     return taken === undefined ? changeMail(email, `${ctx.baseUrl}/verify/email?token=${token}`) : takenMail(email)
   })
@@ -75,7 +75,7 @@ export async function confirmEmail(
     if (caller !== null && caller.adminId !== adminId) throw new AppError('not_found', 'Not found.')
     const owner = adminScope(adminId)
     const { email: from } = await lockAdmin(tx, owner)
-    requireValid(await takeMailedToken(tx, key), at)
+    requireValid(await consumeMailedToken(tx, key), at)
     const to = String(doc['email'])
     await lockAddress(tx, to)
     if ((await findAdminByEmail(tx, to)) !== undefined)

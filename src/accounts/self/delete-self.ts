@@ -6,7 +6,7 @@ import { actorScope } from '../../access/scope.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from './person.ts'
-import { lockProved, provePassword } from './prove-password.ts'
+import { lockProvedPassword, provePassword } from './prove-password.ts'
 import { deleteAdmin, hasOtherAdmin, lockOrgsAdministeredBy } from './store.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function deleteSelf(
     for (const { id, name } of await lockOrgsAdministeredBy(tx, caller))
       if (ssoId === null && !(await hasOtherAdmin(tx, actorScope(actor, id), adminId)))
         throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
-    if (ssoId === null) await lockProved(tx, caller)
+    if (ssoId === null) await lockProvedPassword(tx, caller)
     const message = 'Delete account'
     await appendAccountChange(tx, { adminId, actor, message, at: ctx.clock.now() })
     await deleteAdmin(tx, caller)

@@ -20,7 +20,7 @@ export interface PasswordProof {
 /**
  * What decides who gets into an account (password, second factor, e-mail, deletion) needs more than a
  * session or token that somebody left open: the password in the body, in the request itself (Basic),
- * or given in this session a moment ago. Follow it by lockProved() in the transaction of the change.
+ * or given in this session a moment ago. Follow it by lockProvedPassword() in the transaction of the change.
  *
  * @throws AppError forbidden where none was given, invalid where it is wrong, rate_limited.
  */
@@ -48,7 +48,7 @@ export async function provePassword(
  *
  * @throws AppError forbidden where the password has changed since the request came.
  */
-export async function lockProved(tx: Tx, caller: Person): Promise<void> {
+export async function lockProvedPassword(tx: Tx, caller: Person): Promise<void> {
   if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
     throw new AppError('forbidden', 'The password was changed meanwhile. Log in again.')
 }

@@ -9,7 +9,7 @@ import { clearSessionCookies } from '../sessions/cookies.ts'
 import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
 import { deleteSelf } from './delete-self.ts'
 import { person } from './person.ts'
-import { recordExtras } from './store.ts'
+import { extrasByAdminIds } from './store.ts'
 import { updateSelf } from './update-self.ts'
 import { DeleteBody, SelfReply, UpdateBody, parseSelfChange, presentHalfSelf, presentSelf, withAdmin } from './wire.ts'
 
@@ -61,7 +61,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
  * provider says whether it is linked. Source: spec, "OAuth link objects".
  */
 function selfPresenter({ hotDb }: Context, { settings: { oauthProviders } }: AccountParts) {
-  const findExtras = coalesceReads(recordExtras(hotDb))
+  const findExtras = coalesceReads(extrasByAdminIds(hotDb))
   return async (principal: Principal) => {
     if (principal.adminId === null) return presentSelf(principal)
     const extras = await findExtras(principal.adminId)

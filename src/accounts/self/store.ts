@@ -8,21 +8,21 @@ export type Admin = Selectable<AdminTable>
 
 /** @throws AppError not_found: it may have been deleted since the request was let in. */
 export async function lockAdmin(tx: Tx, { adminId }: AdminScope): Promise<Admin> {
-  return existing(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
+  return requireAdmin(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
 }
 
 /** @throws AppError not_found, as lockAdmin(). */
 export async function getAdmin(reader: Reader, { adminId }: AdminScope): Promise<Admin> {
-  return existing(await reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirst())
+  return requireAdmin(await reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirst())
 }
 
-function existing(admin: Admin | undefined): Admin {
+function requireAdmin(admin: Admin | undefined): Admin {
   if (admin === undefined) throw new AppError('not_found', 'Not found.')
   return admin
 }
 
 /** What the account record says besides the principal. */
-export interface RecordExtras {
+export interface AccountExtras {
   /** The shortest that the admin's organizations set; null where none does. */
   readonly sessionMinutes: number | null
   /** Names of the linked OAuth providers. */
@@ -34,7 +34,7 @@ export interface RecordExtras {
  *
  * @unscoped Each caller is handed what belongs to their own id alone.
  */
-export function recordExtras(db: Db): (adminIds: readonly string[]) => Promise<Map<string, RecordExtras>> {
+export function extrasByAdminIds(db: Db): (adminIds: readonly string[]) => Promise<Map<string, AccountExtras>> {
   const read = readByKeys(db, selectExtras)
   return async (adminIds) => new Map((await read(adminIds)).map(({ id, ...extras }) => [id, extras]))
 }

@@ -10,10 +10,10 @@ import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import type { LoginGuard } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
-import { auditDocumentOfEnded, endAccess } from './end-access.ts'
+import { auditDocumentOfRevoked, revokeAccess } from './revoke-access.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
 import type { Person } from './person.ts'
-import { lockProved, provePassword } from './prove-password.ts'
+import { lockProvedPassword, provePassword } from './prove-password.ts'
 import { type Admin, getAdmin, lockAdmin, updatePassword, updateProfile } from './store.ts'
 
 export interface SelfParts extends LoginGuard {
@@ -30,7 +30,7 @@ export interface SelfChange {
 
 /**
  * Changes the fields that are given, and the password where one is given. A new password ends everything else
- * that lets somebody into the account; see endAccess().
+ * that lets somebody into the account; see revokeAccess().
  *
  * @throws AppError invalid for a poor password; as provePassword().
  */
@@ -41,15 +41,15 @@ export async function updateSelf(
 ): Promise<Admin> {
   const { adminId } = caller
   const { email, sessionHash } = caller.principal
-  const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
+  const passwordHash = change.password === undefined ? null : await hashNewPassword(ctx, parts, { caller, change })
   const at = ctx.clock.now()
   const { admin, ended } = await inTx(ctx, async (tx) => {
-    if (passwordHash !== null) await lockProved(tx, caller)
+    if (passwordHash !== null) await lockProvedPassword(tx, caller)
     await changeProfile(tx, { caller, fields: change.fields, at })
     if (passwordHash !== null) await updatePassword(tx, caller, { passwordHash, at })
-    const ended = passwordHash === null ? null : await endAccess(tx, caller, sessionHash)
+    const ended = passwordHash === null ? null : await revokeAccess(tx, caller, sessionHash)
     if (ended !== null) {
-      const before = auditDocumentOfEnded(ended)
+      const before = auditDocumentOfRevoked(ended)
       await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', before, at })
     }
     return { admin: await getAdmin(tx, caller), ended }
@@ -58,7 +58,7 @@ export async function updateSelf(
   return admin
 }
 
-async function hashNew(
+async function hashNewPassword(
   ctx: Context,
   parts: SelfParts,
   { caller, change }: { readonly caller: Person; readonly change: SelfChange },

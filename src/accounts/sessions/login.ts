@@ -7,10 +7,10 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
-import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
+import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { lockSignIn, updateHash } from './store.ts'
+import { lockSignIn, updatePasswordHash } from './store.ts'
 
 export interface LoginRequest {
   readonly email: string
@@ -47,7 +47,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
   if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
     throw new AppError('invalid', 'The password has expired. Recover it to choose a new one.')
-  await improveHash(ctx, parts.passwords, { owner, passwordHash: access.passwordHash, password })
+  await rehashPassword(ctx, parts.passwords, { owner, passwordHash: access.passwordHash, password })
 
   const { adminId, hasSecondFactor } = access
   if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
@@ -55,7 +55,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
     const signIn = await lockSignIn(tx, owner, access.passwordModifiedAt)
     // Its owner has recovered the account meanwhile, maybe from whoever gave this password.
     if (signIn === undefined) throw wrongPassword()
-    const passed = hasSecondFactor && request.code !== undefined && (await takeCode(ctx, tx, owner, request.code))
+    const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
     const isMissing = signIn.totpSince !== null || requiresTwoFactor
     const secondFactor = passed ? 'passed' : isMissing ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: true })
@@ -71,7 +71,7 @@ function wrongPassword(): AppError {
 }
 
 /** A hash of older parameters is made anew while the password is at hand. */
-async function improveHash(
+async function rehashPassword(
   ctx: Context,
   passwords: Passwords,
   {
@@ -82,5 +82,5 @@ async function improveHash(
 ): Promise<void> {
   if (passwordHash === null || !isOutdatedHash(passwordHash)) return
   const better = await passwords.hash(password)
-  await inTx(ctx, (tx) => updateHash(tx, owner, { from: passwordHash, to: better }))
+  await inTx(ctx, (tx) => updatePasswordHash(tx, owner, { from: passwordHash, to: better }))
 }

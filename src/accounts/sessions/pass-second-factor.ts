@@ -5,10 +5,10 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
-import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
+import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
 import { recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { completeSession, countSecondFactorTry, lockSignIn } from './store.ts'
+import { completeSession, incrementSecondFactorTries, lockSignIn } from './store.ts'
 
 /** A session in which so many codes were wrong ends. */
 const MAX_TRIES = 5
@@ -35,9 +35,9 @@ export async function passSecondFactor(
   const expiresAt = await inTx(ctx, async (tx) => {
     // Before the session, as in a recovery, which would wait for the session and be waited for.
     if ((await lockSignIn(tx, owner, passwordModifiedAt)) === undefined) return null
-    const tries = await countSecondFactorTry(tx, owner, sessionHash)
+    const tries = await incrementSecondFactorTries(tx, owner, sessionHash)
     if (tries === undefined) return null
-    if (!(await takeCode(ctx, tx, owner, code))) {
+    if (!(await consumeCode(ctx, tx, owner, code))) {
       if (tries >= MAX_TRIES) await deleteSession(tx, sessionHash)
       return null
     }

@@ -85,7 +85,7 @@ export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, exc
 }
 
 /** Counts a try of the second factor, and locks the session. Undefined where it has ended. */
-export async function countSecondFactorTry(
+export async function incrementSecondFactorTries(
   tx: Tx,
   { adminId }: AdminScope,
   idHash: Buffer,
@@ -150,7 +150,7 @@ export async function deleteLoginFailuresBefore(tx: Tx, adminId: string, before:
 }
 
 /** Updates the hash only while it is the one that was checked: a password that was changed meanwhile stays. */
-export async function updateHash(
+export async function updatePasswordHash(
   tx: Tx,
   { adminId }: AdminScope,
   { from, to }: { readonly from: string; readonly to: string },

@@ -5,13 +5,13 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { parseInstant } from './decide-assertion.ts'
-import { type LogoutRequest, readLogoutRequest } from './read-message.ts'
+import { type LogoutRequest, verifyLogoutRequest } from './verify-message.ts'
 import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
-import { openSaml } from './saml-client.ts'
+import { createSamlClient } from './saml-client.ts'
 import { type Sso, samlUrls } from './sso.ts'
 import { findSsoByDomain, shareSso } from './store.ts'
-import { deleteSsoSessions, findSsoAdmin, insertUsed } from './store-saml.ts'
+import { deleteSsoSessions, findSsoAdmin, insertUsedMessage } from './store-saml.ts'
 
 /** An older request is refused; so long its use is remembered. */
 const MAX_AGE_MS = 5 * 60_000
@@ -31,10 +31,10 @@ export async function receiveLogout(ctx: Context, message: LogoutMessage): Promi
   const sso = await findSsoByDomain(ctx.db, message.domain)
   if (sso === undefined) throw notFound(message.domain)
   try {
-    const request = await readLogoutRequest({
+    const request = await verifyLogoutRequest({
       encoded: message.encoded,
       destination: samlUrls(ctx.baseUrl, sso.domain).logoutUrl,
-      saml: await openSaml(ctx, sso),
+      saml: await createSamlClient(ctx, sso),
       weakest: sso.doc.idp_sign_algo,
     })
     await inTx(ctx, (tx) => endSessions(ctx, tx, { sso, request, from: message.from }))
@@ -59,7 +59,7 @@ async function endSessions(
   if (issued === null || Math.abs(at.getTime() - issued.getTime()) > MAX_AGE_MS)
     throw new SsoRefusal('the logout request is not of this moment')
   const used = { ssoId: sso.id, assertionId: request.id, expiresAt: addMs(at, 2 * MAX_AGE_MS) }
-  if (!(await insertUsed(tx, scope, used))) throw new SsoRefusal('the logout request has been used before')
+  if (!(await insertUsedMessage(tx, scope, used))) throw new SsoRefusal('the logout request has been used before')
   const admin = await findSsoAdmin(tx, scope, { ssoId: sso.id, subject: request.subject })
   if (admin === undefined) return
   await deleteSsoSessions(tx, scope, { ssoId: sso.id, adminId: admin.id, ssoSessions: request.sessionIds })

@@ -9,13 +9,13 @@ import { isTrustedUrl } from '../trusted-url.ts'
 import type { Assertion } from './assertion.ts'
 import { decideAssertion } from './decide-assertion.ts'
 import { loginBySso } from './login-by-sso.ts'
-import { readResponse } from './read-message.ts'
+import { verifyResponse } from './verify-message.ts'
 import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
-import { openSaml } from './saml-client.ts'
+import { createSamlClient } from './saml-client.ts'
 import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
 import { findSsoByDomain, shareSso } from './store.ts'
-import { insertUsed, takeRequest } from './store-saml.ts'
+import { insertUsedMessage, consumeRequest } from './store-saml.ts'
 
 export interface ResponseRequest {
   readonly domain: string
@@ -62,9 +62,9 @@ export async function receiveResponse(
 }
 
 async function readAssertion(ctx: Context, sso: Sso, encoded: string): Promise<Assertion> {
-  const saml = await openSaml(ctx, sso)
+  const saml = await createSamlClient(ctx, sso)
   const { acsUrl: destination } = samlUrls(ctx.baseUrl, sso.domain)
-  return readResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
+  return verifyResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
 }
 
 type Outcome = { readonly kind: 'refuse'; readonly why: string } | (SignedIn & { readonly kind: 'signed_in' })
@@ -83,9 +83,9 @@ async function acceptAssertion(
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
-  const asked = await takeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
+  const asked = await consumeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
   const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
-  if (!(await insertUsed(tx, scope, used))) return refuse('the assertion has been used before')
+  if (!(await insertUsedMessage(tx, scope, used))) return refuse('the assertion has been used before')
   if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
   if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
   const { cookie } = request

@@ -11,7 +11,7 @@ import { cookieOptions, setSessionCookies } from '../sessions/cookies.ts'
 import { receiveLogout } from './receive-logout.ts'
 import { receiveResponse } from './receive-response.ts'
 import { SsoRefusal } from './refusal.ts'
-import { REQUEST_MS, isFlowCookie, newFlowCookie, startLogin } from './start-login.ts'
+import { REQUEST_MS, isFlowCookie, generateFlowCookie, startLogin } from './start-login.ts'
 import { AcsBody, DomainParams, LoginQuery, LogoutBody } from './wire-saml.ts'
 
 export interface SamlParts {
@@ -47,7 +47,7 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
         begun.takeFrom(ip)
         // The same for all tabs of a browser, so that two logins at once don't break each other.
         const known = cookies[FLOW_COOKIE]
-        const cookie = known !== undefined && isFlowCookie(known) ? known : newFlowCookie()
+        const cookie = known !== undefined && isFlowCookie(known) ? known : generateFlowCookie()
         const address = await startLogin(ctx, settings, { domain, cookie, forward: query.forward ?? null })
         reply.setCookie(FLOW_COOKIE, cookie, {
           ...cookieOptions(ctx),

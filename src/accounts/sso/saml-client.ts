@@ -37,7 +37,7 @@ function identityOf(ctx: Context, { domain, doc }: Sso) {
  * @param requestId Of the request that it is to make.
  * @throws SsoRefusal while the identity provider has not been set up.
  */
-export async function openSaml(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
+export async function createSamlClient(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
   const provider = identityProviderOf(sso)
   if (provider === null) throw new SsoRefusal('issuer, idp_cert and idp_sso_url of the SSO have not been set')
   const identity = identityOf(ctx, sso)

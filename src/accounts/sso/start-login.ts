@@ -7,7 +7,7 @@ import { invalidField, notFound } from '../../platform/errors.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import type { AccountSettings } from '../parts.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
-import { openSaml } from './saml-client.ts'
+import { createSamlClient } from './saml-client.ts'
 import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteExpiredMessages, insertRequest } from './store-saml.ts'
 
@@ -38,7 +38,7 @@ export async function startLogin(
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
   // A name of XML: it may not begin with a digit.
   const id = `_${randomBytes(20).toString('hex')}`
-  const saml = await openSaml(ctx, sso, id)
+  const saml = await createSamlClient(ctx, sso, id)
   const address = await saml.getAuthorizeUrlAsync('', undefined, {})
   const now = ctx.clock.now()
   const scope = systemScope('accounts', sso.orgId)
@@ -52,7 +52,7 @@ export async function startLogin(
   return address
 }
 
-export function newFlowCookie(): string {
+export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }
 

@@ -18,7 +18,7 @@ function ssoIdIn(reader: Reader, { orgId }: InOrg, ssoId: string) {
 }
 
 /** Deletes and returns the request: each is answered once. */
-export async function takeRequest(
+export async function consumeRequest(
   tx: Tx,
   scope: InOrg,
   { id, ssoId }: { readonly id: string; readonly ssoId: string },
@@ -32,7 +32,7 @@ export async function takeRequest(
 }
 
 /** @returns False for a message that has been used already. */
-export async function insertUsed(
+export async function insertUsedMessage(
   tx: Tx,
   scope: InOrg,
   used: { readonly ssoId: string; readonly assertionId: string; readonly expiresAt: Date },

@@ -9,7 +9,7 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 export interface OrgTokenRequest {
   readonly name: string
@@ -29,7 +29,7 @@ export async function createOrgToken(
 ): Promise<CreatedToken> {
   const at = ctx.clock.now()
   const { name, privileges, srcIps } = request
-  const { key, ...hashed } = newTokenKey()
+  const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges })
     const { adminId, passwordModifiedAt } = caller.principal

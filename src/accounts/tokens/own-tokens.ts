@@ -9,7 +9,7 @@ import type { Person } from '../self/person.ts'
 import { proveRecently } from '../self/prove-recently.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 /**
  * A token with whatever privileges its owner has at each moment.
@@ -25,7 +25,7 @@ export async function createOwnToken(
     throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
   await proveRecently(ctx, guard, { caller, password })
   const at = ctx.clock.now()
-  const { key, ...hashed } = newTokenKey()
+  const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
     // The owner of the account may have just recovered it from whoever asks.
     if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)

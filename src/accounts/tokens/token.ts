@@ -20,7 +20,7 @@ export interface TokenKey {
   readonly keyHint: string
 }
 
-export function newTokenKey(): TokenKey {
+export function generateTokenKey(): TokenKey {
   const key = randomBytes(32).toString('base64url')
   return { key, keyHash: sha256(key), keyHint: `${key.slice(0, 4)}...${key.slice(-4)}` }
 }

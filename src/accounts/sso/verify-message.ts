@@ -21,7 +21,7 @@ export function decodeMessage(encoded: string): string {
 }
 
 /** The assertion that the response's signatures vouch for. @throws SsoRefusal. */
-export async function readResponse({ encoded, destination, saml, weakest }: Message): Promise<Assertion> {
+export async function verifyResponse({ encoded, destination, saml, weakest }: Message): Promise<Assertion> {
   await checkRoot(encoded, 'Response', { destination, weakest })
   const { profile } = await refusing(() => saml.validatePostResponseAsync({ SAMLResponse: encoded }))
   const assertion = parseAssertion(profile?.getAssertion?.())
@@ -39,7 +39,7 @@ export interface LogoutRequest {
 }
 
 /** An identity provider's request that somebody be signed out. @throws SsoRefusal unless it is signed, for us. */
-export async function readLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
+export async function verifyLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
   const root = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
   // Nothing else in it says which of the services of its sender it is for.
   if (root.$.Destination === undefined) throw new SsoRefusal('the destination is missing')

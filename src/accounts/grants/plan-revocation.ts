@@ -11,7 +11,7 @@ export interface GrantChange<T> {
 }
 
 /** Takes the privileges of `place` from the holders. Everything else they have stays, in its order. */
-export function planGrants<T extends { readonly privileges: readonly WirePrivilege[] }>(
+export function planRevocation<T extends { readonly privileges: readonly WirePrivilege[] }>(
   holders: readonly T[],
   place: Place,
 ): GrantChange<T>[] {

@@ -6,7 +6,7 @@ import { deleteMailedTokens } from '../store-mailed-token.ts'
 import { type NamedToken, type OrgToken, deleteTokensOfAdmin, listOrgTokensMadeBy } from '../tokens/store-access.ts'
 
 /** What could act as an account, or let somebody into it, until its password was changed. */
-export interface EndedAccess {
+export interface RevokedAccess {
   readonly sessions: number
   readonly tokens: readonly NamedToken[]
   /** Names of the OAuth providers that were linked. */
@@ -21,7 +21,7 @@ export interface EndedAccess {
  *
  * @param keptSession That in which the owner has just proved the old password; null: none.
  */
-export async function endAccess(tx: Tx, scope: AdminScope, keptSession: Buffer | null): Promise<EndedAccess> {
+export async function revokeAccess(tx: Tx, scope: AdminScope, keptSession: Buffer | null): Promise<RevokedAccess> {
   await deleteMailedTokens(tx, scope, 'recover')
   await deleteMailedTokens(tx, scope, 'change_email')
   return {
@@ -33,6 +33,6 @@ export async function endAccess(tx: Tx, scope: AdminScope, keptSession: Buffer |
 }
 
 /** As the audit log shows it. */
-export function auditDocumentOfEnded({ sessions, tokens, providers }: EndedAccess): Record<string, unknown> {
+export function auditDocumentOfRevoked({ sessions, tokens, providers }: RevokedAccess): Record<string, unknown> {
   return { sessions, api_tokens: tokens.map(({ name }) => name), oauth_providers: providers }
 }

@@ -1,8 +1,8 @@
-import { takePrivileges } from '../../access/store-privileges.ts'
+import { deletePrivilegesAt } from '../../access/store-privileges.ts'
 import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { recordLoss } from './record-loss.ts'
-import { type Place, planGrants } from './plan-grants.ts'
+import { type Place, planRevocation } from './plan-revocation.ts'
 import {
   type Grants,
   deleteInvites,
@@ -12,7 +12,7 @@ import {
   updateTokenPrivileges,
 } from './store.ts'
 
-export interface Taking {
+export interface Revocation {
   readonly place: Place
   /** For the accounts of those who lose something. */
   readonly message: string
@@ -25,17 +25,17 @@ export interface Taking {
  * that are left with nothing go too. Roles stay, empty: somebody whose role is unknown may be given
  * the default role, which may be more than they had.
  *
- * @param grants As holdGrants() found them.
+ * @param grants As lockGrants() found them.
  * @returns Who lost something, for the audit log; empty where nobody did.
  */
-export async function takeGrants(
+export async function revokeGrants(
   tx: Tx,
   scope: InOrg,
-  { place, message, at, grants }: Taking & { readonly grants: Grants },
+  { place, message, at, grants }: Revocation & { readonly grants: Grants },
 ): Promise<Record<string, unknown>> {
-  const tokens = planGrants(grants.tokens, place)
-  const invites = planGrants(grants.invites, place)
-  const roles = planGrants(grants.roles, place)
+  const tokens = planRevocation(grants.tokens, place)
+  const invites = planRevocation(grants.invites, place)
+  const roles = planRevocation(grants.roles, place)
   const empty = (change: { readonly left: readonly unknown[] }): boolean => change.left.length === 0
   for (const { holder, left } of tokens)
     if (left.length > 0) await updateTokenPrivileges(tx, scope, { id: holder.id, left })
@@ -52,7 +52,7 @@ export async function takeGrants(
     invites.filter(empty).map(({ holder }) => holder.id),
   )
   for (const { holder, left } of roles) await updateRolePrivileges(tx, scope, { id: holder.id, left, at })
-  const admins = await takePrivileges(tx, scope, place)
+  const admins = await deletePrivilegesAt(tx, scope, place)
   await recordLoss(tx, scope, { adminIds: [...new Set(admins.map(({ adminId }) => adminId))], message, at })
   return {
     ...(admins.length > 0 && { admins: admins.map(({ email, role }) => ({ email, role })) }),

@@ -10,14 +10,13 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { composeMail } from '../compose-mail.ts'
-import { takeMailQuota } from '../mail-quota.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
 import type { AccountParts } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
 import { assertGrantable } from './assert-grantable.ts'
-import type { InviteDocument } from '../tables.ts'
-import type { Invite } from './invite.ts'
+import type { Invite, InviteDocument } from '../tables.ts'
 import { isAdminAddress } from './store-admins.ts'
-import { countInvites, deleteInvite, insertInvite, lockInvite, updateInvite } from './store-invites.ts'
+import { countInvites, deleteInviteRow, insertInvite, lockInvite, updateInviteRow } from './store-invites.ts'
 
 const MAX_OPEN = 1000
 
@@ -59,7 +58,7 @@ export async function createInvite(
 }
 
 /** Changes an invitation and sends it anew: the link before it works no more. The address stays. */
-export async function updateInvitation(
+export async function updateInvite(
   ctx: Context,
   scope: OrgScope,
   change: {
@@ -78,7 +77,7 @@ export async function updateInvitation(
     if (privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const { token, ...fresh } = freshToken(at, doc)
     const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
-    await updateInvite(tx, scope, invite)
+    await updateInviteRow(tx, scope, invite)
     await appendAudit(tx, scope, {
       message: `Update Invite of "${invite.email}"`,
       before: auditDocument(before),
@@ -91,10 +90,10 @@ export async function updateInvitation(
   return invite
 }
 
-export async function withdrawInvite(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+export async function deleteInvite(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const invite = await lockInvite(tx, scope, id)
-    await deleteInvite(tx, scope, id)
+    await deleteInviteRow(tx, scope, id)
     const message = `Withdraw Invite of "${invite.email}"`
     await appendAudit(tx, scope, { message, before: auditDocument(invite), at: ctx.clock.now() })
   })
@@ -116,7 +115,7 @@ async function planMail(
   tx: Tx,
   { invite, caller, token }: { readonly invite: Invite; readonly caller: Caller; readonly token: string },
 ): Promise<Mail | null> {
-  if (!(await takeMailQuota(tx, invite.email, ctx.clock.now()))) return null
+  if (!(await consumeMailQuota(tx, invite.email, ctx.clock.now()))) return null
   const { email, ssoId } = caller.principal
   // Only an address that we have verified may name the inviter; everything else could be made up.
   const who = email === '' || ssoId !== null ? 'Somebody' : email

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WirePrivilege } from '../../access/tables.ts'
-import { planGrants } from './plan-grants.ts'
+import { planRevocation } from './plan-revocation.ts'
 
 const ids = ['a1', 'b2', 'c3']
 const role = fc.constantFrom('admin', 'write', 'read', 'helpdesk', 'installer')
@@ -14,20 +14,20 @@ const privilege: fc.Arbitrary<WirePrivilege> = fc.oneof(
 const holders = fc.array(fc.record({ name: fc.string(), privileges: fc.array(privilege) }))
 const place = fc.oneof(fc.record({ siteId: fc.constantFrom(...ids) }), fc.record({ groupId: fc.constantFrom(...ids) }))
 
-describe('planGrants', () => {
+describe('planRevocation', () => {
   it('takes what names the place, however it is spelled, and nothing else', () => {
     fc.assert(
       fc.property(holders, place, (some, gone) => {
-        const changes = planGrants(some, gone)
+        const changes = planRevocation(some, gone)
         for (const { holder, before, left } of changes) {
           expect(before).toEqual(holder.privileges)
           // Nobody gains: what is left was there, in the same order.
           expect(before.filter((one) => left.includes(one))).toEqual(left)
           expect(left.length).toBeLessThan(before.length)
-          expect(planGrants([{ privileges: left }], gone)).toEqual([])
+          expect(planRevocation([{ privileges: left }], gone)).toEqual([])
         }
         const untouched = some.filter((holder) => !changes.some((change) => change.holder === holder))
-        expect(planGrants(untouched, gone)).toEqual([])
+        expect(planRevocation(untouched, gone)).toEqual([])
       }),
     )
   })
@@ -37,7 +37,7 @@ describe('planGrants', () => {
       { scope: 'site', role: 'read', site_id: 'A1' },
       { scope: 'sitegroup', role: 'read', sitegroup_id: 'a1' },
     ]
-    expect(planGrants([{ privileges }], { siteId: 'a1' })[0]?.left).toEqual([privileges[1]])
-    expect(planGrants([{ privileges }], { groupId: 'a1' })[0]?.left).toEqual([privileges[0]])
+    expect(planRevocation([{ privileges }], { siteId: 'a1' })[0]?.left).toEqual([privileges[1]])
+    expect(planRevocation([{ privileges }], { groupId: 'a1' })[0]?.left).toEqual([privileges[0]])
   })
 })
