@@ -20,15 +20,15 @@ export interface BootstrapRequest {
 export interface Bootstrapped {
   readonly adminId: string
   readonly orgId: string
-  /** Shown here only; what is stored is its hash. */
+  /** Returned only here: the database keeps its hash. */
   readonly apiToken: string
 }
 
 /**
- * Makes an organization with its first administrator and an API token of theirs, in one transaction.
- * For the operator: whoever can read the data folder.
+ * Creates an organization with its first administrator and an API token of theirs, in one transaction. Only the
+ * operator calls it: it needs access to the data folder.
  *
- * @throws AppError conflict when the address has an account already.
+ * @throws AppError conflict if the address has an account already.
  */
 export async function bootstrap(ctx: Context, passwords: Passwords, request: BootstrapRequest): Promise<Bootstrapped> {
   const passwordHash = await passwords.hash(request.password)

@@ -5,7 +5,7 @@ import type { MailedTokenTable } from './tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
 
-/** Which token, and what it must be for. */
+/** Identifies a token by its hash and by what it must be for. */
 export type MailedTokenKey = Pick<MailedToken, 'tokenHash' | 'purpose'>
 
 /** @unscoped Whoever asks for a recovery has proved nothing yet; the token is mailed to the owner. */

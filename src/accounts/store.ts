@@ -9,7 +9,7 @@ export interface NewAdmin {
   readonly firstName: string
   readonly lastName: string
   readonly createdAt: Date
-  /** Fields of the account record that the service only keeps, in wire shape. */
+  /** Fields of the account record that the service stores without using them, in wire shape. */
   readonly profile?: Readonly<Record<string, unknown>>
   readonly noTracking?: boolean
 }

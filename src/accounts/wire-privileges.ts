@@ -32,9 +32,11 @@ export const OrgPrivilegeReply = Type.Object({
 })
 
 /**
- * Privileges in one organization, each once; several site groups in one become one privilege each.
+ * Parses privileges in one organization and drops duplicates. A privilege with several site groups becomes one for
+ * each.
  *
- * @throws AppError invalid for one of another organization, or without the site or group that its scope names.
+ * @throws AppError invalid for a privilege in another organization, or without the site or site group that its scope
+ *   needs.
  */
 export function parsePrivileges(orgId: string, wire: readonly Static<typeof PrivilegeBody>[]): WirePrivilege[] {
   const privileges = wire.flatMap((privilege, index) => parsePrivilege(orgId, privilege, `privileges.${index}`))
@@ -55,7 +57,7 @@ function parsePrivilege(orgId: string, wire: Static<typeof PrivilegeBody>, field
   return groups.map((group) => Object.assign({ sitegroup_id: group }, granted))
 }
 
-/** Both spellings of a site group: tokens have the singular, admins the plural. */
+/** Presents a site group under both of its names: clients read the singular of tokens and the plural of admins. */
 export function presentPrivilegeOf(orgId: string, privilege: WirePrivilege): Static<typeof OrgPrivilegeReply> {
   const { scope, role, site_id, sitegroup_id, views } = privilege
   return {
