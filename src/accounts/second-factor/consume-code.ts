@@ -7,8 +7,10 @@ import { lockSecondFactor, consumeRecoveryCode, updateSecondFactor } from './sto
 import { findTotpStep } from './totp.ts'
 
 /**
- * Whether the code is right: of the authenticator app, or one of the recovery codes. It is used up by
- * this in the caller's transaction; a code of the app counts once, and none before it any more.
+ * Consumes a code of the authenticator app, or a recovery code, in the caller's transaction. Once a code of the app has
+ * been accepted, neither it nor an earlier one is accepted again.
+ *
+ * @returns Whether the code was right.
  */
 export async function consumeCode(ctx: Context, tx: Tx, scope: AdminScope, code: string): Promise<boolean> {
   const known = await lockSecondFactor(tx, scope)
@@ -22,7 +24,7 @@ export async function consumeCode(ctx: Context, tx: Tx, scope: AdminScope, code:
   return true
 }
 
-/** What the throttle counts tries at the second factor by: over all sessions of the account. */
+/** The key under which the throttle counts attempts at the second factor, over all sessions of the account. */
 export function secondFactorKey(adminId: string): string {
   return `second factor of ${adminId}`
 }

@@ -13,7 +13,7 @@ import { secondFactorKey, consumeCode } from './consume-code.ts'
 export interface SecondFactorChange {
   readonly caller: Person
   readonly password: string | undefined
-  /** Needed unless the caller's session has passed it. */
+  /** Needed unless the second factor was given in the caller's session. */
   readonly code: string | undefined
 }
 
@@ -31,7 +31,11 @@ export async function disableSecondFactor(ctx: Context, guard: LoginGuard, chang
   })
 }
 
-/** New recovery codes; the ones before are void. @throws AppError as provePasswordAndCode(). */
+/**
+ * Replaces the recovery codes. The old ones stop working.
+ *
+ * @throws AppError as provePasswordAndCode().
+ */
 export async function renewRecoveryCodes(
   ctx: Context,
   guard: LoginGuard,
@@ -51,9 +55,9 @@ export async function renewRecoveryCodes(
 }
 
 /**
- * Neither the password alone nor an open session alone may weaken the second factor.
+ * Requires both factors: neither the password alone nor an open session alone may weaken the second factor.
  *
- * @throws AppError not_found where none is enrolled, as provePassword(), invalid for a wrong code.
+ * @throws AppError not_found if no second factor is enrolled; as provePassword(); invalid for a wrong code.
  */
 async function provePasswordAndCode(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller, password, code } = change

@@ -22,17 +22,17 @@ export interface EnableRequest {
 }
 
 export interface Enabled {
-  /** Shown this once. */
+  /** Returned only here. */
   readonly recoveryCodes: readonly string[]
   /** When the caller's session ends now. */
   readonly expiresAt: Date
 }
 
 /**
- * Turns the second factor on, once a code shows that the app has the secret. The caller's session
- * counts as having passed it; all others of the account end, because they were opened without.
+ * Enables the second factor once a code shows that the app has the secret. The caller's session counts as having passed
+ * it. All other sessions of the account end, because they were opened without it.
  *
- * @throws AppError as provePassword(); invalid for a wrong code or where nothing was offered.
+ * @throws AppError as provePassword(); invalid for a wrong code, or if no secret was offered.
  */
 export async function enableSecondFactor(ctx: Context, guard: LoginGuard, request: EnableRequest): Promise<Enabled> {
   const { caller, code, password } = request

@@ -6,15 +6,15 @@ import { openSecret, sealSecret } from './sealed-secret.ts'
 import { lockSecondFactor, updateSecondFactor } from './store.ts'
 import { generateTotpSecret, totpUri } from './totp.ts'
 
-/** How long a secret that was offered can be enrolled. */
+/** How long an offered secret can be enrolled. */
 export const OFFER_MS = 10 * 60_000
 
 /**
- * A secret for the caller's authenticator app, and the address for its QR code. Nothing changes by it
- * until a code proves that the app has it. Asked again within ten minutes, the same caller gets the
- * same, because a page shows it as a picture and as text; nobody else gets it, or could enrol it.
+ * Returns a secret for the caller's authenticator app, and the URI for its QR code. The account does not change until a
+ * code proves that the app has the secret. A caller who asks again within five minutes gets the same secret, because a
+ * page shows it as a picture and as text. Nobody else can get or enroll it.
  *
- * @throws AppError invalid where one is enrolled already, or for an identity provider's account.
+ * @throws AppError invalid if a second factor is enrolled already, or if an identity provider vouches for the account.
  */
 export async function offerSecret(
   ctx: Context,

@@ -15,7 +15,10 @@ import { ChangeBody, RecoveryCodesReply, TokenQuery, TokenReply, VerifyBody } fr
 
 const tag = 'Accounts'
 
-/** Second factor of the caller. Source: contract, "Login, cookies, second factor"; the last two are our own. */
+/**
+ * The second factor of the caller. Source: contract, "Login, cookies, second factor"; the last two operations are our
+ * own.
+ */
 export function secondFactorOperations(guard: LoginGuard): Operation[] {
   return [
     operation({
@@ -76,14 +79,17 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
   ].flat()
 }
 
-/** For people whose organization asks for a second factor that they don't have yet, too: their session is half open. */
+/**
+ * The place of operations that enroll a second factor. It is open to half sessions too: an organization may require a
+ * second factor that the person does not have yet.
+ */
 function enrolling(path: string): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {}, beforeSecondFactor: true }, (_ctx, caller) =>
     requireEnrolling(caller),
   )
 }
 
-/** A half-open session may enroll a second factor where there is none, but never replace the one that it lacks. */
+/** A half session may enroll a second factor if there is none, but never replace the one that it lacks. */
 function requireEnrolling(caller: Caller): Person {
   const { secondFactor, hasSecondFactor } = caller.principal
   if (secondFactor === 'missing' && hasSecondFactor)

@@ -31,7 +31,11 @@ export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hash
   await insertRows(tx, codeColumns, codes, { every: { adminId } })
 }
 
-/** @returns Whether there was one: each is good once. */
+/**
+ * Deletes the recovery code: each works once.
+ *
+ * @returns Whether there was such a code.
+ */
 export async function consumeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
   const taken = await tx
     .deleteFrom('recoveryCode')

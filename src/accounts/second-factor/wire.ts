@@ -3,10 +3,10 @@ import { Type } from 'typebox'
 const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
 const Code = Type.String({ maxLength: 64 })
 
-/** `qrcode` answers a PNG; without, the secret as text. */
+/** `qrcode` asks for a PNG; without it the reply is the secret as text. */
 export const TokenQuery = Type.Object({ by: Type.Optional(Type.Enum(['qrcode'])) })
 
-/** A PNG with `by`, else the secret. */
+/** A PNG if `by` was given, else the secret. */
 export const TokenReply = Type.Union([
   Type.Object({ two_factor_secret: Type.String() }),
   Type.Unsafe<Buffer>(Type.String({ format: 'binary', contentMediaType: 'image/png' })),

@@ -27,8 +27,8 @@ export interface EmailChange {
 }
 
 /**
- * Mails a link to the new address; the account keeps the old one until that has been used. Answers the
- * same where the new address has an account already: only its owner is told, by the mail.
+ * Mails a link to the new address. The account keeps the old address until the link is used. The reply is the same if
+ * the new address has an account already: only its owner learns that, by mail.
  *
  * @throws AppError as provePassword().
  */
@@ -51,17 +51,17 @@ export async function requestEmailChange(ctx: Context, parts: SelfParts, change:
 
 export interface EmailConfirmation {
   readonly token: string
-  /** Null for the page behind the link, where nobody needs to be logged in: the token is enough. */
+  /** Null if the call comes from the page behind the link: there the token suffices. */
   readonly caller: Person | null
   readonly srcIp: string
   readonly userAgent: string | null
 }
 
 /**
- * Gives the account the address that the link was mailed to, and tells the old one.
+ * Gives the account the address to which the link was mailed, and notifies the old address.
  *
- * @throws AppError not_found, also for a link of somebody else's account; invalid: `expired`, or
- *   somebody has the address by now.
+ * @throws AppError not_found, also for a link of another account; invalid if the link has expired (`expired`) or
+ *   another account has taken the address meanwhile.
  */
 export async function confirmEmail(
   ctx: Context,

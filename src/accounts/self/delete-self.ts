@@ -12,8 +12,8 @@ import { deleteAdmin, hasOtherAdmin, lockOrgsAdministeredBy } from './store.ts'
 /**
  * Deletes the account with its tokens and sessions. No organization is left without an administrator.
  *
- * @throws AppError invalid naming the organization; as provePassword(), but for an identity provider's
- *   accounts, which have none.
+ * @throws AppError invalid, which names the organization; as provePassword(), except for accounts that an identity
+ *   provider vouches for, which have no password.
  */
 export async function deleteSelf(
   ctx: Context,

@@ -3,7 +3,7 @@ import { composeMail } from '../compose-mail.ts'
 import type { NamedToken } from '../tokens/store-access.ts'
 import type { RevokedAccess } from './revoke-access.ts'
 
-/** Says what has ended with the old password, and what goes on. */
+/** Composes the mail that lists which access has ended with the old password, and which continues. */
 export function passwordChangedMail(to: string, { sessions, tokens, providers, orgTokens }: RevokedAccess): Mail {
   return composeMail({
     to,
@@ -44,8 +44,8 @@ function nameOf({ name, keyHint }: NamedToken): string {
 }
 
 /**
- * Without what makes links or sentences: whoever was in the account has chosen the name, and must not choose what
- * we write to its owner.
+ * Strips what could form links or sentences: an intruder may have chosen the name, and must not choose what we write to
+ * the owner.
  */
 function plain(name: string): string {
   return name

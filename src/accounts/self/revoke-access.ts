@@ -5,21 +5,21 @@ import { deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { deleteMailedTokens } from '../store-mailed-token.ts'
 import { type NamedToken, type OrgToken, deleteTokensOfAdmin, listOrgTokensMadeBy } from '../tokens/store-access.ts'
 
-/** What could act as an account, or let somebody into it, until its password was changed. */
+/** What could act as an account, or give access to it, until its password was changed. */
 export interface RevokedAccess {
   readonly sessions: number
   readonly tokens: readonly NamedToken[]
-  /** Names of the OAuth providers that were linked. */
+  /** The names of the OAuth providers that were linked. */
   readonly providers: readonly string[]
-  /** Tokens of organizations that the account has made. They are not its own, and go on. */
+  /** Tokens of organizations that the admin has created. They belong to the organizations and continue to work. */
   readonly orgTokens: readonly OrgToken[]
 }
 
 /**
- * With the password everything ends that somebody may have got or left by the old one: sessions, API tokens, linked
- * identities, and mailed links to recover the account or to change its address. The caller has locked the account.
+ * Revokes all access that someone may have gained or left behind with the old password: sessions, API tokens, linked
+ * identities, and mailed links that recover the account or change its address. The caller has locked the account.
  *
- * @param keptSession That in which the owner has just proved the old password; null: none.
+ * @param keptSession The session in which the owner has just proved the old password; null keeps none.
  */
 export async function revokeAccess(tx: Tx, scope: AdminScope, keptSession: Buffer | null): Promise<RevokedAccess> {
   await deleteMailedTokens(tx, scope, 'recover')
@@ -32,7 +32,7 @@ export async function revokeAccess(tx: Tx, scope: AdminScope, keptSession: Buffe
   }
 }
 
-/** As the audit log shows it. */
+/** The revoked access as the audit log shows it. */
 export function auditDocumentOfRevoked({ sessions, tokens, providers }: RevokedAccess): Record<string, unknown> {
   return { sessions, api_tokens: tokens.map(({ name }) => name), oauth_providers: providers }
 }

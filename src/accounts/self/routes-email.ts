@@ -12,7 +12,7 @@ import { EmailBody } from './wire.ts'
 const tag = 'Accounts'
 const params = { token: MailedToken }
 
-/** Change of the account's address. Source: contract, POST /self/update. */
+/** Changes of the account's address. Source: contract, POST /self/update. */
 export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Operation[] {
   return [
     operation({
@@ -30,8 +30,8 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
     }),
     operation({
       id: 'verifySelfEmail',
-      // Published as a GET. It needs the account's own credentials, which a program that only follows the
-      // links of mails does not have; the mail leads to a page of ours anyway.
+      // The published interface makes it a GET. It needs the account's own credentials, which a program that merely
+      // follows links in mails does not have, and the mail links to a page of ours anyway.
       method: 'GET',
       tag,
       at: person('/self/update/verify/:token'),

@@ -19,7 +19,7 @@ import {
 const tag = 'Accounts'
 const FAILURES_SINCE_MS = 30 * 86_400_000
 
-/** What happened to the caller's account. Source: contract, Self Account and Self Audit Logs. */
+/** The history of the caller's account. Source: contract, Self Account and Self Audit Logs. */
 export function selfHistoryOperations({ requestLimits }: AccountParts): Operation[] {
   return [
     operation({

@@ -57,8 +57,8 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
 }
 
 /**
- * The account as it is answered, with what the principal does not say; `oauth_<provider>` for every configured
- * provider says whether it is linked. Source: spec, "OAuth link objects".
+ * Presents the account, with what the principal does not contain; `oauth_<provider>` tells for each configured provider
+ * whether it is linked. Source: spec, "OAuth link objects".
  */
 function selfPresenter({ hotDb }: Context, { settings: { oauthProviders } }: AccountParts) {
   const findExtras = coalesceReads(extrasByAdminIds(hotDb))

@@ -6,7 +6,7 @@ import type { AdminScope } from '../../access/scope.ts'
 import type { Db } from '../../platform/db.ts'
 import type { LoginFailureTable } from '../tables.ts'
 
-/** Newest first; a hundred at most. */
+/** Lists the newest login failures first, at most 100. */
 export async function listLoginFailures(
   db: Db,
   { adminId }: AdminScope,
@@ -25,7 +25,7 @@ export async function listLoginFailures(
 
 export interface SelfLog {
   readonly id: string
-  /** Null for what happened to the account itself. */
+  /** Null if the account itself was changed. */
   readonly orgId: string | null
   readonly siteId: string | null
   readonly message: string
@@ -42,9 +42,9 @@ export interface SelfLogFilter extends Page {
 }
 
 /**
- * What happened to the account, and what the admin did in the organizations that they are in; newest
- * first, with the number on all pages. A change of the account is in the audit log of each of its
- * organizations as well, at the same instant with the same words: it counts once.
+ * Lists changes of the account, and what the admin did in the organizations that they still belong to, newest first. A
+ * change of the account is also in the audit log of each of its organizations, with the same time and message; it is
+ * listed once.
  */
 export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
   const ofAccount = db

@@ -6,7 +6,7 @@ import type { AdminTable } from '../../access/tables.ts'
 
 export type Admin = Selectable<AdminTable>
 
-/** @throws AppError not_found: it may have been deleted since the request was let in. */
+/** @throws AppError not_found: the account may have been deleted since the request was authenticated. */
 export async function lockAdmin(tx: Tx, { adminId }: AdminScope): Promise<Admin> {
   return requireAdmin(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
 }
@@ -21,11 +21,11 @@ function requireAdmin(admin: Admin | undefined): Admin {
   return admin
 }
 
-/** What the account record says besides the principal. */
+/** What the account record contains besides the principal. */
 export interface AccountExtras {
-  /** The shortest that the admin's organizations set; null where none does. */
+  /** The shortest session of the admin's organizations; null if none limits it. */
   readonly sessionMinutes: number | null
-  /** Names of the linked OAuth providers. */
+  /** The names of the linked OAuth providers. */
   readonly providers: readonly string[]
 }
 
@@ -74,7 +74,7 @@ export async function updateProfile(
     .execute()
 }
 
-/** @param passwordHash Null: nobody gets in by password until another is set. */
+/** @param passwordHash Null if nobody may sign in by password until a new one is set. */
 export async function updatePassword(
   tx: Tx,
   { adminId }: AdminScope,
@@ -91,7 +91,9 @@ export async function deleteAdmin(tx: Tx, { adminId }: AdminScope): Promise<void
   await tx.deleteFrom('admin').where('id', '=', adminId).execute()
 }
 
-/** Locks the organizations that the admin administers, so that two of their administrators can't leave at once. */
+/**
+ * Locks the organizations that the admin administers, so that two of their administrators can't leave at the same time.
+ */
 export async function lockOrgsAdministeredBy(
   tx: Tx,
   { adminId }: AdminScope,
@@ -106,8 +108,8 @@ export async function lockOrgsAdministeredBy(
 }
 
 /**
- * Whether somebody else administers the whole organization. Those who come from an identity provider
- * don't count: its failure must not lock everybody out.
+ * Tells whether another person administers the whole organization. People whom an identity provider vouches for don't
+ * count: its failure must not lock everyone out.
  */
 export async function hasOtherAdmin(tx: Tx, { orgId }: InOrg, adminId: string): Promise<boolean> {
   const other = await tx

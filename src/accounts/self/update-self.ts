@@ -22,17 +22,17 @@ export interface SelfParts extends LoginGuard {
 }
 
 export interface SelfChange {
-  /** Of the request's body, those that the account's owner may set; wire names, `-name` unsets. */
+  /** The fields of the body that owners may set, by their names on the wire; `-name` unsets a field. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly password: string | undefined
   readonly oldPassword: string | undefined
 }
 
 /**
- * Changes the fields that are given, and the password where one is given. A new password ends everything else
- * that lets somebody into the account; see revokeAccess().
+ * Changes the given fields, and the password if one is given. A new password ends all other access to the account; see
+ * revokeAccess().
  *
- * @throws AppError invalid for a poor password; as provePassword().
+ * @throws AppError invalid for an unacceptable password; as provePassword().
  */
 export async function updateSelf(
   ctx: Context,
@@ -66,7 +66,7 @@ async function hashNewPassword(
   const { email, via } = caller.principal
   const password = change.password ?? ''
   const { passwordHash, ssoId } = await getAdmin(ctx.db, caller)
-  // After a recovery that has only voided the old one there is nothing to prove; the mail has proved it.
+  // After a recovery that only cleared the old password there is none to prove: the mail has proved the person.
   const isRecovering = passwordHash === null && ssoId === null && via === 'session'
   if (!isRecovering) await provePassword(ctx, parts, { caller, password: change.oldPassword, field: 'old_password' })
   const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, caller.adminId))
@@ -94,7 +94,7 @@ async function changeProfile(
   await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Update account', before, after, at })
 }
 
-/** What the owner may set, in wire shape. */
+/** The fields that the owner may set, in wire shape. */
 function documentOf({ firstName, lastName, noTracking, profile }: Admin): Record<string, unknown> {
   return {
     ...profile,

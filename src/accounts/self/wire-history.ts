@@ -52,7 +52,7 @@ export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsa
 
 export const SelfLogsQuery = Type.Object({ ...searchQuery, ...pageQuery })
 
-/** Where there is no organization or site: clients insist on an id here. */
+/** Stands for no organization or no site: clients insist on an id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })
 const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))

@@ -16,15 +16,15 @@ export const PrivilegeReply = Type.Object({
   views: Type.Optional(Type.Array(Type.String())),
 })
 
-/** Of a person: `admin_id`, `email` and so on; of an organization's token: `name` and no `email`. */
+/** A person has `admin_id`, `email` and so on; the token of an organization has `name` and no `email`. */
 export const SelfReply = Type.Object(
   { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
   { additionalProperties: true },
 )
 
 /**
- * What of an account its session sees before the second factor: that it is missing. Clients ask for it
- * to learn whether they have to go on. Source: contract, "Login, cookies, second factor".
+ * Presents the account to a session whose second factor is missing. Clients ask for it to learn whether they need to go
+ * on. Source: contract, "Login, cookies, second factor".
  */
 export function presentHalfSelf({ email }: Principal): Static<typeof SelfReply> {
   const person: Record<string, unknown> = { email, two_factor_required: true, two_factor_passed: false }
@@ -66,7 +66,7 @@ export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeR
 const Line = Type.Optional(Type.String({ maxLength: 200 }))
 const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
 
-/** What an account's owner may set of it; the rest of the record is the service's. */
+/** The fields that the owner of an account may set. The service sets the others. */
 const ownFields = {
   first_name: Line,
   last_name: Line,
@@ -93,14 +93,14 @@ export const UpdateBody = Type.Object({
   ),
 })
 
-/** Picks; clients send whole records back. */
+/** Picks the fields that owners may set, because clients send whole records back. */
 export function parseSelfChange(body: Static<typeof UpdateBody>): SelfChange {
   const known = new Set(Object.keys(ownFields))
   const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
   return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }
 }
 
-/** The caller after a change of their account. */
+/** Returns the principal as it is after a change of the account. */
 export function withAdmin(principal: Principal, admin: Admin): Principal {
   const { firstName, lastName, profile, noTracking, passwordModifiedAt } = admin
   return { ...principal, firstName, lastName, profile, noTracking, passwordModifiedAt }

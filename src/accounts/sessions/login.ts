@@ -15,7 +15,7 @@ import { lockSignIn, updatePasswordHash } from './store.ts'
 export interface LoginRequest {
   readonly email: string
   readonly password: string
-  /** Of the second factor, for clients that ask for both at once. */
+  /** The code of the second factor, from clients that ask for both at once. */
   readonly code: string | undefined
   readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
 }
@@ -31,8 +31,10 @@ export interface LoggedIn {
 }
 
 /**
- * @throws AppError invalid, the same for an unknown address and a wrong password, after the same work;
- *   rate_limited, the same too.
+ * Opens a session for an address and its password, and the second factor if a code is given.
+ *
+ * @throws AppError invalid or rate_limited. An unknown address and a wrong password take the same work and get the same
+ *   reply.
  */
 export async function login(ctx: Context, parts: LoginParts, request: LoginRequest): Promise<LoggedIn> {
   const { password, actor } = request
@@ -53,7 +55,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
   const loggedIn = await inTx(ctx, async (tx) => {
     const signIn = await lockSignIn(tx, owner, access.passwordModifiedAt)
-    // Its owner has recovered the account meanwhile, maybe from whoever gave this password.
+    // The owner has recovered the account meanwhile, maybe from whoever gave this password.
     if (signIn === undefined) throw wrongPassword()
     const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
     const isMissing = signIn.totpSince !== null || requiresTwoFactor
@@ -70,7 +72,7 @@ function wrongPassword(): AppError {
   return new AppError('invalid', 'Invalid email or password.')
 }
 
-/** A hash of older parameters is made anew while the password is at hand. */
+/** Replaces a hash with outdated parameters while the plain password is at hand. */
 async function rehashPassword(
   ctx: Context,
   passwords: Passwords,

@@ -9,10 +9,10 @@ import { customLogoutUrl } from '../sso/sso.ts'
 import { findSsoOfSession } from '../sso/store.ts'
 
 /**
- * Ends the session of the cookie; one that is unknown has ended already. A caller who has proved
- * themselves by other means (the Authorization header) ends nobody's session but their own.
+ * Ends the session of the cookie. An unknown session counts as ended. A caller who authenticates in another way (by the
+ * Authorization header) can't end somebody else's session.
  *
- * @returns Where the browser goes next: of a session by single sign-on whose SSO says so; else null.
+ * @returns Where the browser goes next if the session came from an SSO that sets it; else null.
  */
 export async function logout(ctx: Context, caller: Caller, sessionId: string): Promise<string | null> {
   const { adminId, sessionHash } = caller.principal

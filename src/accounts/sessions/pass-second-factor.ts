@@ -10,16 +10,16 @@ import { recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
 import { completeSession, incrementSecondFactorTries, lockSignIn } from './store.ts'
 
-/** A session in which so many codes were wrong ends. */
+/** After so many wrong codes the session ends. */
 const MAX_TRIES = 5
 
 /**
- * Completes a login whose password was right. The session keeps its id, which nobody but the one who
- * gave the password has been told: clients go on with the CSRF token they have.
+ * Completes a login whose password was right. The session keeps its id, which only the person who gave the password
+ * knows; clients continue with the CSRF token they have.
  *
  * @returns When the session ends now.
- * @throws AppError unauthenticated for a wrong code and without a session, not_found where none is
- *   enrolled, rate_limited after too many over all sessions of the account.
+ * @throws AppError unauthenticated for a wrong code or without a session, not_found if no second factor is enrolled,
+ *   rate_limited after too many wrong codes in all sessions of the account.
  */
 export async function passSecondFactor(
   ctx: Context,
@@ -33,7 +33,7 @@ export async function passSecondFactor(
   throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
   const expiresAt = await inTx(ctx, async (tx) => {
-    // Before the session, as in a recovery, which would wait for the session and be waited for.
+    // Lock the account before the session, as a recovery does, to avoid a deadlock.
     if ((await lockSignIn(tx, owner, passwordModifiedAt)) === undefined) return null
     const tries = await incrementSecondFactorTries(tx, owner, sessionHash)
     if (tries === undefined) return null

@@ -41,7 +41,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
       errors: { 404: ErrorReply },
       run: async (ctx, { caller, body, request: { cookies }, reply }) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
-        // The same values, which the browser may keep for longer now.
+        // The cookies keep their values and last longer.
         setSessionCookies(ctx, reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt))
         return {}
       },

@@ -4,7 +4,7 @@ import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 import type { AdminTable, SessionTable } from '../../access/tables.ts'
 
-/** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
+/** Finds the shortest `session_expiry` (in minutes) of the admin's organizations; null if none sets one. */
 export async function findSessionMinutes(reader: Reader, { adminId }: AdminScope): Promise<number | null> {
   const row = await reader
     .selectFrom('privilege')
@@ -18,11 +18,11 @@ export async function findSessionMinutes(reader: Reader, { adminId }: AdminScope
 export type SignIn = Pick<Selectable<AdminTable>, 'passwordModifiedAt' | 'totpSince'>
 
 /**
- * What decides how somebody gets into the account, which stays so until `tx` ends. Whoever needs sessions
- * or mailed tokens of the account locked too locks those after it.
+ * Locks what decides how to get into the account, until `tx` ends. A transaction that also locks sessions or mailed
+ * tokens of the account locks them afterwards.
  *
  * @param passwordModifiedAt As read when the caller proved who they are, which takes its time.
- * @returns Undefined where the password has changed since, or the account is gone.
+ * @returns Undefined if the password has changed since, or the account is gone.
  */
 export async function lockSignIn(
   tx: Tx,
@@ -38,7 +38,7 @@ export async function lockSignIn(
   return row?.passwordModifiedAt?.getTime() === passwordModifiedAt?.getTime() ? row : undefined
 }
 
-/** As the audit log names the admin. */
+/** Returns the name under which the audit log shows the admin. */
 export async function getActorName(reader: Reader, { adminId }: AdminScope): Promise<string> {
   const admin = await reader
     .selectFrom('admin')
@@ -84,7 +84,7 @@ export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, exc
   return Number(numDeletedRows)
 }
 
-/** Counts a try of the second factor, and locks the session. Undefined where it has ended. */
+/** Counts an attempt at the second factor, and locks the session; undefined if it has ended. */
 export async function incrementSecondFactorTries(
   tx: Tx,
   { adminId }: AdminScope,
@@ -100,7 +100,7 @@ export async function incrementSecondFactorTries(
   return row?.secondFactorTries
 }
 
-/** From now on the session counts in full. */
+/** Marks the second factor of the session as passed. */
 export async function completeSession(
   tx: Tx,
   { adminId }: AdminScope,
@@ -114,13 +114,13 @@ export async function completeSession(
     .execute()
 }
 
-/** When the password was given in the session; null where it was opened in another way, or has ended. */
+/** Finds when the password was given in the session; null if the session was opened in another way or has ended. */
 export async function findPasswordAt(reader: Reader, scope: AdminScope, idHash: Buffer): Promise<Date | null> {
   const row = await selectSession(reader, scope, idHash).select('passwordAt').executeTakeFirst()
   return row?.passwordAt ?? null
 }
 
-/** When somebody last signed in, or gave the second factor, in the session; null where it has ended. */
+/** Finds when the person last signed in, or gave the second factor, in the session; null if it has ended. */
 export async function findProvedAt(reader: Reader, scope: AdminScope, idHash: Buffer): Promise<Date | null> {
   const row = await selectSession(reader, scope, idHash).select('provedAt').executeTakeFirst()
   return row?.provedAt ?? null

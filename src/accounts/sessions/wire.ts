@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { LoggedIn } from './login.ts'
 
 const Email = Type.String({ maxLength: 320 })
-/** Longer than any that is stored; refused like a wrong one, but not hashed. */
+/** Longer than any stored password; a longer one is refused like a wrong one, but not hashed. */
 const Password = Type.String({ maxLength: 1024, format: 'password' })
 /** Six digits, or a recovery code. */
 const Code = Type.String({ maxLength: 64 })
