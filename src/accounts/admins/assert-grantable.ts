@@ -13,11 +13,11 @@ export interface Grant {
 }
 
 /**
- * Goes by what the caller may do at this moment, and holds the organization so that it stays so: since
- * the request began, they may have been demoted, and what is given here outlasts that.
+ * Asserts that the caller may grant the privileges, by what the caller may do now, and locks the organization so that
+ * this stays so: they may have been demoted since the request began, and a grant outlasts that.
  *
- * @throws AppError forbidden where the caller could not do themselves what the privileges allow;
- *   not_found for a site or a site group that the organization does not have.
+ * @throws AppError forbidden if the caller lacks one of the privileges; not_found for a site or a site group that the
+ *   organization does not have.
  */
 export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges }: Grant): Promise<void> {
   await lockOrg(tx, scope)

@@ -27,8 +27,8 @@ export interface InviteRequest {
 }
 
 /**
- * Invites an address, whether it has an account or not; that it has none is nowhere told. The
- * inviter's privileges bound it now and when it is accepted.
+ * Invites an address. The reply does not reveal whether it has an account. The inviter's privileges limit the
+ * invitation now and when it is accepted.
  */
 export async function createInvite(
   ctx: Context,
@@ -57,7 +57,7 @@ export async function createInvite(
   return invite
 }
 
-/** Changes an invitation and sends it anew: the link before it works no more. The address stays. */
+/** Changes an invitation and sends it again with a new link; the old link stops working. The address stays. */
 export async function updateInvite(
   ctx: Context,
   scope: OrgScope,
@@ -104,12 +104,15 @@ function freshToken(at: Date, { hours }: InviteDocument) {
   return { token, tokenHash: sha256(token), expiresAt: addMs(at, hours * 3600e3) }
 }
 
-/** A token of an organization may invite too, within its own privileges. */
+/** Returns who invites: an admin, or a token of the organization, which may invite within its own privileges. */
 function inviterOf({ principal }: Caller): string | null {
   return principal.adminId ?? principal.tokenId
 }
 
-/** Null when the address has had its mails for this hour: whoever invites can send again later. */
+/**
+ * Composes the mail, or returns null if the address has had its mails for this hour: the inviter can send it again
+ * later.
+ */
 async function planMail(
   ctx: Context,
   tx: Tx,
@@ -117,17 +120,17 @@ async function planMail(
 ): Promise<Mail | null> {
   if (!(await consumeMailQuota(tx, invite.email, ctx.clock.now()))) return null
   const { email, ssoId } = caller.principal
-  // Only an address that we have verified may name the inviter; everything else could be made up.
-  const who = email === '' || ssoId !== null ? 'Somebody' : email
-  return inviteMail(invite, who, `${ctx.baseUrl}/verify/invite?token=${token}`)
+  // The mail names the inviter only by an address that we have verified: anything else could be made up.
+  const inviter = email === '' || ssoId !== null ? 'Somebody' : email
+  return inviteMail(invite, inviter, `${ctx.baseUrl}/verify/invite?token=${token}`)
 }
 
-function inviteMail({ email, doc }: Invite, who: string, url: string): Mail {
+function inviteMail({ email, doc }: Invite, inviter: string, url: string): Mail {
   return composeMail({
     to: email,
     subject: 'You are invited to Signalbox',
     paragraphs: [
-      `${who} invites you to help run an organization in Signalbox.`,
+      `${inviter} invites you to help run an organization in Signalbox.`,
       `To accept, open the page, sign in with your account of this address or register one, and press its button within ${doc.hours} hours.`,
       'If you do not know what this is about, do nothing.',
     ],

@@ -11,7 +11,7 @@ import { AdminReply, UpdateAdminBody, presentAdmin } from './wire.ts'
 const tag = 'Orgs Admins'
 const params = { admin_id: Uuid }
 
-/** Who may do what in an organization. Source: contract, Orgs Admins. */
+/** The privileges of admins in an organization. Source: contract, Orgs Admins. */
 export const orgAdminOperations: Operation[] = [
   listOperation({
     id: 'listOrgAdmins',

@@ -8,7 +8,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { type PrivilegeRow, listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
 
-/** Somebody with privileges in an organization. */
+/** A person with privileges in an organization. */
 export interface OrgAdmin {
   readonly id: string
   readonly email: string
@@ -16,11 +16,11 @@ export interface OrgAdmin {
   readonly lastName: string
   readonly hasSecondFactor: boolean
   readonly viaSso: boolean
-  /** In this organization. */
+  /** The privileges in this organization. */
   readonly privileges: readonly WirePrivilege[]
 }
 
-/** By address. */
+/** Lists the admins of the organization by address. */
 export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgAdmin>> {
   const { rows, ...whole } = await pageOf<AdminRow & { readonly privileges: readonly PrivilegeRow[] }>(
     reader,
@@ -44,14 +44,14 @@ function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
     where privilege.org_id = ${orgId} and privilege.admin_id = hit.id)`
 }
 
-/** @throws AppError not_found for somebody without a privilege in the organization. */
+/** @throws AppError not_found for a person without a privilege in the organization. */
 export async function getOrgAdmin(reader: Reader, scope: OrgScope, adminId: string): Promise<OrgAdmin> {
   const row = await selectAdmins(reader, scope).where('id', '=', adminId).executeTakeFirst()
   if (row === undefined) throw notFound(adminId)
   return adminOf(row, await listPrivilegesOf(reader, scope, adminId))
 }
 
-/** How many administer the whole organization with an account that depends on no identity provider. */
+/** Counts those who administer the whole organization with an account that depends on no identity provider. */
 export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<number> {
   const { total } = await tx
     .selectFrom('privilege')
@@ -65,7 +65,10 @@ export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<numb
   return Number(total)
 }
 
-/** Whether an account with a password and this address has a privilege in the organization. */
+/**
+ * Tells whether an account with this address has a privilege in the organization, not counting those that an identity
+ * provider vouches for.
+ */
 export async function isAdminAddress(reader: Reader, scope: InOrg, email: string): Promise<boolean> {
   const row = await selectAdmins(reader, scope).where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
   return row !== undefined

@@ -17,7 +17,7 @@ export interface AdminChange {
   readonly privileges: readonly WirePrivilege[]
 }
 
-/** Replaces what somebody may do in the organization; what else the account says is its owner's. */
+/** Replaces the privileges of an admin in the organization. The rest of the account is up to its owner. */
 export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminChange): Promise<OrgAdmin> {
   const { adminId, caller, privileges } = change
   const at = ctx.clock.now()
@@ -36,7 +36,7 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
   )
 }
 
-/** Takes away all privileges in the organization, and with them what the admin's own tokens could do in it. */
+/** Revokes all privileges of an admin in the organization, and so what the admin's own tokens could do in it. */
 export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, (tx) =>
@@ -50,10 +50,10 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
 }
 
 /**
- * Makes a change that may take privileges from somebody, one at a time in each organization.
+ * Runs a change that may revoke privileges. Such changes run one at a time in each organization.
  *
- * @throws AppError invalid if nobody would administer the whole organization any more. People of an identity provider
- *   don't count: its failure must not lock everybody out.
+ * @throws AppError invalid if nobody would administer the whole organization afterwards. People whom an identity
+ *   provider vouches for don't count: its failure must not lock everyone out.
  */
 async function requireRemainingAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
   await lockOrg(tx, scope)

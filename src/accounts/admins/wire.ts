@@ -12,7 +12,7 @@ const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 const Name = Type.String({ maxLength: 64 })
 const Hours = Type.Integer({ minimum: 1, maximum: 168, default: 24 })
 
-/** Everything else of an account is its owner's, and passed over here. */
+/** Other fields of the account are its owner's; they are ignored here. */
 export const UpdateAdminBody = Type.Object({ privileges: Privileges }, { additionalProperties: true })
 
 export const CreateInviteBody = Type.Object(
@@ -67,7 +67,7 @@ export function parseInvite(orgId: string, body: Static<typeof CreateInviteBody>
   }
 }
 
-/** Only what the body names. */
+/** Returns only the fields that the body names. */
 export function parseInviteChange(orgId: string, body: Static<typeof UpdateInviteBody>): Partial<InviteDocument> {
   const { hours, privileges } = body
   return {
@@ -93,7 +93,10 @@ export function presentAdmin(orgId: string, admin: OrgAdmin): Static<typeof Admi
   }
 }
 
-/** The token is in the mail only: with it, whoever invites could accept for somebody else. */
+/**
+ * Presents the invitation without its token, which is only in the mail: with it the inviter could accept in the name of
+ * another person.
+ */
 export function presentInvite({ id, orgId, email, doc, ...invite }: Invite): Static<typeof InviteReply> {
   return {
     id,

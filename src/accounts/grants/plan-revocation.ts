@@ -1,16 +1,20 @@
 import type { WirePrivilege } from '../../access/tables.ts'
 
-/** What goes: a site or a site group. Ids in lower case. */
+/** The place that is deleted: a site or a site group. Ids are in lower case. */
 export type Place = { readonly siteId: string } | { readonly groupId: string }
 
-/** Of each holder, what it is left with once a place is gone; only of those that had something there. */
+/** What a holder of privileges in the place has left without them. */
 export interface GrantChange<T> {
   readonly holder: T
   readonly before: readonly WirePrivilege[]
   readonly left: readonly WirePrivilege[]
 }
 
-/** Takes the privileges of `place` from the holders. Everything else they have stays, in its order. */
+/**
+ * Plans the revocation of all privileges in `place`. The other privileges of a holder stay, in their order.
+ *
+ * @returns Only the holders that had a privilege in the place.
+ */
 export function planRevocation<T extends { readonly privileges: readonly WirePrivilege[] }>(
   holders: readonly T[],
   place: Place,

@@ -14,19 +14,19 @@ import {
 
 export interface Revocation {
   readonly place: Place
-  /** For the accounts of those who lose something. */
+  /** The message in the logs of the accounts that lose privileges. */
   readonly message: string
   readonly at: Date
 }
 
 /**
- * Takes away every privilege of a place that goes, so that none is left that names nothing: a later
- * site that names the same group must not be open to those who had the old one. Tokens and invitations
- * that are left with nothing go too. Roles stay, empty: somebody whose role is unknown may be given
- * the default role, which may be more than they had.
+ * Revokes every privilege in a place that is deleted. Otherwise a privilege would name a place that no longer exists,
+ * and a later site that names the same group would be open to those who had the old one. Tokens and invitations that
+ * have no privileges left are deleted. Roles stay, without privileges: a person whose role is unknown may get the
+ * default role, which may allow more.
  *
- * @param grants As lockGrants() found them.
- * @returns Who lost something, for the audit log; empty where nobody did.
+ * @param grants As lockGrants() returned them.
+ * @returns Who lost privileges, for the audit log; empty if nobody did.
  */
 export async function revokeGrants(
   tx: Tx,

@@ -5,7 +5,7 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
 
-/** Whoever has privileges that are not an admin's: by the name that people know it by. */
+/** A token, a role or an invitation: what has privileges and is no admin. `name` is what people know it by. */
 export interface GrantHolder {
   readonly id: string
   readonly name: string
@@ -19,10 +19,10 @@ export interface Grants {
 }
 
 /**
- * Holds the organization, and before it all that others lock before they lock it: SSOs, roles, tokens and
- * invitations. From here on nobody can be given anything in it.
+ * Locks the organization, and first all that others lock before they lock it: SSOs, roles, tokens and invitations.
+ * Until `tx` ends nothing can be granted in it.
  *
- * @throws AppError conflict in the rare case that something was given in between.
+ * @throws AppError conflict in the rare case that something was granted in between.
  */
 export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   const ssoIds = await tx
@@ -108,7 +108,7 @@ export async function deleteInvites(tx: Tx, scope: InOrg, ids: readonly string[]
   await tx.deleteFrom('invite').where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
 }
 
-/** Ids of all who have a privilege in the organization. */
+/** Lists the ids of all admins who have a privilege in the organization. */
 export async function listMemberIds(tx: Tx, scope: InOrg): Promise<string[]> {
   const rows = await tx
     .selectFrom('privilege')

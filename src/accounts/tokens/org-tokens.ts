@@ -14,13 +14,13 @@ import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateToken
 export interface OrgTokenRequest {
   readonly name: string
   readonly privileges: readonly WirePrivilege[]
-  /** Each an address or a range. */
+  /** Each entry is an address or a range. */
   readonly srcIps: readonly string[]
 }
 
 /**
- * A token that is nobody's, with privileges of its own, none beyond its creator's. The caller of a session has
- * proved themselves (proveRecently).
+ * Creates a token that belongs to the organization, with privileges of its own, none beyond its creator's. A caller
+ * with a session has proved who they are before (proveRecently).
  */
 export async function createOrgToken(
   ctx: Context,
@@ -47,7 +47,7 @@ export async function createOrgToken(
   return { token, key }
 }
 
-/** @throws AppError invalid for other addresses than before: who knows them must be able to rely on them. */
+/** @throws AppError invalid if `src_ips` changes: those who know the addresses must be able to rely on them. */
 export async function updateOrgToken(
   ctx: Context,
   scope: OrgScope,

@@ -12,8 +12,9 @@ import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 /**
- * A token with whatever privileges its owner has at each moment.
- * @throws AppError forbidden for an admin of an identity provider; as proveRecently(). Source: spec, "Authentication", 2 and 4.
+ * Creates a token that has the privileges of its owner at each moment. Source: spec, "Authentication", 2 and 4.
+ *
+ * @throws AppError forbidden for an admin whom an identity provider vouches for; as proveRecently().
  */
 export async function createOwnToken(
   ctx: Context,

@@ -20,14 +20,14 @@ export function countTokens(reader: Reader, owner: TokenOwner): Promise<number> 
   return countRows(reader.selectFrom('apiToken').where(isOwnedBy(owner)))
 }
 
-/** @throws AppError not_found, for somebody else's too. */
+/** @throws AppError not_found, also for another owner's token. */
 export async function getToken(reader: Reader, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(reader, owner).where('apiToken.id', '=', id).executeTakeFirst()
   if (token === undefined) throw notFound(id)
   return token
 }
 
-/** As getToken, locked against other changes until `tx` ends. */
+/** As getToken(), and locks the token until `tx` ends. */
 export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(tx, owner).where('apiToken.id', '=', id).forUpdate('apiToken').executeTakeFirst()
   if (token === undefined) throw notFound(id)
@@ -35,7 +35,7 @@ export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<
 }
 
 interface NewToken extends Pick<Insertable<ApiTokenTable>, 'id' | 'name' | 'keyHash' | 'keyHint'> {
-  /** Those of an organization's token. A token of an admin has whatever privileges the admin has. */
+  /** Null for a token of an admin, which has the admin's privileges. */
   readonly privileges: readonly WirePrivilege[] | null
   readonly srcIps: readonly string[]
   readonly createdAt: Date

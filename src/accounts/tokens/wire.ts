@@ -49,7 +49,7 @@ export const OrgTokenReply = Type.Object({
   created_by: Type.Union([Type.String(), Type.Null()]),
 })
 
-/** Without a name it is called by what it is. */
+/** A token without a name is called "API token". */
 export function parseOwnToken({ name = 'API token', password }: Static<typeof CreateOwnTokenBody>): {
   readonly name: string
   readonly password: string | undefined
@@ -77,7 +77,7 @@ function parseSrcIps(texts: readonly string[]): readonly string[] {
   return texts
 }
 
-/** @param key The whole key, in the one answer that shows it. */
+/** @param key The whole key, only in the reply that creates the token. */
 export function presentOwnToken(token: Token, key = token.keyHint): Static<typeof OwnTokenReply> {
   return {
     id: token.id,
