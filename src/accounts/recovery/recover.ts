@@ -20,8 +20,8 @@ export interface RecoveryRequest {
 }
 
 /**
- * Mails a link to choose a new password, where the address has an account. Looking that up and mailing
- * go on after the answer, so neither what is answered nor when tells whether there is one.
+ * Mails a link to choose a new password if the address has an account. The lookup and the mail come after the reply, so
+ * neither its content nor its time reveals whether there is an account.
  *
  * @throws AppError rate_limited by address; as verifyCaptcha().
  */
@@ -53,7 +53,7 @@ async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
   })
 }
 
-/** Counted apart from other mails: who registers the address again and again must not keep its owner out. */
+/** Recovery mails have a quota of their own: a person who keeps registering the address must not lock its owner out. */
 function recoveryOf(email: string): string {
   return `recovery of ${email}`
 }

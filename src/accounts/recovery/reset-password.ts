@@ -26,17 +26,17 @@ export interface ResetParts {
 
 export interface ResetRequest {
   readonly token: string
-  /** Undefined as older clients send it: the old one is void then, and the session can set another. */
+  /** Undefined from older clients: then the old password is cleared, and the session can set a new one. */
   readonly password: string | undefined
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 /**
- * Sets a new password by a mailed link and opens a session; the second factor is still asked for. Everything else
- * that lets somebody into the account ends; see revokeAccess(). The link is used up by success only: a password that is
- * not good enough can be chosen again.
+ * Sets a new password by a mailed link, and opens a session, which still needs the second factor. All other access to
+ * the account ends; see revokeAccess(). The link is used up only by success: after an unacceptable password the person
+ * can choose another.
  *
- * @throws AppError not_found, invalid (`expired`, or the password).
+ * @throws AppError not_found; invalid, if the link has expired (`expired`) or the password is unacceptable.
  */
 export async function resetPassword(ctx: Context, parts: ResetParts, request: ResetRequest): Promise<LoggedIn> {
   const { password, actor } = request

@@ -12,7 +12,7 @@ import { RecoverBody, ResetBody, parseRecovery } from './wire.ts'
 
 const tag = 'Accounts'
 
-/** A forgotten password. Source: contract, POST /recover. */
+/** Recovery of a forgotten password. Source: contract, POST /recover. */
 export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard): Operation[] {
   return [
     operation({

@@ -33,11 +33,10 @@ export interface VerifyRequest {
 }
 
 /**
- * Makes the account that was asked for, its organization unless that was declined, and a session.
- * Everything else that is pending for the address ends: one of them may be somebody else's, with a
- * password that they know.
+ * Creates the registered account, its organization unless that was declined, and a session. All other pending
+ * registrations of the address end: one of them may be another person's, with a password that they know.
  *
- * @throws AppError not_found, `expired`, or `already registered`.
+ * @throws AppError not_found; invalid: `expired` or `already registered`.
  */
 export async function verifyRegistration(
   ctx: Context,
@@ -61,7 +60,7 @@ export async function verifyRegistration(
     const { first_name, last_name } = doc
     await appendAccountChange(tx, { adminId, actor, message: 'register', after: { email, first_name, last_name }, at })
     const invite = await applyInviteOf(ctx, tx, { adminId, actor, pending })
-    // Last, because the organizations decide how long it lasts.
+    // Open the session last: the organizations limit how long it lasts.
     const opened = await openSession(ctx, tx, adminScope(adminId), { actor, secondFactor: 'none' })
     const { return_to: returnTo } = doc
     const trusted = returnTo !== undefined && isTrustedUrl(returnTo, ctx.baseUrl, settings)
@@ -87,7 +86,7 @@ async function createAdmin(tx: Tx, { adminId, pending, at }: NewAccount): Promis
     profile: doc.profile,
     noTracking: doc.no_tracking ?? false,
   })
-  // The operator may have made one since.
+  // The operator may have created one meanwhile.
   if (!created) throw new AppError('invalid', 'already registered')
 }
 

@@ -4,7 +4,7 @@ import type { CaptchaSettings } from '../parts.ts'
 import type { CaptchaAnswer, Registration } from './registration.ts'
 import type { InviteResult, Verified } from './verify-registration.ts'
 
-/** The specification's names of the CAPTCHA providers, and the ones that its published form uses. */
+/** The specification's names of the CAPTCHA providers, and the names that its published form uses. */
 const flavors = { vendor_a: 'google', vendor_b: 'hcaptcha', google: 'google', hcaptcha: 'hcaptcha' } as const
 const Flavor = Type.Enum(['vendor_a', 'vendor_b', 'google', 'hcaptcha'], {
   description: '`vendor_a` is `google`, `vendor_b` is `hcaptcha`',
@@ -22,8 +22,7 @@ export const InfoReply = Type.Object({
 })
 
 /**
- * What a form has to show. The flavor is the server's whatever was asked for, in the spelling that was
- * used to ask.
+ * Presents what a form must show. The server alone chooses the provider; its name is spelled in the way of the request.
  */
 export function presentInfo(
   captcha: CaptchaSettings | null,
@@ -44,7 +43,7 @@ const Line = Type.Optional(Type.String({ maxLength: 200 }))
 const Captcha = Type.Optional(Type.String({ maxLength: 16_384, description: 'needed where the information says so' }))
 const CaptchaName = Type.Optional(Type.Enum(Flavor.enum, { default: 'vendor_a' }))
 
-/** The answer to a CAPTCHA in a body, by both of its names. */
+/** The response to a CAPTCHA in a body, by both of its names. */
 export const captchaFields = {
   captcha: Captcha,
   recaptcha: Captcha,
@@ -53,7 +52,7 @@ export const captchaFields = {
 }
 const CaptchaBody = Type.Object(captchaFields)
 
-/** Source: spec, "Registration request"; the `recaptcha` names are the published form's. */
+/** Source: spec, "Registration request"; the published form uses the `recaptcha` names. */
 export const RegisterBody = Type.Object(
   {
     email: Type.String({ maxLength: 64 }),
@@ -80,11 +79,11 @@ export const RegisterBody = Type.Object(
 
 const profileFields = ['city', 'country', 'state', 'street_address', 'street_address 2', 'zipcode'] as const
 
-/** Of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
+/** The pattern of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
 const emailAddress =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/** Picks the fields of the table; nothing else of the body goes any further. */
+/** Picks the fields of the specification's table and ignores all others. */
 export function parseRegistration(body: Static<typeof RegisterBody>): Registration {
   const { allow_mist, no_tracking, return_to } = body
   return {
@@ -108,7 +107,10 @@ export function parseRegistration(body: Static<typeof RegisterBody>): Registrati
   }
 }
 
-/** @returns In lower case. @throws AppError invalid. */
+/**
+ * @returns The address in lower case.
+ * @throws AppError invalid.
+ */
 export function parseEmail(text: string): string {
   const email = text.trim().toLowerCase()
   if (!emailAddress.test(email)) throw invalidField('email', 'is no e-mail address')
