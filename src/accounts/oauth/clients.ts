@@ -9,9 +9,9 @@ import { reasonsOf } from './refusal.ts'
 
 /** Providers change their metadata rarely, and announce it. */
 const REFRESH_MS = 3600e3
-/** With a provider that is down for longer, what it said about itself is not relied on any more. */
+/** If a provider is down for longer, its cached metadata is no longer used. */
 const KEEP_MS = 24 * 3600e3
-/** A provider that is down is not asked by every request. */
+/** How long to wait before asking a provider again that is down. */
 const RETRY_MS = 10_000
 
 export interface OauthClients {
@@ -25,7 +25,7 @@ interface CachedClient {
   readonly endsAt: Date
 }
 
-/** Our clients of the configured providers; their metadata is kept and refreshed. */
+/** Creates the clients of the configured providers, and caches and refreshes their metadata. */
 export function createOauthClients(ctx: Context, providers: readonly OauthProvider[]): OauthClients {
   const byName = new Map(providers.map((provider) => [provider.name, createCachedClient(ctx, provider)]))
   return {
@@ -37,7 +37,7 @@ export function createOauthClients(ctx: Context, providers: readonly OauthProvid
   }
 }
 
-/** Whoever comes while metadata is fetched waits for the same answer. */
+/** Calls during a fetch of the metadata share its result. */
 function createCachedClient(ctx: Context, provider: OauthProvider) {
   let known: CachedClient | null = null
 

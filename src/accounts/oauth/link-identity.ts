@@ -17,8 +17,9 @@ export interface LinkRequest {
 }
 
 /**
- * Lets the admin sign in with the identity from now on; linking it again changes nothing.
- * @throws AppError invalid where it is another account's, or the admin has linked another of this provider.
+ * Links the identity, so that the admin can sign in with it. Linking it again changes nothing.
+ *
+ * @throws AppError invalid if it is linked to another account, or if the admin has linked another one of this provider.
  */
 export async function linkIdentity(ctx: Context, { caller, provider, identity }: LinkRequest): Promise<void> {
   const { adminId } = caller
@@ -31,7 +32,7 @@ export async function linkIdentity(ctx: Context, { caller, provider, identity }:
     if (owner !== undefined) throw linkedElsewhere(provider)
     if ((await listLinkedProviders(tx, caller)).includes(provider))
       throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first.`)
-    // Another account may have linked it since it was looked up.
+    // Another account may have linked it since the lookup.
     if (!(await insertIdentity(tx, caller, { ...identity, provider, linkedAt: at }))) throw linkedElsewhere(provider)
     const after = { provider, issuer: identity.issuer, subject: identity.subject }
     const actor = actorOf(caller)

@@ -15,8 +15,9 @@ export interface OauthLogin {
 }
 
 /**
- * Opens a session of the admin who has linked the identity; the second factor is asked for all the same.
- * @throws AppError invalid where nobody has: an account is never made or found by what a provider says.
+ * Opens a session for the admin who has linked the identity; it still needs the second factor.
+ *
+ * @throws AppError invalid if no admin has: an account is never created or found by what a provider says.
  */
 export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {

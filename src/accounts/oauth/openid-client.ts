@@ -18,10 +18,10 @@ import { TIMEOUT_S, assertSecure, fetchBounded, unavailable } from './fetch-boun
 import { explainProviderError, refusal } from './refusal.ts'
 
 /**
- * Any provider that speaks OpenID Connect, by discovery. ID tokens are checked with their signature,
- * issuer, audience, nonce and times; the library compares those with the system's clock.
+ * Connects to a provider of OpenID Connect by discovery. The library checks the signature, issuer, audience, nonce and
+ * times of ID tokens; it compares the times with the system's clock.
  *
- * @throws AppError unavailable, where its metadata can't be had or is not right.
+ * @throws AppError unavailable if the metadata can't be fetched or is wrong.
  */
 export async function discoverOpenId(provider: OauthProvider): Promise<OauthClient> {
   const issuer = new URL(provider.issuer)
@@ -42,7 +42,7 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
     async authorizationUrl(redirectUri, { state, nonce, verifier }) {
       return buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        // Azure tells the object id only with the profile.
+        // Azure includes the object id only with the profile.
         scope: provider.name === 'azure' ? 'openid profile' : 'openid',
         state,
         nonce,
@@ -65,7 +65,7 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
   }
 }
 
-/** The callback as it came, in the form that the library checks. */
+/** Rebuilds the callback URL in the form that the library checks. */
 export function answerUrl(
   redirectUri: string,
   { code, iss }: ProviderAnswer,
@@ -82,7 +82,7 @@ function checksOf({ state, nonce, verifier }: AuthorizationRequest) {
   return { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier }
 }
 
-/** As the provider offers; client_secret_basic is the default of the standard. */
+/** Authenticates in a way that the provider offers; client_secret_basic is the default of the standard. */
 function clientAuth(secret: string): ClientAuth {
   const byPost = ClientSecretPost(secret)
   const byHeader = ClientSecretBasic(secret)
@@ -93,7 +93,7 @@ function clientAuth(secret: string): ClientAuth {
   }
 }
 
-/** Azure's `sub` differs from application to application; tenant (in the issuer) and object id are the person. */
+/** Azure's `sub` differs between applications: the tenant (in the issuer) and the object id identify the person. */
 function identityAtAzure({ iss, tid, oid }: IDToken): Identity {
   if (typeof tid !== 'string' || typeof oid !== 'string')
     throw refusal('invalid_token', "The provider's answer names no tenant and object.")

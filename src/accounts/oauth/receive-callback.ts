@@ -17,25 +17,26 @@ export interface CallbackRequest {
   readonly proven: readonly Binding[]
 }
 
-/** Our own code, and where to lead the browser with it; null: it is shown. */
+/** Our own code, and the URL to redirect to with it; null if the code is shown instead. */
 export interface CallbackReply {
   readonly code: string
   readonly location: string | null
 }
 
 /**
- * Takes the provider's answer into custody and mints a code of our own for it, for a refusal too.
- * @throws AppError not_found, unavailable, or invalid where it is not the answer to a flow of this browser.
+ * Stores the provider's answer, which may be a refusal, and creates a code of our own for it.
+ *
+ * @throws AppError not_found, unavailable, or invalid if it does not answer a flow of this browser.
  */
 export async function receiveCallback(ctx: Context, oauth: Oauth, request: CallbackRequest): Promise<CallbackReply> {
   const { client } = await oauth.clients.get(request.provider)
   const callback: Callback = { ...request, client, now: ctx.clock.now() }
-  // A refusal is thrown after the commit: the state is used up by it.
+  // Throw a refusal after the commit, because it uses up the state too.
   const outcome = await inTx(ctx, (tx) => answerFlow(ctx, tx, callback))
   if (outcome.kind === 'refuse') throw refusal('invalid_request', outcome.why)
   const { code, forward } = outcome
   if (forward === null) return { code, location: null }
-  // Settings may have changed since it was asked for.
+  // The settings may have changed since the flow began.
   if (!isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
     throw refusal('invalid_request', 'The address to return to is not allowed.')
   const location = new URL(forward)

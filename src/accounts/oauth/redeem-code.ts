@@ -11,7 +11,8 @@ import { consumeCode } from './store.ts'
 export type Redemption = Omit<Redeemer, 'now'> & { readonly code: string }
 
 /**
- * Who the provider says that the person is, who came back with this code.
+ * Redeems our code, and with it the provider's, for the identity of the person who came back with it.
+ *
  * @throws AppError not_found for an unknown provider, unavailable, or invalid with the error object.
  */
 export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redemption): Promise<Identity> {
@@ -25,7 +26,8 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
       throw error
     })
   if (row === undefined) {
-    // The provider's own code: nothing ties it to whoever brings it, so no browser may be led to bring one.
+    // This may be the provider's own code. Nothing ties it to the caller, so it is not accepted from browsers, which
+    // could be tricked into sending one.
     if (!provider.acceptRawCodes || !redeemer.script) throw unknownCode()
     const iss = client.sendsIss ? client.issuer : undefined
     return identify({ code: plain, iss }, null)

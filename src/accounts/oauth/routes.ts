@@ -36,7 +36,7 @@ const tag = 'OAuth'
 const LINK_PATH = '/self/oauth/:provider'
 const LOGIN_PATH = '/login/oauth/:provider'
 const params = ProviderParams.properties
-/** The provider refused, or could not be reached. */
+/** The replies if the provider refuses or can't be reached. */
 const errors = { 400: OauthErrorReply, 503: OauthErrorReply }
 
 /** Linking and unlinking accounts of OAuth providers. Source: spec, "OAuth", 1 to 5. */
@@ -68,7 +68,7 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
       reply: LinkedReply,
       errors,
       run: async (ctx, { scope: caller, params, body, request }) => {
-        // Before the code is used up: it can be sent again with the password.
+        // Check before the code is used up, so that it can be sent again with the password.
         await proveRecently(ctx, guard, { caller, password: body.password })
         const flow = { purpose: 'link', bound: bindingOfCaller(caller.principal), script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, { ...params, code: body.code, ...flow })
@@ -100,8 +100,8 @@ function unlinkOperation(id: string, path: string, { settings }: Oauth): Operati
 
 /** Signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
 export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttle }: LoginGuard): Operation[] {
-  // Each login that is begun is kept for a while, and nobody is known yet.
-  const begun = createLoginThrottle(clock)
+  // Each login that begins takes a row, and its caller is unknown.
+  const starts = createLoginThrottle(clock)
   return [
     operation({
       id: 'getOauth2AuthorizationUrlForLogin',
@@ -113,7 +113,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
       reply: LoginUrlReply,
       errors: { 503: OauthErrorReply },
       run: async (ctx, { params, query, request, reply }) => {
-        begun.takeFrom(request.ip)
+        starts.takeFrom(request.ip)
         const value = generateFlowCookie()
         const flow = { purpose: 'login', bound: bindingOfCookie(value), script: isScript(request) } as const
         const { authorizationUrl, clientId } = await startFlow(ctx, oauth, { ...params, ...query, ...flow })
@@ -138,7 +138,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
         const identity = await redeemCode(ctx, oauth, { ...params, code: body.code, ...flow })
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from: requesterOf(request) })
         throttle.giveBackTo(request.ip)
-        begun.giveBackTo(request.ip)
+        starts.giveBackTo(request.ip)
         setSessionCookies(ctx, reply, loggedIn.opened)
         void reply.clearCookie(FLOW_COOKIE, flowCookie(ctx))
         return presentLogin(loggedIn)
@@ -151,17 +151,17 @@ function flowCookie(ctx: Context) {
   return { ...cookieOptions(ctx), httpOnly: true }
 }
 
-/** True for programs: every browser sends one of these headers, and no page can take them off. */
+/** True for programs: every browser sends one of these headers, and no page can remove them. */
 function isScript({ headers }: FastifyRequest): boolean {
   return headers.origin === undefined && !Object.keys(headers).some((name) => name.startsWith('sec-fetch-'))
 }
 
-/** For people who may link an account of a provider to their own. */
+/** The place of operations for people who may link identities to their account. */
 function linking(path: string): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {} }, (_ctx, caller) => requireLinker(caller))
 }
 
-/** @throws AppError forbidden for people of an identity provider: a link would outlive what the provider decides. */
+/** @throws AppError forbidden for people whom an identity provider vouches for: a link would outlast its decisions. */
 function requireLinker(caller: Caller): Person {
   if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
   return requirePerson(caller)

@@ -24,7 +24,11 @@ export interface StartedFlow {
   readonly clientId: string
 }
 
-/** @throws AppError not_found for an unknown provider, invalid for a `forward` that is not allowed, unavailable. */
+/**
+ * Begins a sign-in at a provider.
+ *
+ * @throws AppError not_found for an unknown provider, invalid for a `forward` that is not allowed, unavailable.
+ */
 export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest): Promise<StartedFlow> {
   const { provider, purpose, bound, script, forward = null } = request
   const { client, provider: settings } = await oauth.clients.get(provider)
@@ -43,7 +47,7 @@ export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest
   return { authorizationUrl, clientId: settings.clientId }
 }
 
-/** The value of the cookie that binds a login to its browser. */
+/** Generates the value of the cookie that binds a login to its browser. */
 export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }

@@ -64,7 +64,7 @@ export async function deleteExpired(tx: Tx, now: Date): Promise<void> {
   await tx.deleteFrom('oauthCode').where('expiresAt', '<=', now).execute()
 }
 
-/** Providers that the admin has linked, configured or not. */
+/** Lists the providers that the admin has linked, configured or not. */
 export async function listLinkedProviders(reader: Reader, { adminId }: AdminScope): Promise<string[]> {
   const rows = await reader.selectFrom('oauthIdentity').select('provider').where('adminId', '=', adminId).execute()
   return rows.map(({ provider }) => provider)
@@ -122,7 +122,7 @@ function linkedAdminOf({ adminId, email, totpSince }: LinkedRow): LinkedAdmin {
   return { adminId, email, hasSecondFactor: totpSince !== null }
 }
 
-/** @returns False when it is linked to an admin already; nothing is changed then. */
+/** @returns False if it is linked to an admin already; then nothing is changed. */
 export async function insertIdentity(
   tx: Tx,
   { adminId }: AdminScope,
@@ -137,7 +137,11 @@ export async function insertIdentity(
   return inserted !== undefined
 }
 
-/** All that the admin has linked. @returns Names of their providers, in alphabetical order. */
+/**
+ * Deletes all identities that the admin has linked.
+ *
+ * @returns The names of their providers, in alphabetical order.
+ */
 export async function deleteIdentities(tx: Tx, { adminId }: AdminScope): Promise<string[]> {
   const rows = await tx.deleteFrom('oauthIdentity').where('adminId', '=', adminId).returning('provider').execute()
   return rows.map(({ provider }) => provider).sort()

@@ -11,13 +11,14 @@ import { deleteIdentity, listLinkedProviders } from './store.ts'
 export interface UnlinkRequest {
   readonly caller: Person
   readonly provider: string
-  /** Providers that can be signed in with. */
+  /** The providers through which people can sign in. */
   readonly configured: readonly string[]
 }
 
 /**
- * @throws AppError not_found where it is not linked, invalid where nobody could sign in to the account
- *   any more. Two at once are decided one after the other.
+ * Unlinks the identity of a provider. Concurrent calls for the same account wait for each other.
+ *
+ * @throws AppError not_found if it is not linked, invalid if nobody could sign in to the account afterwards.
  */
 export async function unlinkIdentity(ctx: Context, request: UnlinkRequest): Promise<void> {
   const { caller, provider, configured } = request

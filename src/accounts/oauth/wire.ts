@@ -17,7 +17,7 @@ export const LinkBody = Type.Object(
   { additionalProperties: true },
 )
 
-/** Query of the provider's redirect; others may come with it. */
+/** The query of the provider's redirect, which may have other parameters too. */
 export const CallbackQuery = Type.Object(
   {
     state: Type.Optional(Type.String({ maxLength: 256 })),
@@ -33,7 +33,7 @@ export const LinkUrlReply = Type.Object({ linked: Type.Boolean(), authorization_
 
 export const LoginUrlReply = Type.Object({ client_id: Type.String(), authorization_url: Type.String() })
 
-/** `id`: the user identifier at the provider. */
+/** `id` is the user identifier at the provider. */
 export const LinkedReply = Type.Object({ action: Type.String(), id: Type.String() })
 
 export const OauthErrorReply = Type.Object({ error: Type.String(), error_description: Type.String() })
