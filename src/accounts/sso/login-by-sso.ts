@@ -17,11 +17,11 @@ import { shortenSession, upsertSsoAdmin } from './store-saml.ts'
 
 export interface SsoLogin {
   readonly sso: Sso
-  /** Its signature, times and audience have been checked. */
+  /** An assertion whose signature, times and audience have been checked. */
   readonly assertion: Assertion
   readonly subject: string
   readonly ssoSession: string
-  /** When the session at the identity provider ends; null: not said. */
+  /** When the session at the identity provider ends; null if unknown. */
   readonly endsAt: Date | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
@@ -31,14 +31,13 @@ export type SsoLoginOutcome =
   | { readonly kind: 'signed_in'; readonly opened: OpenedSession; readonly secondFactorMissing: boolean }
 
 /**
- * Opens a session of the account that belongs to the subject at this identity provider, which the first
- * login makes. No other account is looked for, least of all by an e-mail address. What the person may
- * do is what their roles say now.
+ * Opens a session for the account of the subject at this identity provider, which is created at the first login. No
+ * other account is considered, least of all by an e-mail address. The person's current roles decide what they may do.
  */
 export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
   const { sso, assertion, subject, ssoSession, endsAt, from } = login
   const now = ctx.clock.now()
-  // Before the account's own row, as everybody does who changes privileges.
+  // Lock the organization before the account, as all changes of privileges do.
   const scope = systemScope('accounts', sso.orgId)
   await lockOrg(tx, scope)
   const roles = await listPrivilegesByRole(tx, scope)
@@ -50,7 +49,7 @@ export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise
   const name = actorName({ firstName, lastName, email, tokenName: '' })
   const actor: Actor = { adminId: admin.id, name, ...from }
   await refreshPrivileges(tx, actorScope(actor, sso.orgId), { adminId: admin.id, privileges, at: now })
-  // Nobody who signs in here can enrol one; it stays asked of whoever has.
+  // People of an SSO can't enroll a second factor, but an enrolled one is still required.
   const secondFactor = admin.hasSecondFactor ? 'missing' : 'none'
   const opened = await openSession(ctx, tx, owner, {
     actor: from,
@@ -68,7 +67,7 @@ interface Refresh {
   readonly at: Date
 }
 
-/** In the organization of the SSO alone: its identity provider speaks for no other. */
+/** Replaces the privileges in the organization of the SSO only: its identity provider has no say in others. */
 async function refreshPrivileges(tx: Tx, scope: OrgScope, { adminId, privileges, at }: Refresh): Promise<void> {
   const before = await listPrivilegesOf(tx, scope, adminId)
   await deletePrivileges(tx, scope, adminId)

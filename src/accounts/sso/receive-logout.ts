@@ -13,18 +13,19 @@ import { type Sso, samlUrls } from './sso.ts'
 import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteSsoSessions, findSsoAdmin, insertUsedMessage } from './store-saml.ts'
 
-/** An older request is refused; so long its use is remembered. */
+/** An older request is refused. Requests are remembered for this long. */
 const MAX_AGE_MS = 5 * 60_000
 
 export interface LogoutMessage {
   readonly domain: string
-  /** Base64, as the browser brought it. */
+  /** The message in base64, as received. */
   readonly encoded: string
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 /**
- * Ends the sessions that an identity provider wants ended. It can end none that it did not open.
+ * Ends the sessions that an identity provider asks to end. It can end only those that it opened.
+ *
  * @throws AppError not_found for an unknown SSO; SsoRefusal.
  */
 export async function receiveLogout(ctx: Context, message: LogoutMessage): Promise<void> {
@@ -51,7 +52,7 @@ async function endSessions(
 ): Promise<void> {
   const at = ctx.clock.now()
   const scope = systemScope('accounts', sso.orgId)
-  // One that is being deleted takes its accounts and their sessions along.
+  // Deleting an SSO deletes its accounts and their sessions.
   if ((await shareSso(tx, scope, sso.id)) === undefined) return
   if (request.issuer !== sso.doc.issuer)
     throw new SsoRefusal(`the issuer is ${request.issuer}, not ${sso.doc.issuer ?? 'set'}`)

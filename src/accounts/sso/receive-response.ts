@@ -19,25 +19,25 @@ import { insertUsedMessage, consumeRequest } from './store-saml.ts'
 
 export interface ResponseRequest {
   readonly domain: string
-  /** Base64, as the browser brought it. */
+  /** The message in base64, as received. */
   readonly encoded: string
-  /** The cookie that startLogin was given; null: the browser has none. */
+  /** The cookie given to startLogin(); null if the browser has none. */
   readonly cookie: string | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 export interface SignedIn {
   readonly opened: OpenedSession
-  /** The second factor is still missing. */
+  /** True if the second factor must still be given. */
   readonly secondFactorMissing: boolean
-  /** Null: nowhere. */
+  /** Where the browser goes next; null if nowhere. */
   readonly forward: string | null
 }
 
 /**
- * Signs in whom a response names, once. What is refused is recorded for the organization.
+ * Signs in the person whom a response names. Each response works once. A refusal is recorded for the organization.
  *
- * @throws AppError not_found for an unknown SSO; SsoRefusal, whose reason is not for whoever sent it.
+ * @throws AppError not_found for an unknown SSO; SsoRefusal, whose reason must not reach the sender.
  */
 export async function receiveResponse(
   ctx: Context,
@@ -49,10 +49,10 @@ export async function receiveResponse(
   try {
     const assertion = await readAssertion(ctx, sso, request.encoded)
     const outcome = await inTx(ctx, (tx) => acceptAssertion(ctx, tx, { sso, assertion, request }))
-    // Thrown after the commit: the request has been answered, and the assertion used, in any case.
+    // Throw after the commit: the request counts as answered, and the assertion as used, in any case.
     if (outcome.kind === 'refuse') throw new SsoRefusal(outcome.why)
     const { forward } = outcome
-    // Settings may have changed since it was asked for.
+    // The settings may have changed since the login began.
     const allowed = forward !== null && isTrustedUrl(forward, ctx.baseUrl, settings)
     return { ...outcome, forward: allowed ? forward : null }
   } catch (error) {
@@ -83,13 +83,14 @@ async function acceptAssertion(
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
-  const asked = await consumeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
+  const answered = await consumeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
   const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
   if (!(await insertUsedMessage(tx, scope, used))) return refuse('the assertion has been used before')
-  if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
-  if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
+  if (answered === undefined)
+    return refuse('the assertion answers no request of this SSO, or one that has been answered')
+  if (answered.expiresAt <= now) return refuse('the request that it answers is too old')
   const { cookie } = request
-  if (cookie === null || !equalText(asked.boundHash.toString('hex'), sha256(cookie).toString('hex')))
+  if (cookie === null || !equalText(answered.boundHash.toString('hex'), sha256(cookie).toString('hex')))
     return refuse('another browser made the request that it answers')
   const login = await loginBySso(ctx, tx, {
     sso,
@@ -99,7 +100,7 @@ async function acceptAssertion(
     endsAt: decision.sessionEnd,
     from: request.from,
   })
-  return login.kind === 'refuse' ? login : { ...login, forward: asked.forward }
+  return login.kind === 'refuse' ? login : { ...login, forward: answered.forward }
 }
 
 function refuse(why: string): Outcome {

@@ -13,12 +13,12 @@ const MAX_FAILURES = 100
 
 export interface Failure {
   readonly why: string
-  /** The message as it came, base64. */
+  /** The message in base64, as received. */
   readonly encoded: string
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
-/** Keeps what was refused and why, for the organization's administrators. */
+/** Records what was refused and why, for the organization's administrators. */
 export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from }: Failure): Promise<void> {
   const at = ctx.clock.now()
   const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
@@ -37,7 +37,7 @@ export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from
   })
 }
 
-/** Without what PostgreSQL can't keep. */
+/** Replaces what PostgreSQL can't store. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

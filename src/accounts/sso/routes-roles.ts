@@ -17,7 +17,7 @@ import {
 const tag = 'Orgs SSO Roles'
 const params = { ssorole_id: Uuid }
 
-/** What identity providers' roles mean in an organization. Source: contract, Orgs SSO Roles. */
+/** The roles of identity providers and their privileges in an organization. Source: contract, Orgs SSO Roles. */
 export const ssoRoleOperations: Operation[] = [
   listOperation({
     id: 'listOrgSsoRoles',

@@ -29,7 +29,7 @@ import {
 const tag = 'Orgs SSO'
 const params = { sso_id: Uuid }
 
-/** Single sign-on of an organization. Source: contract, Orgs SSO. */
+/** The SSOs of an organization. Source: contract, Orgs SSO. */
 export const ssoOperations: Operation[] = [
   listOperation({
     id: 'listOrgSsos',
@@ -94,7 +94,9 @@ export const ssoOperations: Operation[] = [
   }),
 ].flat()
 
-/** What the identity provider's administrator needs, and which sign-ins have failed. Source: contract, Orgs SSO. */
+/**
+ * What the administrator of the identity provider needs, and which sign-ins have failed. Source: contract, Orgs SSO.
+ */
 export const ssoInsightOperations: Operation[] = [
   operation({
     id: 'getOrgSamlMetadata',

@@ -19,7 +19,7 @@ import {
 } from './store-roles.ts'
 
 export interface SsoRoleContent {
-  /** As identity providers name it. */
+  /** The name by which identity providers know it. */
   readonly name: string
   readonly privileges: readonly WirePrivilege[]
 }
@@ -53,7 +53,11 @@ export async function createSsoRole(
   return role
 }
 
-/** Those who have the role get the new privileges when they sign in next. @throws AppError as createSsoRole(). */
+/**
+ * Changes a role. People who have it get the new privileges at their next login.
+ *
+ * @throws AppError as createSsoRole().
+ */
 export async function updateSsoRole(
   ctx: Context,
   scope: OrgScope,

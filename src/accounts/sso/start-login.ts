@@ -11,21 +11,22 @@ import { createSamlClient } from './saml-client.ts'
 import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteExpiredMessages, insertRequest } from './store-saml.ts'
 
-/** Time to sign in at the identity provider. */
+/** The time to sign in at the identity provider. */
 export const REQUEST_MS = 15 * 60_000
 
 export interface LoginStart {
   readonly domain: string
-  /** Value of the cookie that binds the login to its browser. */
+  /** The value of the cookie that binds the login to its browser. */
   readonly cookie: string
-  /** Where to lead the browser in the end; null: nowhere. */
+  /** Where the browser goes after the login; null if nowhere. */
   readonly forward: string | null
 }
 
 /**
- * Where to send the browser to sign in.
- * @throws AppError not_found for an unknown SSO, invalid for a `forward` that is not allowed; SsoRefusal
- *   for an SSO that has not been set up.
+ * Returns the URL to which the browser goes to sign in.
+ *
+ * @throws AppError not_found for an unknown SSO, invalid for a `forward` that is not allowed; SsoRefusal for an SSO
+ *   that has not been set up.
  */
 export async function startLogin(
   ctx: Context,
@@ -36,7 +37,7 @@ export async function startLogin(
   if (sso === undefined) throw notFound(domain)
   if (forward !== null && !isTrustedUrl(forward, ctx.baseUrl, settings))
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
-  // A name of XML: it may not begin with a digit.
+  // An XML id must not begin with a digit.
   const id = `_${randomBytes(20).toString('hex')}`
   const saml = await createSamlClient(ctx, sso, id)
   const address = await saml.getAuthorizeUrlAsync('', undefined, {})
@@ -56,7 +57,7 @@ export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Anything else binds to nobody: an empty one is what every browser has. */
+/** Only such a value binds to one browser: an empty cookie, for example, could come from any. */
 export function isFlowCookie(value: string): boolean {
   return /^[\w-]{43}$/.test(value)
 }

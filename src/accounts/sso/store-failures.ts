@@ -10,7 +10,7 @@ import type { SsoFailureTable } from '../tables.ts'
 
 export type SsoFailure = Selectable<SsoFailureTable>
 
-/** Newest first. */
+/** Lists the failures of an SSO, newest first. */
 export async function listFailures(
   reader: Reader,
   scope: OrgScope,

@@ -8,7 +8,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { SsoRoleTable } from '../tables.ts'
 
-/** What those are given whom an identity provider says to have the role of this name. */
+/** The privileges of people whom an identity provider assigns the role of this name. */
 export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
@@ -45,7 +45,7 @@ export async function listPrivilegesByRole(
   return new Map(rows.map(({ name, privileges }) => [name, privileges]))
 }
 
-/** The role of this name other than `id`. Needs the organization's lock, or two could take the same name. */
+/** Finds another role with this name. Needs the organization's lock, or two roles could get the same name. */
 export async function findSsoRoleByName(
   reader: Reader,
   scope: OrgScope,

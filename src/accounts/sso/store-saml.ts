@@ -31,7 +31,11 @@ export async function consumeRequest(
     .executeTakeFirst()
 }
 
-/** @returns False for a message that has been used already. */
+/**
+ * Records that a message has been used.
+ *
+ * @returns False if it was used already.
+ */
 export async function insertUsedMessage(
   tx: Tx,
   scope: InOrg,
@@ -69,7 +73,7 @@ export interface SsoAdmin {
   readonly hasSecondFactor: boolean
 }
 
-/** The account of a person at an identity provider: made at their first login, named anew at each. */
+/** Inserts the account of a person at an identity provider at their first login, and updates their name at each. */
 export async function upsertSsoAdmin(
   tx: Tx,
   scope: InOrg,
@@ -106,7 +110,10 @@ export async function deleteSsoAdmins(tx: Tx, scope: OrgScope, ssoId: string): P
   return Number(numDeletedRows)
 }
 
-/** @param emails In lower case. @returns Those of whom there was an account. */
+/**
+ * @param emails In lower case.
+ * @returns The addresses that had an account.
+ */
 export async function deleteSsoAdminsByEmail(
   tx: Tx,
   scope: OrgScope,
@@ -121,7 +128,7 @@ export async function deleteSsoAdminsByEmail(
   return rows.map(({ email }) => email)
 }
 
-/** The account of a subject; undefined for one that never signed in. */
+/** Finds the account of a subject; undefined if the subject never signed in. */
 export async function findSsoAdmin(
   reader: Reader,
   scope: InOrg,
@@ -151,7 +158,7 @@ export async function shortenSession(
 export interface SsoSessions {
   readonly ssoId: string
   readonly adminId: string
-  /** As the identity provider calls them; empty: all that the SSO opened for the account. */
+  /** The identity provider's names for the sessions; empty for all that the SSO opened for the account. */
   readonly ssoSessions: readonly string[]
 }
 

@@ -51,7 +51,7 @@ export async function findSsoById(reader: Reader, id: string): Promise<Sso | und
   return reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The SSO that opened the session. */
+/** Finds the SSO that opened the session. */
 export async function findSsoOfSession(
   reader: Reader,
   { adminId }: AdminScope,

@@ -8,9 +8,9 @@ import { SsoRefusal } from './refusal.ts'
 import { parseXml } from './saml-client.ts'
 
 export interface Message {
-  /** As the form had it, base64. */
+  /** In base64, as received. */
   readonly encoded: string
-  /** Our address that it came to. */
+  /** Our URL at which it was received. */
   readonly destination: string
   readonly saml: SAML
   readonly weakest: SsoDocument['idp_sign_algo']
@@ -20,10 +20,14 @@ export function decodeMessage(encoded: string): string {
   return Buffer.from(encoded, 'base64').toString('utf8')
 }
 
-/** The assertion that the response's signatures vouch for. @throws SsoRefusal. */
+/**
+ * Verifies a response and returns the assertion that its signatures cover.
+ *
+ * @throws SsoRefusal.
+ */
 export async function verifyResponse({ encoded, destination, saml, weakest }: Message): Promise<Assertion> {
   await checkRoot(encoded, 'Response', { destination, weakest })
-  const { profile } = await refusing(() => saml.validatePostResponseAsync({ SAMLResponse: encoded }))
+  const { profile } = await refuseErrors(() => saml.validatePostResponseAsync({ SAMLResponse: encoded }))
   const assertion = parseAssertion(profile?.getAssertion?.())
   if (assertion === null) throw new SsoRefusal('the assertion lacks something, or has something twice')
   return assertion
@@ -33,20 +37,24 @@ export interface LogoutRequest {
   readonly id: string
   readonly issuer: string
   readonly subject: string
-  /** As the identity provider calls them; empty: all sessions of the subject. */
+  /** The identity provider's names for the sessions; empty for all sessions of the subject. */
   readonly sessionIds: readonly string[]
   readonly issueInstant: string
 }
 
-/** An identity provider's request that somebody be signed out. @throws SsoRefusal unless it is signed, for us. */
+/**
+ * Verifies an identity provider's request to log a person out.
+ *
+ * @throws SsoRefusal unless it is signed and meant for us.
+ */
 export async function verifyLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
   const root = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
-  // Nothing else in it says which of the services of its sender it is for.
+  // Nothing else in it says for which service it is meant.
   if (root.$.Destination === undefined) throw new SsoRefusal('the destination is missing')
-  const { profile } = await refusing(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
+  const { profile } = await refuseErrors(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
   const { ID: id, issuer } = profile ?? {}
   if (profile === null || id === undefined || issuer === undefined) throw new SsoRefusal('the request has no ID')
-  // The library tells of the first session only.
+  // The library returns only the first session.
   const sessionIds = (root.SessionIndex ?? []).map((index) => textOf(index))
   return { id, issuer, subject: profile.nameID, sessionIds, issueInstant: root.$.IssueInstant ?? '' }
 }
@@ -65,7 +73,7 @@ async function checkRoot(
   const xml = decodeMessage(encoded)
   const fault = documentFault(xml, weakest)
   if (fault !== null) throw new SsoRefusal(fault)
-  const document = await refusing(() => parseXml(xml))
+  const document = await refuseErrors(() => parseXml(xml))
   const root: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, element) : undefined
   if (!Value.Check(Root, root)) throw new SsoRefusal(`the message is no ${element}`)
   const { Destination: found } = root.$
@@ -74,10 +82,10 @@ async function checkRoot(
   return root
 }
 
-/** Whatever the library throws is about the message: it does nothing but look at it. */
-async function refusing<T>(read: () => Promise<T>): Promise<T> {
+/** Every error of the library means a bad message, because it only examines the message. */
+async function refuseErrors<T>(examine: () => Promise<T>): Promise<T> {
   try {
-    return await read()
+    return await examine()
   } catch (error) {
     throw new SsoRefusal(error instanceof Error ? error.message : String(error), { cause: error })
   }

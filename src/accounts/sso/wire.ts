@@ -78,7 +78,7 @@ export const FailuresReply = Type.Object({
   results: Type.Array(Type.Object({ timestamp: Timestamp, detail: Type.String(), saml_assertion_xml: Type.String() })),
 })
 
-/** @param withAssertion What somebody's identity provider says of them is for those who may administer it. */
+/** @param withAssertion Only administrators may read what the identity provider says about people. */
 export function presentFailure(
   { detail, assertion, createdAt }: SsoFailure,
   withAssertion: boolean,
