@@ -39,7 +39,7 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     const orgId = uuidv7()
     const name = { firstName: '', lastName: '' }
     if (!(await insertAdmin(tx, { id: adminId, email, passwordHash, ...name, createdAt: at })))
-      throw new AppError('conflict', `${email} has an account already`)
+      throw new AppError('conflict', `The address ${email} has an account already`)
     const scope = systemScope('operator', orgId)
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
     await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })

@@ -72,7 +72,7 @@ describe('where registration is closed', () => {
   it('lets nobody in, not even with a code', async () => {
     const { email } = server.org
     for (const fields of [{}, { email }, { invite_code: 'friend' }])
-      expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed.' } })
+      expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed' } })
     expect(await mailsTo(server.dataDir, email)).toEqual([])
   })
 
@@ -87,7 +87,7 @@ describe('where registration is closed', () => {
     const old = await invite(late, { hours: 0 })
     expect(await register({ email: late, referer_invite_token: old })).toMatchObject({
       status: 403,
-      body: { detail: 'Registration is closed.' },
+      body: { detail: 'Registration is closed' },
     })
   })
 })
@@ -114,7 +114,7 @@ describe('where registration is by invitation', () => {
     ])
       expect(await register(fields)).toMatchObject({
         status: 403,
-        body: { detail: 'Registration needs an invitation.' },
+        body: { detail: 'Registration needs an invitation' },
       })
     expect(await mailsTo(server.dataDir, email)).toEqual([])
   })

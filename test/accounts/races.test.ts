@@ -175,7 +175,7 @@ describe('an address', () => {
     const confirm = () => server.call('POST', `/self/update/verify/${token}`, { as: null })
     expect(await during(register, confirm)).toMatchObject({
       status: 400,
-      body: { detail: 'The address has an account already.' },
+      body: { detail: 'The address already has an account' },
     })
   })
 })

@@ -110,7 +110,7 @@ describe('tokens of an admin', () => {
     expect(await server.call('POST', '/self/apitokens', { as: sso, body: {} })).toMatchObject(forbidden)
     const { key } = await create(orgTokens, { name: 'org', privileges: [{ scope: 'org', role: 'admin' }] })
     expect(await server.call('POST', '/self/apitokens', { as: holder(key), body: {} })).toMatchObject(forbidden)
-    const body = { detail: 'A token of an organization has no tokens.' }
+    const body = { detail: 'The token of an organization has no tokens of its own' }
     expect(await server.call('GET', '/self/apitokens', { as: holder(key) })).toMatchObject({ ...forbidden, body })
   })
 

@@ -144,7 +144,7 @@ describe('what was meant for somebody else, or another time', () => {
     ['another issuer', { issuer: 'https://other.example/idp' }, /issuer/],
     ['a request that nobody made', { inResponseTo: '_deadbeef' }, /answers no request/],
     ['no request at all', { inResponseTo: undefined }, /to which request/],
-    ['no audience', { audience: undefined }, /lacks something|AudienceRestriction/],
+    ['no audience', { audience: undefined }, /lacks a required element|AudienceRestriction/],
   ])('%s is refused', async (_name, change, why) => {
     const visit = await beginLogin(idp, sso)
     await expectRefused(visit, await idp.respond(visit.request, mallory, change), why)
@@ -189,11 +189,11 @@ describe('what was meant for somebody else, or another time', () => {
     const mine = await beginLogin(idp, sso)
     const theirs = await beginLogin(idp, sso)
     const xml = await idp.respond(mine.request, mallory)
-    await expectRefused(theirs, xml, /another browser/)
+    await expectRefused(theirs, xml, /Another browser/)
     await expectRefused(mine, xml, /used before/)
     const without = await beginLogin(idp, sso)
     const answer = await idp.respond(without.request, mallory)
-    await expectRefused({ ...without, browser: openBrowser() }, answer, /another browser/)
+    await expectRefused({ ...without, browser: openBrowser() }, answer, /Another browser/)
   })
 
   it.each(['', 'short', 'x'.repeat(43)])(
@@ -203,7 +203,7 @@ describe('what was meant for somebody else, or another time', () => {
       const { location } = await mine.open(sso.loginUrl, { headers: { cookie: `saml_flow=${value}` } })
       const xml = await idp.respond(await idp.readRequest(location ?? ''), mallory)
       const theirs = { browser: openBrowser(), request: await idp.readRequest(location ?? '') }
-      await expectRefused(theirs, xml, /another browser/)
+      await expectRefused(theirs, xml, /Another browser/)
     },
   )
 })

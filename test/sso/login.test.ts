@@ -112,9 +112,9 @@ describe('signing in', () => {
 
   it('refuses an unknown role, no role, and an address that is none, and says so to administrators', async () => {
     const people = [
-      [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'there is no SSO role "king"'],
-      [{ nameId: 'bob@corp.example' }, 'no role was named and there is no default_role'],
-      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'the NameID is no e-mail address'],
+      [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'There is no SSO role "king"'],
+      [{ nameId: 'bob@corp.example' }, 'No role was named and there is no default_role'],
+      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'The NameID is no e-mail address'],
     ] as const
     for (const [person, why] of people) {
       const { browser, request } = await beginLogin(idp, sso)

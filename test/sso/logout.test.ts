@@ -121,7 +121,7 @@ describe('a logout that the identity provider asks for', () => {
       [sign(logoutRequest({ nameId, destination: 'https://other.example/logout' })), /destination/],
       [sign(logoutRequest({ nameId, destination: null })), /destination/],
       [sign(logoutRequest({ nameId, issuer: 'https://other.example' })), /issuer/],
-      [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /moment/],
+      [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /five minutes/],
       [`<!DOCTYPE a>${unsigned}`, /document type/],
     ]
     for (const [xml, why] of refused) {

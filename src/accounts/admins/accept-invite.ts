@@ -11,7 +11,7 @@ import { recordPrivileges } from './record-privileges.ts'
 import { deleteInviteRow, lockInviteByToken } from './store-invites.ts'
 import { insertPrivileges, listPrivilegesOf } from './store-privileges.ts'
 
-export const NO_ADDRESS = 'Only an account with a verified address of its own can accept an invitation.'
+export const NO_ADDRESS = 'Only an account with a verified address of its own can accept an invitation'
 
 /**
  * Accepts the invitation with the token for the caller's account.
@@ -35,13 +35,13 @@ export async function acceptOwnInvite(ctx: Context, caller: Person, token: strin
     case 'unknown':
       throw new AppError('not_found', 'Not found.')
     case 'other_address':
-      throw new AppError('forbidden', 'The invitation is for another e-mail address.')
+      throw new AppError('forbidden', 'The invitation is for another e-mail address')
     case 'expired':
       throw new AppError('invalid', 'expired')
     case 'already_admin':
-      throw new AppError('invalid', 'You are an admin of the organization already.')
+      throw new AppError('invalid', 'You already are an admin of the organization')
     case 'exceeds_inviter':
-      throw new AppError('invalid', 'Whoever invited you may no longer give these privileges.')
+      throw new AppError('invalid', 'The person who invited you may no longer grant these privileges')
   }
 }
 

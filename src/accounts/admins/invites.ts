@@ -46,7 +46,7 @@ export async function createInvite(
     await assertGrantable(tx, scope, { caller, privileges: document.privileges })
     if (await isAdminAddress(tx, scope, email)) throw invalidField('email', 'is an admin of the organization already')
     if ((await countInvites(tx, scope)) >= MAX_OPEN)
-      throw new AppError('invalid', `An organization may have ${MAX_OPEN} open invitations.`)
+      throw new AppError('invalid', `An organization may have at most ${MAX_OPEN} open invitations`)
     const place = { orgId: scope.orgId, id: uuidv7(), invitedBy: inviterOf(caller), createdAt: at }
     const invite: Invite = { ...place, ...fresh, email, doc: document }
     await insertInvite(tx, scope, invite)

@@ -25,7 +25,7 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
     requireRemainingAdmin(tx, scope, async () => {
       const before = await getOrgAdmin(tx, scope, adminId)
       if (before.viaSso)
-        throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
+        throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles')
       await assertGrantable(tx, scope, { caller, privileges })
       await deletePrivileges(tx, scope, adminId)
       const after = await insertPrivileges(tx, scope, { adminId, privileges })
@@ -60,6 +60,6 @@ async function requireRemainingAdmin<T>(tx: Tx, scope: OrgScope, change: () => P
   const before = await countFullAdmins(tx, scope)
   const result = await change()
   if (before > 0 && (await countFullAdmins(tx, scope)) === 0)
-    throw new AppError('invalid', 'The organization would be left without an admin.')
+    throw new AppError('invalid', 'The organization would be left without an admin')
   return result
 }

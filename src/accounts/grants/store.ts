@@ -38,7 +38,7 @@ export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   const ssos = await tx.selectFrom('sso').select('id').where('orgId', '=', scope.orgId).execute()
   const present = [...ssos, ...idsOf(await listGrants(tx, scope, { lock: false }))]
   if (present.some(({ id }) => !known.has(id)))
-    throw new AppError('conflict', 'The organization was changed at the same time: try again.')
+    throw new AppError('conflict', 'The organization was changed at the same time; try again')
   return grants
 }
 

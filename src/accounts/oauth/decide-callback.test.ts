@@ -53,7 +53,7 @@ describe('decideCallback', () => {
 
   it('keeps a denial, with words of its own where the provider has none', () => {
     const query = { state: 'state', iss: issuer, error: 'access_denied' }
-    const denied = { kind: 'denied', error: 'access_denied', description: 'The provider refused.', script: false }
+    const denied = { kind: 'denied', error: 'access_denied', description: 'The provider refused', script: false }
     expect(decideCallback(flow, { ...callback, query })).toEqual({ kind: 'answer', secrets: denied })
     const told = { ...query, code: 'code', error_description: 'No.' }
     expect(decideCallback(flow, { ...callback, query: told })).toMatchObject({ secrets: { description: 'No.' } })

@@ -31,18 +31,19 @@ export function decideCallback(flow: (Flow & FlowSecrets) | undefined, callback:
   const { query, provider, client, proven, now } = callback
   const { state, code, iss, error } = query
   if (flow === undefined || state === undefined || flow.expiresAt <= now)
-    return refuse('The sign-in is unknown, used or expired.')
+    return refuse('The sign-in is unknown, used or expired')
   // Another provider's answer in place of this one's: a mix-up attack (RFC 9700, 4.4).
-  if (flow.provider !== provider) return refuse('The sign-in was begun at another provider.')
-  if (iss === undefined ? client.sendsIss : iss !== client.issuer) return refuse('The answer is not of this provider.')
+  if (flow.provider !== provider) return refuse('The sign-in was begun at another provider')
+  if (iss === undefined ? client.sendsIss : iss !== client.issuer)
+    return refuse('The answer comes from another provider')
   if (!flow.script && !proven.some((binding) => binding.equals(flow.bound)))
-    return refuse('The sign-in was begun in another browser or session.')
+    return refuse('The sign-in was begun in another browser or session')
   const { nonce, verifier, script } = flow
   if (error !== undefined) {
-    const description = query.error_description ?? 'The provider refused.'
+    const description = query.error_description ?? 'The provider refused'
     return { kind: 'answer', secrets: { kind: 'denied', error, description, script } }
   }
-  if (code === undefined) return refuse('The provider answered neither a code nor an error.')
+  if (code === undefined) return refuse('The provider answered with neither a code nor an error')
   return {
     kind: 'answer',
     secrets: { kind: 'granted', code, state, nonce, verifier, script, ...(iss !== undefined && { iss }) },

@@ -38,7 +38,7 @@ export function assertSecure(url: string): void {
 }
 
 export function unavailable(cause: unknown): AppError {
-  const text = "The provider can't be reached now."
+  const text = "The provider can't be reached now"
   const error = new AppError('unavailable', text, { error: 'temporarily_unavailable', error_description: text })
   error.cause = cause
   return error

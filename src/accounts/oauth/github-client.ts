@@ -63,7 +63,7 @@ export function connectGithub(provider: OauthProvider): OauthClient {
           null,
           headers,
         ).then((reply) => (reply.ok ? reply.json() : null))
-        if (!Value.Check(User, user)) throw refusal('invalid_token', 'The provider does not say who this is.')
+        if (!Value.Check(User, user)) throw refusal('invalid_token', 'The provider does not say who this is')
         return { issuer: base, subject: String(user.id) }
       } catch (error) {
         throw explainProviderError(error)

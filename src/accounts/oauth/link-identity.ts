@@ -26,12 +26,12 @@ export async function linkIdentity(ctx: Context, { caller, provider, identity }:
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     const owner = await findAdminByIdentity(tx, provider, identity)
     if (owner?.adminId === adminId) return
     if (owner !== undefined) throw linkedElsewhere(provider)
     if ((await listLinkedProviders(tx, caller)).includes(provider))
-      throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first.`)
+      throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first`)
     // Another account may have linked it since the lookup.
     if (!(await insertIdentity(tx, caller, { ...identity, provider, linkedAt: at }))) throw linkedElsewhere(provider)
     const after = { provider, issuer: identity.issuer, subject: identity.subject }
@@ -41,5 +41,5 @@ export async function linkIdentity(ctx: Context, { caller, provider, identity }:
 }
 
 function linkedElsewhere(provider: string): AppError {
-  return refusal('invalid_request', `This ${provider} account is linked to another account.`)
+  return refusal('invalid_request', `This ${provider} account is linked to another account`)
 }

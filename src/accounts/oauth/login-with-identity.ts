@@ -22,7 +22,7 @@ export interface OauthLogin {
 export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {
     const admin = await lockAdminByIdentity(tx, provider, identity)
-    if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account.`)
+    if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account`)
     const { adminId, email, hasSecondFactor } = admin
     const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
     const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'

@@ -59,7 +59,7 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
         throw explainProviderError(error)
       })
       const claims = tokens.claims()
-      if (claims === undefined) throw refusal('invalid_token', "The provider's answer has no ID token.")
+      if (claims === undefined) throw refusal('invalid_token', "The provider's answer has no ID token")
       return provider.name === 'azure' ? identityAtAzure(claims) : { issuer: claims.iss, subject: claims.sub }
     },
   }
@@ -96,6 +96,6 @@ function clientAuth(secret: string): ClientAuth {
 /** Azure's `sub` differs between applications: the tenant (in the issuer) and the object id identify the person. */
 function identityAtAzure({ iss, tid, oid }: IDToken): Identity {
   if (typeof tid !== 'string' || typeof oid !== 'string')
-    throw refusal('invalid_token', "The provider's answer names no tenant and object.")
+    throw refusal('invalid_token', "The provider's answer names no tenant and object")
   return { issuer: iss, subject: `${tid}.${oid}` }
 }

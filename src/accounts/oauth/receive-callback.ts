@@ -38,7 +38,7 @@ export async function receiveCallback(ctx: Context, oauth: Oauth, request: Callb
   if (forward === null) return { code, location: null }
   // The settings may have changed since the flow began.
   if (!isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
-    throw refusal('invalid_request', 'The address to return to is not allowed.')
+    throw refusal('invalid_request', 'The forward URL is not allowed')
   const location = new URL(forward)
   location.searchParams.set('code', code)
   return { code, location: location.href }
@@ -53,7 +53,7 @@ async function answerFlow(ctx: Context, tx: Tx, callback: Callback): Promise<Out
   const row = await consumeFlow(tx, stateHash)
   const decision = decideCallback(row && { ...row, ...openFlow(ctx, stateHash, row.sealed) }, callback)
   if (decision.kind === 'refuse' || row === undefined)
-    return { kind: 'refuse', why: decision.kind === 'refuse' ? decision.why : 'The sign-in is unknown.' }
+    return { kind: 'refuse', why: decision.kind === 'refuse' ? decision.why : 'The sign-in is unknown' }
   const { provider, purpose, bound, forward } = row
   const code = await createCode(ctx, tx, {
     provider,

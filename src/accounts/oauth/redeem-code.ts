@@ -40,5 +40,5 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
 }
 
 function unknownCode() {
-  return refusal('invalid_grant', 'The code is unknown, used, expired or not for this caller.')
+  return refusal('invalid_grant', 'The code is unknown, used, expired or not for this caller')
 }

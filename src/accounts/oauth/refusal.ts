@@ -29,8 +29,7 @@ export function reasonsOf(error: unknown): string {
  */
 export function explainProviderError(error: unknown): AppError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof AppError) return cause
-  if (error instanceof ResponseBodyError)
-    return refusal(error.error, error.error_description ?? 'The provider refused.')
+  if (error instanceof ResponseBodyError) return refusal(error.error, error.error_description ?? 'The provider refused')
   const isAnswerWrong =
     error instanceof ClientError ||
     error instanceof AuthorizationResponseError ||
@@ -39,7 +38,7 @@ export function explainProviderError(error: unknown): AppError {
     error instanceof TypeError ||
     error instanceof DOMException
   if (!isAnswerWrong) throw error
-  const wrong = refusal('invalid_token', "The provider's answer is not valid.")
+  const wrong = refusal('invalid_token', "The provider's answer is not valid")
   wrong.cause = error
   return wrong
 }

@@ -163,6 +163,6 @@ function linking(path: string): At<Person> {
 
 /** @throws AppError forbidden for people whom an identity provider vouches for: a link would outlast its decisions. */
 function requireLinker(caller: Caller): Person {
-  if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
+  if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in only through their SSO')
   return requirePerson(caller)
 }

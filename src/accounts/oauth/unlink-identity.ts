@@ -29,7 +29,7 @@ export async function unlinkIdentity(ctx: Context, request: UnlinkRequest): Prom
     if (!linked.includes(provider)) throw notFound(provider)
     const usable = linked.filter((name) => configured.includes(name))
     if (!mayUnlink({ hasPassword: passwordHash !== null, hasSso: ssoId !== null, provider, usable }))
-      throw new AppError('invalid', 'This is the only way to sign in; set a password first.')
+      throw new AppError('invalid', 'This is the only way to sign in; set a password first')
     const before = { provider, ...(await deleteIdentity(tx, caller, provider)) }
     await appendAccountChange(tx, {
       adminId: caller.adminId,

@@ -72,9 +72,9 @@ async function requireAdmission(
     case 'admitted':
       return
     case 'closed':
-      throw new AppError('forbidden', 'Registration is closed.')
+      throw new AppError('forbidden', 'Registration is closed')
     case 'not_invited':
-      throw new AppError('forbidden', 'Registration needs an invitation.')
+      throw new AppError('forbidden', 'Registration needs an invitation')
   }
 }
 

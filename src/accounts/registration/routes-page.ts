@@ -16,7 +16,7 @@ const script = `
       // A retry makes sense if the server could not do it now.
       button.disabled = answer.status < 429
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
-      else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ?? '')
+      else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
       else message.textContent = messages[result.detail] ?? result.detail
     } catch {
       message.textContent = 'The server can not be reached. Try again.'

@@ -35,7 +35,7 @@ export async function verifyCaptcha(
   if (success === true) return
   if (success === false) throw invalidField('captcha', 'was not solved')
   ctx.log.warn({ kind: result.kind, error: errorOf(result) }, 'could not verify a CAPTCHA')
-  throw new AppError('unavailable', 'The CAPTCHA could not be verified. Try again later.')
+  throw new AppError('unavailable', 'The CAPTCHA could not be verified; try again later')
 }
 
 function errorOf(result: { readonly kind: string; readonly error?: string; readonly status?: number }): string {

@@ -141,10 +141,10 @@ function presentInvite(invite: InviteResult): Static<typeof VerifyReply> {
     case 'applied':
       return {}
     case 'not_applied':
-      return { invite_not_applied: true, detail: 'The invitation could not be applied.' }
+      return { invite_not_applied: true, detail: 'The invitation could not be applied' }
     case 'unfit_password': {
       const { reason, min_length } = invite.unfit
-      const detail = `The invitation could not be applied: the password ${reason}.`
+      const detail = `The invitation could not be applied: the password ${reason}`
       return { invite_not_applied: true, detail, min_length }
     }
   }

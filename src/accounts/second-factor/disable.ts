@@ -63,12 +63,12 @@ async function provePasswordAndCode(ctx: Context, guard: LoginGuard, change: Sec
   const { caller, password, code } = change
   const { adminId } = caller
   const { hasSecondFactor, secondFactor } = caller.principal
-  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
   await provePassword(ctx, guard, { caller, password, field: 'password' })
   if (secondFactor === 'passed') return
-  if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code.')
+  if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code (two_factor)')
   guard.throttle.take(secondFactorKey(adminId))
   if (!(await inTx(ctx, (tx) => consumeCode(ctx, tx, caller, code))))
-    throw new AppError('invalid', 'Invalid two factor code.')
+    throw new AppError('invalid', 'Invalid two factor code')
   guard.throttle.succeed(secondFactorKey(adminId))
 }

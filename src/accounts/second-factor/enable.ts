@@ -65,12 +65,12 @@ async function findStepOfOffer(
 ): Promise<number> {
   const { adminId } = caller
   const known = await lockSecondFactor(tx, caller)
-  if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is enabled already.')
+  if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is already enabled')
   const offered = known.totpSecret === null ? null : openSecret(ctx.secrets, adminId, known.totpSecret)
   const now = ctx.clock.now()
   if (offered === null || offered.offeredTo !== offeredToOf(caller) || now.getTime() - offered.offeredAtMs > OFFER_MS)
-    throw new AppError('invalid', 'Ask for a secret first.')
+    throw new AppError('invalid', 'Ask for a secret first (GET /self/two_factor/token)')
   const step = findTotpStep(offered.secret, code.trim(), now)
-  if (step === null) throw new AppError('invalid', 'Invalid two factor code.')
+  if (step === null) throw new AppError('invalid', 'Invalid two factor code')
   return step
 }

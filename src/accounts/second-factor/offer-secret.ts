@@ -24,8 +24,8 @@ export async function offerSecret(
   const nowMs = ctx.clock.now().getTime()
   return inTx(ctx, async (tx) => {
     const known = await lockSecondFactor(tx, caller)
-    if (known.ssoId !== null) throw new AppError('invalid', 'The account is kept by an identity provider.')
-    if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is enabled already.')
+    if (known.ssoId !== null) throw new AppError('invalid', 'An identity provider manages the account')
+    if (known.totpSince !== null) throw new AppError('invalid', 'Two factor authentication is already enabled')
     const before = known.totpSecret === null ? null : openSecret(ctx.secrets, adminId, known.totpSecret)
     const offeredTo = offeredToOf(caller)
     if (before !== null && before.offeredTo === offeredTo && nowMs - before.offeredAtMs < OFFER_MS / 2)

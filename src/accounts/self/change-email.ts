@@ -79,7 +79,7 @@ export async function confirmEmail(
     const to = String(doc['email'])
     await lockAddress(tx, to)
     if ((await findAdminByEmail(tx, to)) !== undefined)
-      throw new AppError('invalid', 'The address has an account already.')
+      throw new AppError('invalid', 'The address already has an account')
     await updateEmail(tx, owner, to)
     await deleteMailedTokens(tx, owner, 'recover')
     const actor = caller === null ? { adminId, name: await getActorName(tx, owner), srcIp, userAgent } : actorOf(caller)

@@ -27,7 +27,7 @@ export async function deleteSelf(
   await inTx(ctx, async (tx) => {
     for (const { id, name } of await lockOrgsAdministeredBy(tx, caller))
       if (ssoId === null && !(await hasOtherAdmin(tx, actorScope(actor, id), adminId)))
-        throw new AppError('invalid', `The organization ${name} would have no administrator.`, { org_id: id })
+        throw new AppError('invalid', `The organization ${name} would be left without an administrator`, { org_id: id })
     if (ssoId === null) await lockProvedPassword(tx, caller)
     const message = 'Delete account'
     await appendAccountChange(tx, { adminId, actor, message, at: ctx.clock.now() })

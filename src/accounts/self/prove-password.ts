@@ -31,7 +31,7 @@ export async function provePassword(
   { caller, password, field }: PasswordProof,
 ): Promise<void> {
   const { via, sessionHash, email, ssoId } = caller.principal
-  if (ssoId !== null) throw new AppError('invalid', 'The account is kept by an identity provider.')
+  if (ssoId !== null) throw new AppError('invalid', 'An identity provider manages the account')
   if (password !== undefined) {
     const passwordHash = (await findAccessByEmail(ctx.db, email))?.passwordHash ?? null
     if (await checkPassword({ email, passwordHash, password })) return
@@ -40,7 +40,7 @@ export async function provePassword(
   if (via === 'basic') return
   const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, caller, sessionHash)
   if (givenAt !== null && ctx.clock.now().getTime() - givenAt.getTime() <= RECENT_MS) return
-  throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again.`)
+  throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again`)
 }
 
 /**
@@ -51,5 +51,5 @@ export async function provePassword(
  */
 export async function lockProvedPassword(tx: Tx, caller: Person): Promise<void> {
   if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
-    throw new AppError('forbidden', 'The password was changed meanwhile. Log in again.')
+    throw new AppError('forbidden', 'The password was changed meanwhile; log in again')
 }

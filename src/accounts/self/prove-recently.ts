@@ -27,6 +27,6 @@ export async function proveRecently(
   if (provedAt !== null && ctx.clock.now().getTime() - provedAt.getTime() <= RECENT_MS) return
   throw new AppError(
     'forbidden',
-    'This needs a recent proof of who you are: give the password as password, or sign in or give the second factor in the 15 minutes before',
+    'This needs a recent proof of who you are: give the password as password, or sign in or give the second factor within 15 minutes before',
   )
 }

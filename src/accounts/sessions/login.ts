@@ -48,7 +48,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   parts.throttle.giveBackTo(actor.srcIp)
   const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
   if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
-    throw new AppError('invalid', 'The password has expired. Recover it to choose a new one.')
+    throw new AppError('invalid', 'The password has expired; recover it to choose a new one')
   await rehashPassword(ctx, parts.passwords, { owner, passwordHash: access.passwordHash, password })
 
   const { adminId, hasSecondFactor } = access
@@ -69,7 +69,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
 }
 
 function wrongPassword(): AppError {
-  return new AppError('invalid', 'Invalid email or password.')
+  return new AppError('invalid', 'Invalid email or password')
 }
 
 /** Replaces a hash with outdated parameters while the plain password is at hand. */

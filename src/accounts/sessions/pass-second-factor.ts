@@ -28,7 +28,7 @@ export async function passSecondFactor(
 ): Promise<Date> {
   const { adminId, sessionHash, hasSecondFactor, passwordModifiedAt } = caller.principal
   if (adminId === null || sessionHash === null) throw wrongCode()
-  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
   const owner = adminScope(adminId)
   throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
@@ -56,5 +56,5 @@ export async function passSecondFactor(
 }
 
 function wrongCode(): AppError {
-  return new AppError('unauthenticated', 'Invalid two factor code.')
+  return new AppError('unauthenticated', 'Invalid two factor code')
 }

@@ -46,7 +46,7 @@ export function decideAssertion(assertion: Assertion, expected: Expectation): As
     const usableUntil = endOf(confirmation.notOnOrAfter)
     const why = confirmationFault(confirmation, expected)
     if (why !== null || inResponseTo === null || usableUntil === null)
-      faults.push(why ?? 'the subject confirmation does not say until when, or to which request')
+      faults.push(why ?? 'The subject confirmation does not say until when, or to which request')
     else
       return {
         kind: 'accept',
@@ -57,32 +57,32 @@ export function decideAssertion(assertion: Assertion, expected: Expectation): As
         usableUntil,
       }
   }
-  return { kind: 'refuse', why: faults[0] ?? 'the assertion has no subject confirmation' }
+  return { kind: 'refuse', why: faults[0] ?? 'The assertion has no subject confirmation' }
 }
 
 function subjectFault({ nameId, nameIdFormat }: Assertion): string | null {
-  if (nameId.trim() === '' || nameId.length > MAX_SUBJECT_CHARS) return 'the NameID is empty or too long'
+  if (nameId.trim() === '' || nameId.length > MAX_SUBJECT_CHARS) return 'The NameID is empty or too long'
   // eslint-disable-next-line no-control-regex -- a name with a line break or a NUL is an attack
-  if (/[\u0000-\u001f\u007f]/.test(nameId)) return 'the NameID contains control characters'
+  if (/[\u0000-\u001f\u007f]/.test(nameId)) return 'The NameID contains control characters'
   // A transient NameID differs at each login of the same person.
-  return nameIdFormat === TRANSIENT ? 'the NameID is transient: it must be one that lasts' : null
+  return nameIdFormat === TRANSIENT ? 'The NameID is transient: it must be one that lasts' : null
 }
 
 function conditionFault(assertion: Assertion, { issuer, entityId, now }: Expectation): string | null {
-  if (assertion.issuer !== issuer) return `the issuer is ${assertion.issuer}, not ${issuer}`
+  if (assertion.issuer !== issuer) return `The issuer is ${assertion.issuer}, not ${issuer}`
   const { audiences, authentications } = assertion
   if (audiences.length === 0 || !audiences.every((names) => names.includes(entityId)))
-    return `the audience is ${audiences.flat().join(', ')}, not ${entityId}`
+    return `The audience is ${audiences.flat().join(', ')}, not ${entityId}`
   const ended = authentications.some(
     ({ sessionNotOnOrAfter }) => timeFault({ notBefore: null, notOnOrAfter: sessionNotOnOrAfter }, now) !== null,
   )
-  return timeFault(assertion, now) ?? (ended ? 'the session at the identity provider has ended' : null)
+  return timeFault(assertion, now) ?? (ended ? 'The session at the identity provider has ended' : null)
 }
 
 function confirmationFault(confirmation: Confirmation, { acsUrl, now }: Expectation): string | null {
   const { method, recipient } = confirmation
-  if (method !== BEARER) return `the subject confirmation is ${method}, not bearer`
-  if (recipient !== acsUrl) return `the recipient is ${recipient ?? 'missing'}, not ${acsUrl}`
+  if (method !== BEARER) return `The subject confirmation is ${method}, not bearer`
+  if (recipient !== acsUrl) return `The recipient is ${recipient ?? 'missing'}, not ${acsUrl}`
   return timeFault(confirmation, now)
 }
 
@@ -92,13 +92,13 @@ function timeFault(
 ): string | null {
   if (notBefore !== null) {
     const start = parseInstant(notBefore)
-    if (start === null) return `${notBefore} is no time`
-    if (now < addMs(start, -SKEW_MS)) return `the assertion is not valid before ${notBefore}`
+    if (start === null) return `The time ${notBefore} is malformed`
+    if (now < addMs(start, -SKEW_MS)) return `The assertion is not valid before ${notBefore}`
   }
   if (notOnOrAfter !== null) {
     const end = endOf(notOnOrAfter)
-    if (end === null) return `${notOnOrAfter} is no time`
-    if (now >= end) return `the assertion has expired at ${notOnOrAfter}`
+    if (end === null) return `The time ${notOnOrAfter} is malformed`
+    if (now >= end) return `The assertion expired at ${notOnOrAfter}`
   }
   return null
 }

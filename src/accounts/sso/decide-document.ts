@@ -29,13 +29,13 @@ const digestMethods: Readonly<Record<string, Strength>> = {
  * @returns What is wrong with it; null if nothing is.
  */
 export function documentFault(xml: string, weakest: SsoDocument['idp_sign_algo'] = 'sha256'): string | null {
-  if (xml.length > MAX_CHARS) return `the message is larger than ${MAX_CHARS} characters`
-  if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'the message declares a document type'
-  if (count(xml, /</g) > MAX_TAGS) return 'the message has too many elements'
-  if (count(xml, /=\s*["']/g) > MAX_ATTRIBUTES) return 'the message has too many attributes'
-  if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'the message has too many signatures'
+  if (xml.length > MAX_CHARS) return `The message is larger than ${MAX_CHARS} characters`
+  if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'The message declares a document type'
+  if (count(xml, /</g) > MAX_TAGS) return 'The message has too many elements'
+  if (count(xml, /=\s*["']/g) > MAX_ATTRIBUTES) return 'The message has too many attributes'
+  if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'The message has too many signatures'
   // We publish no key that anyone could have encrypted it for.
-  if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'the assertion is encrypted'
+  if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'The assertion is encrypted'
   return (
     methodFault(xml, { element: 'SignatureMethod', known: signatureMethods, weakest }) ??
     methodFault(xml, { element: 'DigestMethod', known: digestMethods, weakest })
@@ -52,7 +52,7 @@ interface Methods {
 function methodFault(xml: string, { element, known, weakest }: Methods): string | null {
   const all = count(xml, new RegExp(`<[^<>\\s/]*${element}`, 'g'))
   const plain = [...xml.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}\\s+Algorithm=["']([^"'&<>]*)["']`, 'g'))]
-  if (plain.length !== all) return `the message has a ${element} that can not be read`
+  if (plain.length !== all) return `The message has a ${element} that can not be read`
   for (const [, algorithm = ''] of plain) {
     const hash = known[algorithm]
     if (hash === undefined) return `${element} ${algorithm.slice(0, 100)} is not supported`

@@ -35,7 +35,7 @@ export function decidePerson({ assertion, doc, roles }: PersonRequest): PersonDe
   const byEmail = (doc.nameid_format ?? 'email') === 'email'
   const email = (byEmail ? nameId : valueOf(attributes, names.email)).trim().toLowerCase()
   if (!isAddress(email))
-    return { kind: 'refuse', why: byEmail ? 'the NameID is no e-mail address' : 'there is no attribute "email"' }
+    return { kind: 'refuse', why: byEmail ? 'The NameID is no e-mail address' : 'There is no attribute "email"' }
   const decided = decideRoles(roleNames(attributes, doc), doc, roles)
   if (decided.kind === 'refuse') return decided
   const privileges = decided.names.flatMap((name) => roles.get(name) ?? [])
@@ -59,13 +59,13 @@ type RolesDecision =
 function decideRoles(named: readonly string[], doc: SsoDocument, roles: PersonRequest['roles']): RolesDecision {
   const unknown = named.filter((name) => !roles.has(name))
   if (unknown.length > 0 && doc.ignore_unmatched_roles !== true)
-    return { kind: 'refuse', why: `there is no SSO role ${unknown.map((name) => `"${name}"`).join(', ')}` }
+    return { kind: 'refuse', why: `There is no SSO role ${unknown.map((name) => `"${name}"`).join(', ')}` }
   const known = named.filter((name) => roles.has(name))
   if (known.length > 0) return { kind: 'roles', names: known }
   const fallback = doc.default_role ?? ''
   if (roles.has(fallback)) return { kind: 'roles', names: [fallback] }
   const why =
-    fallback === '' ? 'no role was named and there is no default_role' : `default_role "${fallback}" is unknown`
+    fallback === '' ? 'No role was named and there is no default_role' : `default_role "${fallback}" is unknown`
   return { kind: 'refuse', why }
 }
 

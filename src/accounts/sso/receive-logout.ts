@@ -55,12 +55,12 @@ async function endSessions(
   // Deleting an SSO deletes its accounts and their sessions.
   if ((await shareSso(tx, scope, sso.id)) === undefined) return
   if (request.issuer !== sso.doc.issuer)
-    throw new SsoRefusal(`the issuer is ${request.issuer}, not ${sso.doc.issuer ?? 'set'}`)
+    throw new SsoRefusal(`The issuer is ${request.issuer}, not ${sso.doc.issuer ?? 'set'}`)
   const issued = parseInstant(request.issueInstant)
   if (issued === null || Math.abs(at.getTime() - issued.getTime()) > MAX_AGE_MS)
-    throw new SsoRefusal('the logout request is not of this moment')
+    throw new SsoRefusal('The logout request was not issued within five minutes of now')
   const used = { ssoId: sso.id, assertionId: request.id, expiresAt: addMs(at, 2 * MAX_AGE_MS) }
-  if (!(await insertUsedMessage(tx, scope, used))) throw new SsoRefusal('the logout request has been used before')
+  if (!(await insertUsedMessage(tx, scope, used))) throw new SsoRefusal('The logout request has been used before')
   const admin = await findSsoAdmin(tx, scope, { ssoId: sso.id, subject: request.subject })
   if (admin === undefined) return
   await deleteSsoSessions(tx, scope, { ssoId: sso.id, adminId: admin.id, ssoSessions: request.sessionIds })

@@ -79,19 +79,19 @@ async function acceptAssertion(
   const scope = systemScope('accounts', accept.sso.orgId)
   // Nobody may sign in through an SSO that is being deleted.
   const sso = await shareSso(tx, scope, accept.sso.id)
-  if (sso === undefined) return refuse('the SSO has been deleted')
+  if (sso === undefined) return refuse('The SSO has been deleted')
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
   const answered = await consumeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
   const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
-  if (!(await insertUsedMessage(tx, scope, used))) return refuse('the assertion has been used before')
+  if (!(await insertUsedMessage(tx, scope, used))) return refuse('The assertion has been used before')
   if (answered === undefined)
-    return refuse('the assertion answers no request of this SSO, or one that has been answered')
-  if (answered.expiresAt <= now) return refuse('the request that it answers is too old')
+    return refuse('The assertion answers no request of this SSO, or one that has been answered')
+  if (answered.expiresAt <= now) return refuse('The request that it answers is too old')
   const { cookie } = request
   if (cookie === null || !equalText(answered.boundHash.toString('hex'), sha256(cookie).toString('hex')))
-    return refuse('another browser made the request that it answers')
+    return refuse('Another browser made the request that it answers')
   const login = await loginBySso(ctx, tx, {
     sso,
     assertion,

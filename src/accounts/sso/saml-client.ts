@@ -38,7 +38,7 @@ function identityOf(ctx: Context, { domain, doc }: Sso) {
  */
 export async function createSamlClient(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
   const provider = identityProviderOf(sso)
-  if (provider === null) throw new SsoRefusal('issuer, idp_cert and idp_sso_url of the SSO have not been set')
+  if (provider === null) throw new SsoRefusal('The issuer, idp_cert and idp_sso_url of the SSO have not been set')
   const identity = identityOf(ctx, sso)
   const { SAML, ValidateInResponseTo } = await loadSaml()
   return new SAML({

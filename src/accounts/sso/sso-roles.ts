@@ -46,7 +46,7 @@ export async function createSsoRole(
     await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, role)
     if ((await countSsoRoles(tx, scope)) >= MAX_ROLES)
-      throw new AppError('invalid', `An organization may have ${MAX_ROLES} SSO roles.`)
+      throw new AppError('invalid', `An organization may have at most ${MAX_ROLES} SSO roles`)
     await insertSsoRole(tx, scope, role)
     await appendAudit(tx, scope, { message: `Add SSO Role "${name}"`, after: auditDocument(role), at })
   })

@@ -34,7 +34,7 @@ export async function createSso(
   await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges: fullAdmin })
     if ((await countSsos(tx, scope)) >= MAX_SSOS)
-      throw new AppError('invalid', `An organization may have ${MAX_SSOS} SSOs.`)
+      throw new AppError('invalid', `An organization may have at most ${MAX_SSOS} SSOs`)
     await insertSso(tx, scope, sso)
     await appendAudit(tx, scope, { message: `Add SSO "${sso.doc.name}"`, after: auditDocument(sso), at })
   })

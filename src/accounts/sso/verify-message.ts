@@ -29,7 +29,7 @@ export async function verifyResponse({ encoded, destination, saml, weakest }: Me
   await checkRoot(encoded, 'Response', { destination, weakest })
   const { profile } = await refuseErrors(() => saml.validatePostResponseAsync({ SAMLResponse: encoded }))
   const assertion = parseAssertion(profile?.getAssertion?.())
-  if (assertion === null) throw new SsoRefusal('the assertion lacks something, or has something twice')
+  if (assertion === null) throw new SsoRefusal('The assertion lacks a required element or repeats one')
   return assertion
 }
 
@@ -50,10 +50,10 @@ export interface LogoutRequest {
 export async function verifyLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
   const root = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
   // Nothing else in it says for which service it is meant.
-  if (root.$.Destination === undefined) throw new SsoRefusal('the destination is missing')
+  if (root.$.Destination === undefined) throw new SsoRefusal('The destination is missing')
   const { profile } = await refuseErrors(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
   const { ID: id, issuer } = profile ?? {}
-  if (profile === null || id === undefined || issuer === undefined) throw new SsoRefusal('the request has no ID')
+  if (profile === null || id === undefined || issuer === undefined) throw new SsoRefusal('The request has no ID')
   // The library returns only the first session.
   const sessionIds = (root.SessionIndex ?? []).map((index) => textOf(index))
   return { id, issuer, subject: profile.nameID, sessionIds, issueInstant: root.$.IssueInstant ?? '' }
@@ -75,10 +75,10 @@ async function checkRoot(
   if (fault !== null) throw new SsoRefusal(fault)
   const document = await refuseErrors(() => parseXml(xml))
   const root: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, element) : undefined
-  if (!Value.Check(Root, root)) throw new SsoRefusal(`the message is no ${element}`)
+  if (!Value.Check(Root, root)) throw new SsoRefusal(`The message is no ${element}`)
   const { Destination: found } = root.$
   if (found !== undefined && found !== destination)
-    throw new SsoRefusal(`the destination is ${found}, not ${destination}`)
+    throw new SsoRefusal(`The destination is ${found}, not ${destination}`)
   return root
 }
 

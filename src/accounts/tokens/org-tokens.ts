@@ -35,9 +35,9 @@ export async function createOrgToken(
     const { adminId, passwordModifiedAt } = caller.principal
     // The owner of the account may have just recovered it from whoever asks.
     if (adminId !== null && (await lockSignIn(tx, adminScope(adminId), passwordModifiedAt)) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     if ((await countTokens(tx, scope)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
+      throw new AppError('invalid', `An organization may have at most ${MAX_TOKENS} API tokens`)
     const id = uuidv7()
     await insertToken(tx, scope, { id, ...hashed, name, privileges, srcIps, createdAt: at })
     const created = await getToken(tx, scope, id)

@@ -23,16 +23,16 @@ export async function createOwnToken(
 ): Promise<CreatedToken> {
   const { adminId } = caller
   if (caller.principal.ssoId !== null)
-    throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
+    throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization')
   await proveRecently(ctx, guard, { caller, password })
   const at = ctx.clock.now()
   const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
     // The owner of the account may have just recovered it from whoever asks.
     if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     if ((await countTokens(tx, caller)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An admin may have ${MAX_TOKENS} API tokens.`)
+      throw new AppError('invalid', `An admin may have at most ${MAX_TOKENS} API tokens`)
     const id = uuidv7()
     await insertToken(tx, caller, { id, ...hashed, name, privileges: null, srcIps: [], createdAt: at })
     const message = `Add API Token "${name}"`

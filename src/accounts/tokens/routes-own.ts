@@ -13,7 +13,7 @@ const tag = 'Self API Token'
 const params = { apitoken_id: Uuid }
 
 function own(path: string): At<Person> {
-  return person(`/self/apitokens${path}`, { refusal: 'A token of an organization has no tokens.' })
+  return person(`/self/apitokens${path}`, { refusal: 'The token of an organization has no tokens of its own' })
 }
 
 /** API tokens of the caller. Source: spec, "Authentication", 2 and 4; contract, Self API Token. */
