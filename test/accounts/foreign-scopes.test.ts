@@ -166,7 +166,7 @@ it.each<[string, (tx: Tx, of: World) => Promise<unknown>]>([
     'updatePasswordHash',
     (tx, { foreignAdmin, passwordHash }) => updatePasswordHash(tx, foreignAdmin, { from: passwordHash, to: 'x' }),
   ],
-])('%s changes nothing with the scope of somebody else', async (_name, act) => {
+])("%s changes nothing with another organization's or person's scope", async (_name, act) => {
   const { db } = server.ctx
   const before = await databaseState(db)
   await db.transaction().execute((tx) => act(tx, world))

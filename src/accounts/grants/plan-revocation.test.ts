@@ -15,13 +15,13 @@ const holders = fc.array(fc.record({ name: fc.string(), privileges: fc.array(pri
 const place = fc.oneof(fc.record({ siteId: fc.constantFrom(...ids) }), fc.record({ groupId: fc.constantFrom(...ids) }))
 
 describe('planRevocation', () => {
-  it('takes what names the place, however it is spelled, and nothing else', () => {
+  it('revokes the privileges in the place, in upper or lower case, and no others', () => {
     fc.assert(
       fc.property(holders, place, (some, gone) => {
         const changes = planRevocation(some, gone)
         for (const { holder, before, left } of changes) {
           expect(before).toEqual(holder.privileges)
-          // Nobody gains: what is left was there, in the same order.
+          // Nobody gains: the privileges that are left were there before, in the same order.
           expect(before.filter((one) => left.includes(one))).toEqual(left)
           expect(left.length).toBeLessThan(before.length)
           expect(planRevocation([{ privileges: left }], gone)).toEqual([])
@@ -32,7 +32,7 @@ describe('planRevocation', () => {
     )
   })
 
-  it('tells a site from a group of the same id', () => {
+  it('distinguishes a site from a group with the same id', () => {
     const privileges: WirePrivilege[] = [
       { scope: 'site', role: 'read', site_id: 'A1' },
       { scope: 'sitegroup', role: 'read', sitegroup_id: 'a1' },
