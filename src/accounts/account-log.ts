@@ -7,7 +7,7 @@ import { insertAccountLogs, listOrgIdsOfAdmin } from './store-log.ts'
 /** A change of an account. `before` and `after` never hold secrets. */
 export interface AccountChange {
   readonly adminId: string
-  /** Whoever made the change: mostly the admin themselves. */
+  /** The author of the change: mostly the admin themselves. */
   readonly actor: Actor
   readonly message: string
   readonly before?: Record<string, unknown>

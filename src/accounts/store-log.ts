@@ -40,7 +40,7 @@ export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[
 /**
  * Lists the organizations in which the admin has a privilege.
  *
- * @unscoped Finds the audit logs in which records of accounts belong too, whoever causes them.
+ * @unscoped Finds the audit logs that also get the records of an account, whoever causes them.
  */
 export async function listOrgIdsOfAdmin(reader: Reader, adminId: string): Promise<string[]> {
   const rows = await reader.selectFrom('privilege').select('orgId').distinct().where('adminId', '=', adminId).execute()

@@ -43,7 +43,7 @@ function createCachedClient(ctx: Context, provider: OauthProvider) {
 
   function refresh(now: Date, before: CachedClient | null): CachedClient {
     const client: Promise<OauthClient> = connect(provider).catch((error: unknown) => {
-      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, "a provider's metadata can't be had")
+      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'could not fetch the metadata of a provider')
       const usable = before !== null && before.endsAt > now ? before : null
       const retryAt = addMs(now, RETRY_MS)
       known = { client: usable?.client ?? client, staleAt: retryAt, endsAt: usable?.endsAt ?? retryAt }

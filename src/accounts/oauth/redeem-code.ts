@@ -22,7 +22,7 @@ export async function redeemCode(ctx: Context, oauth: Oauth, redemption: Redempt
   const row = await inTx(ctx, (tx) => consumeCode(tx, codeHash))
   const identify = (answer: ProviderAnswer, authorization: AuthorizationRequest | null): Promise<Identity> =>
     client.identify(redirectUri(ctx, provider.name), answer, authorization).catch((error: unknown) => {
-      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'a provider did not say who somebody is')
+      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'a provider did not identify the person')
       throw error
     })
   if (row === undefined) {

@@ -37,11 +37,11 @@ export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hash
  * @returns Whether there was such a code.
  */
 export async function consumeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
-  const taken = await tx
+  const deleted = await tx
     .deleteFrom('recoveryCode')
     .where('adminId', '=', adminId)
     .where('codeHash', '=', codeHash)
     .returning('codeHash')
     .executeTakeFirst()
-  return taken !== undefined
+  return deleted !== undefined
 }
