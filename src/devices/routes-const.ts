@@ -12,6 +12,7 @@ import { DeviceTypeName } from './wire.ts'
 export const deviceConstOperations: Operation[] = [
   operation({
     id: 'listDeviceModels',
+    summary: 'List the models of devices',
     method: 'GET',
     tag: 'Constants Models',
     at: self('/const/device_models'),
@@ -27,6 +28,7 @@ export const deviceConstOperations: Operation[] = [
   }),
   operation({
     id: 'listDeviceEventsDefinitions',
+    summary: 'List the types of device events',
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/device_events'),
@@ -35,6 +37,7 @@ export const deviceConstOperations: Operation[] = [
   }),
   operation({
     id: 'listAlarmDefinitions',
+    summary: 'List the types of alarms',
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/alarm_defs'),

@@ -4,7 +4,7 @@ import { at, org, orgAndSite, self } from './at.ts'
 import { operation } from './operation.ts'
 import { Empty, ErrorReply, Uuid } from './schemas.ts'
 
-const rest = { tag: 'Things', reply: Empty, run: () => ({}) } as const
+const rest = { summary: 'Do things', tag: 'Things', reply: Empty, run: () => ({}) } as const
 
 describe('the declaration of an operation', () => {
   it('has the parameters of its place and its own, and must name those of its path', () => {
@@ -27,6 +27,7 @@ describe('the declaration of an operation', () => {
     const made = operation({
       ...rest,
       id: { org: 'listOrgThings', site: 'listSiteThings' },
+      summary: { org: 'List the things of an organization', site: 'List the things of a site' },
       tag: { org: 'Orgs Things', site: 'Sites Things' },
       method: 'GET',
       at: orgAndSite('/things', { needs: 'read' }),
@@ -42,6 +43,7 @@ describe('the declaration of an operation', () => {
     const made = operation({
       ...rest,
       id: { org: 'listOrgThings', site: 'listSiteThings' },
+      summary: { org: 'List the things of an organization', site: 'List the things of a site' },
       tag: { org: 'Orgs Things', site: 'Sites Things' },
       method: 'GET',
       at: orgAndSite('/things', { needs: 'read' }),
@@ -72,6 +74,7 @@ describe('the declaration of an operation', () => {
     const reply = Type.String()
     const [made] = operation({
       id: 'getText',
+      summary: 'Do things',
       tag: 'Things',
       method: 'GET',
       at: self('/text'),

@@ -59,6 +59,8 @@ export type MaybePromise<T> = T | Promise<T>
 /** What every declaration says, whatever it answers. */
 export interface Heading<L extends Location, P extends TProperties, Q extends Query> {
   readonly id: OneOrTwo<L, string>
+  /** What it does: one line that starts with a verb, without a final period. */
+  readonly summary: OneOrTwo<L, string>
   /** Under which the document lists it; one of those of the contract. */
   readonly tag: OneOrTwo<L, string>
   readonly at: L
@@ -99,21 +101,33 @@ export function operation<
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
-  const { at: location, id, tag, query, ...rest } = declared
-  if ('enter' in location) return [operationAt(location, { ...rest, ...headed(id, tag, query) })]
+  const { at: location, id, summary, tag, query, ...rest } = declared
+  if ('enter' in location) return [operationAt(location, { ...rest, ...headed({ id, summary, tag }, query) })]
   return (['org', 'site'] as const).map((twin) => {
     const ofTwin = (value: unknown): unknown => Reflect.get(Object(value), twin)
-    return operationAt(location[twin], { ...rest, ...headed(ofTwin(id), ofTwin(tag), ofTwin(query) ?? query) })
+    return operationAt(location[twin], {
+      ...rest,
+      ...headed({ id: ofTwin(id), summary: ofTwin(summary), tag: ofTwin(tag) }, ofTwin(query) ?? query),
+    })
   })
 }
 
 /** Of one of the twins, whose types the declaration has checked. */
-function headed(id: unknown, tag: unknown, query: unknown): Pick<Declared, 'id' | 'tag' | 'query'> {
-  return { id: String(id), tag: String(tag), ...(query !== undefined && { query: query as TObject }) }
+function headed(
+  { id, summary, tag }: Readonly<Record<'id' | 'summary' | 'tag', unknown>>,
+  query: unknown,
+): Pick<Declared, 'id' | 'summary' | 'tag' | 'query'> {
+  return {
+    id: String(id),
+    summary: String(summary),
+    tag: String(tag),
+    ...(query !== undefined && { query: query as TObject }),
+  }
 }
 
 interface Declared {
   readonly id: string
+  readonly summary: string
   readonly tag: string
   readonly method: HTTPMethods
   readonly params?: TProperties
@@ -127,7 +141,7 @@ interface Declared {
 }
 
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
-  const { id, tag, method, params, query, body, errors, reply, mediaType, run } = declared
+  const { id, summary, tag, method, params, query, body, errors, reply, mediaType, run } = declared
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
   return {
@@ -136,6 +150,7 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     at: place,
     schema: {
       operationId: id,
+      summary,
       tags: [tag],
       description: describeAudience(place),
       ...(Object.keys(path.properties).length > 0 && { params: path }),

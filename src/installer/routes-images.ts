@@ -22,6 +22,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: 'addInstallerDeviceImage',
+      summary: 'Upload a photograph of a device as an installer',
       method: 'POST',
       tag,
       at,
@@ -46,6 +47,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteInstallerDeviceImage',
+      summary: 'Delete a photograph of a device as an installer',
       method: 'DELETE',
       tag,
       at,

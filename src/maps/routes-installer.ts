@@ -14,6 +14,7 @@ const single = installerSite('/maps/:map_id')
 export const installerMapOperations: Operation[] = [
   listOperation({
     id: 'listInstallerMaps',
+    summary: 'List the floor plans of a site by its name',
     tag,
     at: installerSite('/maps'),
     item: MapReply,
@@ -22,6 +23,7 @@ export const installerMapOperations: Operation[] = [
   }),
   operation({
     id: 'createInstallerMap',
+    summary: 'Create a floor plan as an installer',
     method: 'POST',
     tag,
     at: single,
@@ -33,6 +35,7 @@ export const installerMapOperations: Operation[] = [
   }),
   operation({
     id: 'updateInstallerMap',
+    summary: 'Update a floor plan as an installer',
     method: 'PUT',
     tag,
     at: single,

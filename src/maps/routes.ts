@@ -18,6 +18,7 @@ const single = '/maps/:map_id'
 const siteMapOperations: Operation[] = [
   listOperation({
     id: 'listSiteMaps',
+    summary: 'List the floor plans of a site',
     tag,
     at: site('/maps', { needs: 'read' }),
     item: MapReply,
@@ -26,6 +27,7 @@ const siteMapOperations: Operation[] = [
   }),
   operation({
     id: 'createSiteMap',
+    summary: 'Create a floor plan',
     method: 'POST',
     tag,
     at: site('/maps', { needs: 'write' }),
@@ -35,6 +37,7 @@ const siteMapOperations: Operation[] = [
   }),
   operation({
     id: 'getSiteMap',
+    summary: 'Get a floor plan',
     method: 'GET',
     tag,
     at: site(single, { needs: 'read' }),
@@ -48,6 +51,7 @@ const siteMapOperations: Operation[] = [
   }),
   operation({
     id: 'updateSiteMap',
+    summary: 'Update a floor plan',
     method: 'PUT',
     tag,
     at: site(single, { needs: 'write' }),
@@ -59,6 +63,7 @@ const siteMapOperations: Operation[] = [
   }),
   operation({
     id: 'importSiteWayfindings',
+    summary: 'Import the paths of a floor plan from a vendor of maps',
     method: 'POST',
     tag,
     at: site(`${single}/wayfinding/import`, { needs: 'write' }),

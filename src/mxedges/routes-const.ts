@@ -8,6 +8,7 @@ import { mxedgeModels } from './models.ts'
 export const mxedgeConstOperations: Operation[] = [
   operation({
     id: 'listMxEdgeModels',
+    summary: 'List the models of edge appliances',
     method: 'GET',
     tag: 'Constants Models',
     at: self('/const/mxedge_models'),
@@ -22,6 +23,7 @@ export const mxedgeConstOperations: Operation[] = [
   }),
   operation({
     id: 'listMxEdgeEventsDefinitions',
+    summary: 'List the types of edge appliance events',
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/mxedge_events'),

@@ -7,6 +7,7 @@ import { countVisibleMxedges } from './store.ts'
 /** Counts devices and edge appliances together. Source: contract, Orgs Devices. */
 export const summaryOperations: Operation[] = operation({
   id: 'listOrgDevicesSummary',
+  summary: 'Count the devices of an organization by type',
   method: 'GET',
   tag: 'Orgs Devices',
   at: orgSites('/devices/summary', { needs: 'read' }),

@@ -46,6 +46,7 @@ export function mxedgeOperations(files: ImageFiles): Operation[] {
 const collectionOperations: Operation[] = [
   operation({
     id: 'createOrgMxEdge',
+    summary: 'Create an edge appliance',
     method: 'POST',
     tag: 'Orgs MxEdges',
     at: org('/mxedges', { needs: 'write' }),
@@ -56,6 +57,7 @@ const collectionOperations: Operation[] = [
   }),
   listOperation({
     id: 'listOrgMxEdges',
+    summary: 'List the edge appliances of an organization',
     tag: 'Orgs MxEdges',
     at: orgSites('/mxedges', { needs: 'read' }),
     query: MxedgesQuery,
@@ -67,6 +69,7 @@ const collectionOperations: Operation[] = [
   }),
   listOperation({
     id: 'listSiteMxEdges',
+    summary: 'List the edge appliances of a site',
     tag: 'Sites MxEdges',
     at: site('/mxedges', { needs: 'read' }),
     item: MxedgeReply,
@@ -84,6 +87,10 @@ function singleOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: { org: 'getOrgMxEdge', site: 'getSiteMxEdge' },
+      summary: {
+        org: 'Get an edge appliance of an organization',
+        site: 'Get an edge appliance of a site',
+      },
       method: 'GET',
       tag,
       at: orgSitesAndSite(single, { needs: 'read' }),
@@ -94,6 +101,10 @@ function singleOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: { org: 'updateOrgMxEdge', site: 'updateSiteMxEdge' },
+      summary: {
+        org: 'Update an edge appliance of an organization',
+        site: 'Update an edge appliance of a site',
+      },
       method: 'PUT',
       tag,
       at: orgAndSite(single, { needs: 'write' }),
@@ -105,6 +116,10 @@ function singleOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: { org: 'deleteOrgMxEdge', site: 'deleteSiteMxEdge' },
+      summary: {
+        org: 'Delete an edge appliance of an organization',
+        site: 'Delete an edge appliance of a site',
+      },
       method: 'DELETE',
       tag,
       at: orgAndSite(single, { needs: 'write' }),

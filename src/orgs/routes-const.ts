@@ -9,6 +9,7 @@ const tag = 'Constants Definitions'
 export const worldConstOperations: Operation[] = [
   operation({
     id: 'listCountryCodes',
+    summary: 'List countries by their codes',
     method: 'GET',
     tag,
     at: self('/const/countries'),
@@ -27,6 +28,7 @@ export const worldConstOperations: Operation[] = [
   }),
   operation({
     id: 'listStates',
+    summary: 'List the states of a country',
     method: 'GET',
     tag,
     at: self('/const/states'),
@@ -36,6 +38,7 @@ export const worldConstOperations: Operation[] = [
   }),
   operation({
     id: 'listSiteLanguages',
+    summary: 'List the languages of sites',
     method: 'GET',
     tag,
     at: self('/const/languages'),

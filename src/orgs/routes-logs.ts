@@ -9,15 +9,16 @@ const tag = 'Orgs Logs'
 
 /** Older clients use the first path, newer ones the second. */
 const spellings = [
-  { id: 'listOrgAuditLogs', path: '/logs' },
-  { id: 'searchOrgAuditLogs', path: '/logs/search' },
+  { id: 'listOrgAuditLogs', summary: 'List the audit log of an organization', path: '/logs' },
+  { id: 'searchOrgAuditLogs', summary: 'Search the audit log of an organization', path: '/logs/search' },
 ]
 
 /** The audit log. Source: contract, Orgs Logs. */
 export const auditLogOperations: Operation[] = [
-  ...spellings.map(({ id, path }) =>
+  ...spellings.map(({ id, summary, path }) =>
     searchOperation({
       id,
+      summary,
       tag,
       at: orgSites(path, { needs: 'read' }),
       query: LogsQuery,
@@ -32,6 +33,7 @@ export const auditLogOperations: Operation[] = [
   ),
   countOperation({
     id: 'countOrgAuditLogs',
+    summary: 'Count the audit log of an organization by a field',
     tag,
     at: orgSites('/logs/count', { needs: 'read' }),
     query: LogsCountQuery,

@@ -21,6 +21,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: 'addSiteMapImage',
+      summary: 'Upload the image of a floor plan',
       method: 'POST',
       tag,
       at: image,
@@ -36,6 +37,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteSiteMapImage',
+      summary: 'Delete the image of a floor plan',
       method: 'DELETE',
       tag,
       at: image,
@@ -48,6 +50,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'replaceSiteMapImage',
+      summary: 'Replace the image of a floor plan and move what is on it',
       method: 'POST',
       tag,
       at: site('/maps/:map_id/replace', { needs: 'write' }),

@@ -40,6 +40,7 @@ export function mapImportOperations(files: ImageFiles): Operation[] {
     operation({
       ...upload,
       id: 'importSiteMaps',
+      summary: 'Import floor plans into a site',
       tag: 'Sites Maps',
       at: site('/maps/import', { needs: 'write' }),
       run: (ctx, { scope, request }) => importBundle(ctx, request, { files, siteOf: () => scope }),
@@ -47,6 +48,7 @@ export function mapImportOperations(files: ImageFiles): Operation[] {
     operation({
       ...upload,
       id: 'importOrgMaps',
+      summary: 'Import floor plans for many sites',
       tag: 'Orgs Maps',
       at: orgSites('/maps/import', { needs: 'write' }),
       run: (ctx, { scope: { orgId }, caller, request }) => {
@@ -62,6 +64,7 @@ export function mapImportOperations(files: ImageFiles): Operation[] {
     operation({
       ...upload,
       id: 'importOrgMapToSite',
+      summary: 'Import floor plans into a site by its name',
       tag: 'Orgs Maps',
       at: siteNamed,
       run: (ctx, { scope, request }) => importBundle(ctx, request, { files, siteOf: () => scope }),
@@ -69,6 +72,7 @@ export function mapImportOperations(files: ImageFiles): Operation[] {
     operation({
       ...upload,
       id: 'importInstallerMap',
+      summary: 'Import a floor plan into a site as an installer',
       tag: 'Installer',
       at: installerSite('/maps/import'),
       run: (ctx, { scope, request }) => {

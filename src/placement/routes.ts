@@ -19,6 +19,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
     ...mapImportOperations(files),
     operation({
       id: 'bulkAssignSiteApsToMap',
+      summary: 'Place access points on a floor plan',
       method: 'POST',
       tag,
       at: site(`${single}/set_map`, { needs: 'write' }),
@@ -32,6 +33,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteSiteMap',
+      summary: 'Delete a floor plan',
       method: 'DELETE',
       tag,
       at: site(single, { needs: 'write' }),
@@ -44,6 +46,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteInstallerMap',
+      summary: 'Delete a floor plan as an installer',
       method: 'DELETE',
       tag: 'Installer',
       at: installerSite(single),

@@ -39,6 +39,12 @@ it('names every operation, each differently', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
 })
 
+it('says in one line what each operation does, each differently', () => {
+  const summaries = operations.map(({ spec }) => spec.summary ?? '')
+  expect(summaries.filter((summary) => !/^[A-Z][a-z]+,? .{2,80}[^.]$/.test(summary))).toEqual([])
+  expect(summaries.filter((summary, index) => summaries.indexOf(summary) !== index)).toEqual([])
+})
+
 it('declares every parameter of a path', () => {
   for (const { id, path, spec } of operations) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)

@@ -10,6 +10,7 @@ export interface OpenApi {
 
 interface OpenApiOperation {
   readonly operationId?: string
+  readonly summary?: string
   readonly security?: readonly Record<string, unknown>[]
   readonly parameters?: readonly {
     readonly name: string

@@ -26,6 +26,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
   return [
     listOperation({
       id: 'listOrgAdminInvites',
+      summary: 'List the open invitations to an organization',
       tag,
       at: org('/invites', { needs: 'read' }),
       item: InviteReply,
@@ -33,6 +34,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'inviteOrgAdmin',
+      summary: 'Invite an admin to an organization',
       method: 'POST',
       tag,
       // Admins of single sites may invite others to these sites.
@@ -46,6 +48,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'updateOrgAdminInvite',
+      summary: 'Update an invitation',
       method: 'PUT',
       tag,
       at: org('/invites/:invite_id', { needs: 'admin' }),
@@ -59,6 +62,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'uninviteOrgAdmin',
+      summary: 'Withdraw an invitation',
       method: 'DELETE',
       tag,
       at: org('/invites/:invite_id', { needs: 'admin' }),
@@ -71,6 +75,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'verifyAdminInvite',
+      summary: 'Accept an invitation to an organization',
       method: 'POST',
       tag: 'Admins',
       at: person('/invite/verify/:token', { refusal: NO_ADDRESS }),

@@ -44,6 +44,7 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
   return [
     operation({
       id: 'getOauth2UrlForLinking',
+      summary: 'Get the address at which to link an account of an OAuth provider',
       method: 'GET',
       tag,
       at: linking(LINK_PATH),
@@ -60,6 +61,7 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
     }),
     operation({
       id: 'linkOauth2Account',
+      summary: 'Link an account of an OAuth provider',
       method: 'POST',
       tag,
       at: linking(LINK_PATH),
@@ -77,14 +79,24 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
       },
     }),
     // The specification and the published interface name different paths.
-    unlinkOperation('unlinkSelfOauth2Provider', LINK_PATH, oauth),
-    unlinkOperation('unlinkOauth2Provider', LOGIN_PATH, oauth),
+    unlinkOperation({ id: 'unlinkSelfOauth2Provider', summary: 'Unlink an OAuth provider', path: LINK_PATH }, oauth),
+    unlinkOperation(
+      { id: 'unlinkOauth2Provider', summary: 'Unlink an OAuth provider by the path for signing in', path: LOGIN_PATH },
+      oauth,
+    ),
   ].flat()
 }
 
-function unlinkOperation(id: string, path: string, { settings }: Oauth): Operation[] {
+interface Unlinking {
+  readonly id: string
+  readonly summary: string
+  readonly path: string
+}
+
+function unlinkOperation({ id, summary, path }: Unlinking, { settings }: Oauth): Operation[] {
   return operation({
     id,
+    summary,
     method: 'DELETE',
     tag,
     at: person(path),
@@ -105,6 +117,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
   return [
     operation({
       id: 'getOauth2AuthorizationUrlForLogin',
+      summary: 'Get the address at which to sign in by an OAuth provider',
       method: 'GET',
       tag,
       at: nobody(LOGIN_PATH),
@@ -123,6 +136,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
     }),
     operation({
       id: 'loginOauth2',
+      summary: 'Sign in with the code of an OAuth provider',
       method: 'POST',
       tag,
       at: nobody(LOGIN_PATH),

@@ -17,6 +17,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
   return [
     operation({
       id: 'recoverPassword',
+      summary: 'Ask for a mail that resets the password',
       method: 'POST',
       tag,
       at: nobody('/recover'),
@@ -30,6 +31,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
     }),
     operation({
       id: 'verifyRecoverPassword',
+      summary: 'Set a new password with the token of the mail',
       method: 'POST',
       tag,
       at: nobody('/recover/verify/:token'),

@@ -23,6 +23,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
   return [
     operation({
       id: 'generateSecretFor2faVerification',
+      summary: 'Get a secret for a second factor, as text or as a QR code',
       method: 'GET',
       tag,
       at: enrolling('/self/two_factor/token'),
@@ -38,6 +39,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'verifyTwoFactor',
+      summary: 'Enable the second factor with a first code',
       method: 'POST',
       tag,
       at: enrolling('/self/two_factor/verify'),
@@ -54,6 +56,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'disableTwoFactor',
+      summary: 'Disable the second factor',
       method: 'POST',
       tag,
       at: person('/self/two_factor/disable'),
@@ -66,6 +69,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'renewRecoveryCodes',
+      summary: 'Renew the recovery codes',
       method: 'POST',
       tag,
       at: person('/self/two_factor/recovery_codes'),

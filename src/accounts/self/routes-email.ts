@@ -17,6 +17,7 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
   return [
     operation({
       id: 'updateSelfEmail',
+      summary: 'Ask for a mail that changes the address of the caller',
       method: 'POST',
       tag,
       at: person('/self/update'),
@@ -30,6 +31,7 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
     }),
     operation({
       id: 'verifySelfEmail',
+      summary: 'Change the address with the token of the mail, signed in',
       // The published interface makes it a GET. It needs the account's own credentials, which a program that merely
       // follows links in mails does not have, and the mail links to a page of ours anyway.
       method: 'GET',
@@ -45,6 +47,7 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
     }),
     operation({
       id: 'confirmSelfEmail',
+      summary: 'Change the address with the token of the mail',
       method: 'POST',
       tag,
       at: nobody('/self/update/verify/:token'),

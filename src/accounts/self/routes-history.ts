@@ -24,6 +24,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
   return [
     operation({
       id: 'getSelfLoginFailures',
+      summary: 'Get the failed sign-ins of the caller',
       method: 'GET',
       tag,
       at: person('/self/login_failures'),
@@ -35,6 +36,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
     }),
     operation({
       id: 'getSelfApiUsage',
+      summary: 'Get how many calls the caller has made this hour',
       method: 'GET',
       tag,
       at: self('/self/usage'),
@@ -43,6 +45,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
     }),
     operation({
       id: 'listSelfAuditLogs',
+      summary: 'List what the caller has done',
       method: 'GET',
       tag: 'Self Audit Logs',
       at: person('/self/logs'),

@@ -21,6 +21,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
   return [
     operation({
       id: 'getSelf',
+      summary: 'Get the account of the caller',
       method: 'GET',
       tag,
       at: self('/self', { beforeSecondFactor: true }),
@@ -30,6 +31,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
     }),
     operation({
       id: 'updateSelf',
+      summary: 'Update the account of the caller',
       method: 'PUT',
       tag,
       at: person('/self'),
@@ -42,6 +44,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
     }),
     operation({
       id: 'deleteSelf',
+      summary: 'Delete the account of the caller',
       method: 'DELETE',
       tag,
       at: person('/self'),

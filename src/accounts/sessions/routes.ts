@@ -18,6 +18,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
   return [
     operation({
       id: 'login',
+      summary: 'Sign in with address and password',
       method: 'POST',
       tag,
       at: nobody('/login'),
@@ -33,6 +34,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
     }),
     operation({
       id: 'twoFactor',
+      summary: 'Complete a sign-in with the second factor',
       method: 'POST',
       tag,
       at: self('/login/two_factor', { beforeSecondFactor: true }),
@@ -48,6 +50,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
     }),
     operation({
       id: 'lookup',
+      summary: 'Look up how an address signs in',
       method: 'POST',
       tag,
       at: nobody('/login/lookup'),
@@ -60,6 +63,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
     }),
     operation({
       id: 'logout',
+      summary: 'Sign out',
       method: 'POST',
       tag,
       at: self('/logout', { beforeSecondFactor: true }),

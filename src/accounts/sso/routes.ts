@@ -33,6 +33,7 @@ const params = { sso_id: Uuid }
 export const ssoOperations: Operation[] = [
   listOperation({
     id: 'listOrgSsos',
+    summary: 'List the identity providers of an organization',
     tag,
     at: org('/ssos', { needs: 'read' }),
     item: SsoReply,
@@ -40,6 +41,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'createOrgSso',
+    summary: 'Add an identity provider',
     method: 'POST',
     tag,
     at: org('/ssos', { needs: 'admin' }),
@@ -49,6 +51,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgSso',
+    summary: 'Get an identity provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id', { needs: 'read' }),
@@ -58,6 +61,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgSso',
+    summary: 'Update an identity provider',
     method: 'PUT',
     tag,
     at: org('/ssos/:sso_id', { needs: 'admin' }),
@@ -69,6 +73,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSso',
+    summary: 'Delete an identity provider',
     method: 'DELETE',
     tag,
     at: org('/ssos/:sso_id', { needs: 'admin' }),
@@ -81,6 +86,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSsoAdmins',
+    summary: 'Delete admins that an identity provider signs in',
     method: 'POST',
     tag,
     at: org('/ssos/:sso_id/delete_admins', { needs: 'admin' }),
@@ -100,6 +106,7 @@ export const ssoOperations: Operation[] = [
 export const ssoInsightOperations: Operation[] = [
   operation({
     id: 'getOrgSamlMetadata',
+    summary: 'Get the addresses of the SAML service provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/metadata', { needs: 'read' }),
@@ -112,6 +119,7 @@ export const ssoInsightOperations: Operation[] = [
   }),
   operation({
     id: 'downloadOrgSamlMetadata',
+    summary: 'Download the SAML metadata as XML',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/metadata.xml', { needs: 'read' }),
@@ -122,6 +130,7 @@ export const ssoInsightOperations: Operation[] = [
   }),
   operation({
     id: 'listOrgSsoLatestFailures',
+    summary: 'List the latest failed sign-ins by an identity provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/failures', { needs: 'read' }),

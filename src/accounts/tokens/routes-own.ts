@@ -21,6 +21,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
   return [
     listOperation({
       id: 'listApiTokens',
+      summary: 'List the API tokens of the caller',
       tag,
       at: own(''),
       item: OwnTokenReply,
@@ -29,6 +30,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'createApiToken',
+      summary: 'Create an API token of the caller',
       method: 'POST',
       tag,
       at: own(''),
@@ -42,6 +44,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'getApiToken',
+      summary: 'Get an API token of the caller',
       method: 'GET',
       tag,
       at: own('/:apitoken_id'),
@@ -51,6 +54,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'updateApiToken',
+      summary: 'Update an API token of the caller',
       method: 'PUT',
       tag,
       at: own('/:apitoken_id'),
@@ -62,6 +66,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'deleteApiToken',
+      summary: 'Delete an API token of the caller',
       method: 'DELETE',
       tag,
       at: own('/:apitoken_id'),

@@ -12,13 +12,17 @@ import { DeviceImageForm, ImageNumber } from './wire.ts'
 
 /** Older clients use the first path, newer ones the second. */
 const spellings = [
-  { path: '/devices/:device_id/image:image_number', noun: 'SiteDeviceImage' },
-  { path: '/devices/:device_id/image/:image_number', noun: 'SiteDeviceImageByNumber' },
+  { path: '/devices/:device_id/image:image_number', noun: 'SiteDeviceImage', which: '' },
+  {
+    path: '/devices/:device_id/image/:image_number',
+    noun: 'SiteDeviceImageByNumber',
+    which: ' by the path with a separate number',
+  },
 ]
 
 /** Photos of installed devices. Source: contract, Sites Devices. */
 export function deviceImageOperations(files: ImageFiles): Operation[] {
-  return spellings.flatMap(({ path, noun }) => {
+  return spellings.flatMap(({ path, noun, which }) => {
     const common = {
       tag: 'Sites Devices',
       at: site(path, { needs: 'write' }),
@@ -29,6 +33,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
       operation({
         ...common,
         id: `add${noun}`,
+        summary: `Upload a photograph of a device${which}`,
         method: 'POST',
         body: DeviceImageForm,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
@@ -49,6 +54,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
       operation({
         ...common,
         id: `delete${noun}`,
+        summary: `Delete a photograph of a device${which}`,
         method: 'DELETE',
         run: (ctx, { scope, params: { device_id: deviceId, image_number: number } }) =>
           deleteDeviceImage(ctx, scope, { files, deviceId, lock: (tx) => lockDevice(tx, scope, deviceId), number }),

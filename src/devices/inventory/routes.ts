@@ -41,6 +41,7 @@ const tag = 'Orgs Inventory'
 export const inventoryOperations: Operation[] = [
   listOperation({
     id: 'getOrgInventory',
+    summary: 'List the inventory of an organization',
     tag,
     at: orgSites('/inventory', { needs: 'read' }),
     query: InventoryQuery,
@@ -50,6 +51,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'addOrgInventory',
+    summary: 'Claim devices for an organization',
     method: 'POST',
     tag,
     at: org('/inventory', { needs: 'write' }),
@@ -59,6 +61,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgInventoryAssignment',
+    summary: 'Assign, unassign or give up devices of the inventory',
     method: 'PUT',
     tag,
     at: org('/inventory', { needs: 'write' }),
@@ -71,6 +74,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'replaceOrgDevices',
+    summary: 'Replace a device by another one',
     method: 'POST',
     tag,
     at: org('/inventory/replace', { needs: 'write' }),
@@ -83,6 +87,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'searchOrgInventory',
+    summary: 'Search the inventory of an organization',
     method: 'GET',
     tag,
     at: orgSites('/inventory/search', { needs: 'read' }),
@@ -96,6 +101,7 @@ export const inventoryOperations: Operation[] = [
   }),
   countOperation({
     id: 'countOrgInventory',
+    summary: 'Count the inventory of an organization by a field',
     tag,
     at: orgSites('/inventory/count', { needs: 'read' }),
     query: InventoryCountQuery,

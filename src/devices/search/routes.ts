@@ -20,6 +20,10 @@ const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
 export const deviceSearchOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDevices', site: 'searchSiteDevices' },
+    summary: {
+      org: 'Search the devices of an organization',
+      site: 'Search the devices of a site',
+    },
     tag,
     at: orgSitesAndSite('/devices/search', { needs: 'read' }),
     query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
@@ -32,6 +36,10 @@ export const deviceSearchOperations: Operation[] = [
   }),
   countOperation({
     id: { org: 'countOrgDevices', site: 'countSiteDevices' },
+    summary: {
+      org: 'Count the devices of an organization by a field',
+      site: 'Count the devices of a site by a field',
+    },
     tag,
     at: orgSitesAndSite('/devices/count', { needs: 'read' }),
     query: { org: OrgDevicesCount, site: SiteDevicesCount },

@@ -17,6 +17,7 @@ const tag = 'Sites Devices'
 export const deviceTransferOperations: Operation[] = [
   operation({
     id: 'exportSiteDevices',
+    summary: 'Export the devices of a site as CSV',
     method: 'GET',
     tag,
     at: site('/devices/export', { needs: 'read' }),
@@ -29,6 +30,7 @@ export const deviceTransferOperations: Operation[] = [
   }),
   operation({
     id: 'importSiteDevices',
+    summary: 'Import names and places of devices, as JSON or CSV',
     method: 'POST',
     tag,
     at: site('/devices/import', { needs: 'write' }),

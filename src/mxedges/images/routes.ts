@@ -29,6 +29,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: 'addOrgMxEdgeImage',
+      summary: 'Upload a photograph of an edge appliance',
       method: 'POST',
       tag,
       at,
@@ -53,6 +54,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteOrgMxEdgeImage',
+      summary: 'Delete a photograph of an edge appliance',
       method: 'DELETE',
       tag,
       at,

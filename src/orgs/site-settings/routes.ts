@@ -18,6 +18,7 @@ export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'getSiteSetting',
+    summary: 'Get the settings of a site',
     method: 'GET',
     at: site('/setting', { needs: 'read' }),
     run: (ctx, { scope, caller }) => presentOwn(ctx, caller, scope),
@@ -25,6 +26,7 @@ export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'updateSiteSettings',
+    summary: 'Update the settings of a site',
     method: 'PUT',
     at: site('/setting', { needs: 'write' }),
     body: SiteSettingBody,
@@ -36,6 +38,7 @@ export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'getSiteSettingDerived',
+    summary: 'Get the settings that apply in a site, with those of the organization',
     method: 'GET',
     at: site('/setting/derived', { needs: 'read' }),
     run: async (ctx, { scope, caller }) => {
