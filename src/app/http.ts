@@ -36,7 +36,7 @@ import { deviceStatsOperations } from '../devices/stats/routes.ts'
 import { deviceTransferOperations } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
-import { serveOpenApi } from '../http/openapi.ts'
+import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
@@ -71,7 +71,6 @@ export interface BuiltHttp {
 /** Builds the HTTP server with every route. */
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHttp> {
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
-  await serveOpenApi(http, version)
   const throttle = createLoginThrottle(ctx.clock)
   const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }
   const rules = {
@@ -86,6 +85,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   })
   const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })
+  await serveOpenApi(http, { operations, version })
   await serveApi(http, authenticate, [serveOperations(ctx, operations)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))

@@ -5,7 +5,7 @@ import { org, orgSites, orgSitesAndSite } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty, Uuid } from '../http/schemas.ts'
+import { Empty, Uuid, storageErrors } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { uploadTooLarge } from '../platform/storage/uploads.ts'
@@ -97,6 +97,7 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
     query: UploadQuery,
     body: UploadBody,
     reply: ImageReply,
+    errors: storageErrors,
     run: async (ctx, { scope, query, request: { headers, body } }) => {
       const offer = parseOffer(query)
       const length = headers['content-length']

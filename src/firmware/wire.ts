@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Binary, Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
@@ -20,7 +20,7 @@ export const UploadQuery = Type.Object({
 
 /** For the document only: the body is a stream, which no schema can check. */
 export const UploadBody = {
-  content: { 'application/octet-stream': { schema: Type.Unsafe<unknown>({ format: 'binary' }) } },
+  content: { 'application/octet-stream': { schema: Binary } },
 }
 
 const ImageVersion = Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) })

@@ -4,7 +4,7 @@ import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.t
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
+import { Empty, ListErrorReply } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import { notFound } from '../platform/errors.ts'
 import { locateDevice } from './locate-device.ts'
@@ -72,6 +72,7 @@ export const installerDeviceOperations: Operation[] = [
     at: installer('/devices'),
     body: ClaimBody,
     reply: ClaimReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope: { scope }, body }) => presentClaim(await claimDevices(ctx, scope, body)),
   }),
   operation({

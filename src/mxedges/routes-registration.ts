@@ -1,6 +1,6 @@
 import { org } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty, Uuid } from '../http/schemas.ts'
+import { Empty, ListErrorReply, Uuid } from '../http/schemas.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
 import { claimMxedge } from './claim-mxedge.ts'
 import { restartRegistration } from './restart-registration.ts'
@@ -60,6 +60,7 @@ export const registrationOperations: Operation[] = [
     at: org('/mxedges/assign', { needs: 'write' }),
     body: AssignMxedgesBody,
     reply: AssignMxedgesReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) =>
       presentAssign(await assignMxedges(ctx, scope, { ids: body.mxedge_ids, siteId: body.site_id })),
   }),
@@ -71,6 +72,7 @@ export const registrationOperations: Operation[] = [
     at: org('/mxedges/unassign', { needs: 'write' }),
     body: UnassignMxedgesBody,
     reply: AssignMxedgesReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => presentAssign(await unassignMxedges(ctx, scope, body.mxedge_ids)),
   }),
   ...restartOperations,

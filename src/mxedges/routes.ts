@@ -81,7 +81,7 @@ const collectionOperations: Operation[] = [
 ].flat()
 
 function singleOperations(files: ImageFiles): Operation[] {
-  const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
+  const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' } as const
   const single = '/mxedges/:mxedge_id'
   const params = { mxedge_id: Uuid }
   return [

@@ -1,6 +1,6 @@
 import { orgSites } from '../http/at.ts'
 import { countOperation, searchOperation } from '../http/list-operation.ts'
-import { presentPage, setPageHeaders } from '../http/lists.ts'
+import { pageHeaders, presentPage, setPageHeaders } from '../http/lists.ts'
 import type { Operation } from '../http/operation.ts'
 import { countAuditLog, listAuditLog } from './store-logs.ts'
 import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire-logs.ts'
@@ -23,6 +23,7 @@ export const auditLogOperations: Operation[] = [
       at: orgSites(path, { needs: 'read' }),
       query: LogsQuery,
       item: LogReply,
+      headers: pageHeaders,
       parse: parseLogsQuery,
       run: async (ctx, { scope, search, reply }) => {
         const found = await listAuditLog(ctx.db, scope, search)

@@ -3,7 +3,7 @@ import type { SiteScope } from '../access/scope.ts'
 import { site } from '../http/at.ts'
 import { type FormFields, readForm } from '../http/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
+import { Empty, storageErrors } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
@@ -28,6 +28,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       params,
       body: ImageForm,
       reply: Empty,
+      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
@@ -57,6 +58,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       params,
       body: ReplaceForm,
       reply: Empty,
+      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })

@@ -1,17 +1,16 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
+import { Binary } from '../http/schemas.ts'
 import { check } from '../http/validate.ts'
 import type { MapDocument } from '../maps/map.ts'
 import type { Transform } from './plan-transform.ts'
 import { MapBody } from '../maps/wire.ts'
 
-const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
-
 /** For the document only: forms are read part by part, and each part is checked as it arrives. */
 export const ImageForm = {
   content: {
     'multipart/form-data': {
-      schema: Type.Object({ file: Type.Optional(Binary), json: Type.Optional(Type.String()) }),
+      schema: Type.Object({ file: Binary, json: Type.Optional(Type.String()) }),
     },
   },
 }
@@ -38,7 +37,7 @@ const ReplacePart = Type.Object({ transform: Type.Optional(TransformPart) }, { a
 export const ReplaceForm = {
   content: {
     'multipart/form-data': {
-      schema: Type.Object({ file: Type.Optional(Binary), json: Type.Optional(ReplacePart) }),
+      schema: Type.Object({ file: Binary, json: Type.Optional(ReplacePart) }),
     },
   },
 }

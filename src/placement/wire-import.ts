@@ -1,13 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
-import { Uuid } from '../http/schemas.ts'
+import { Binary, Uuid } from '../http/schemas.ts'
 import { check } from '../http/validate.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { ImportReport, Vendor } from './import/import-maps.ts'
 import { parseMacsCsv } from './import/parse-csv.ts'
 import type { ImportWish } from './import/project.ts'
-
-const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
 /** `images` is Signalbox's own: a zip file of pictures only. Source: contract, `map_import_json`. */
 const ImportPart = Type.Object(
@@ -26,7 +24,7 @@ export const ImportForm = {
   content: {
     'multipart/form-data': {
       schema: Type.Object({
-        file: Type.Optional(Binary),
+        file: Binary,
         csv: Type.Optional(Binary),
         json: Type.Optional(ImportPart),
         auto_deviceprofile_assignment: Type.Optional(Type.Boolean()),

@@ -14,7 +14,7 @@ import {
   presentDelivery,
 } from './wire-deliveries.ts'
 
-const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' }
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const params = { webhook_id: Uuid }
 
 /** The delivery records of a webhook, under the path of the webhook. Source: contract, Webhooks. */

@@ -22,7 +22,7 @@ import {
   presentWebhook,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' }
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const single = '/webhooks/:webhook_id'
 const params = { webhook_id: Uuid }
 

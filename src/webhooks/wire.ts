@@ -3,15 +3,13 @@ import { omitFields } from '../http/documents.ts'
 import { Timestamp, Uuid } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { WebhookTopic } from './topics.ts'
-import type { Webhook } from './webhook.ts'
+import { type Webhook, webhookTypes } from './webhook.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
 const settable = {
   name: Type.Optional(TextOrNull),
-  type: Type.Optional(
-    Type.Enum(['http-post', 'splunk', 'oauth2', 'aws-sns', 'google-pubsub'], { default: 'http-post' }),
-  ),
+  type: Type.Optional(Type.Enum(webhookTypes, { default: 'http-post' })),
   topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
   enabled: Type.Optional(Type.Boolean({ default: true })),
   verify_cert: Type.Optional(Type.Boolean({ default: true })),

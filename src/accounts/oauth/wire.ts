@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
 import { PasswordProof } from '../wire-proof.ts'
 
 export const ProviderParams = Type.Object({ provider: Type.String({ maxLength: 64 }) })
@@ -36,4 +37,12 @@ export const LoginUrlReply = Type.Object({ client_id: Type.String(), authorizati
 /** `id` is the user identifier at the provider. */
 export const LinkedReply = Type.Object({ action: Type.String(), id: Type.String() })
 
-export const OauthErrorReply = Type.Object({ error: Type.String(), error_description: Type.String() })
+export const OauthErrorReply = named(
+  'OauthError',
+  Type.Object({
+    detail: Type.String({ description: 'what is wrong, for people' }),
+    reason: Type.Optional(Type.String({ description: 'the cause, where `detail` names a field' })),
+    error: Type.Optional(Type.String({ description: 'as RFC 6749, 5.2 names it, where the provider refused' })),
+    error_description: Type.Optional(Type.String()),
+  }),
+)

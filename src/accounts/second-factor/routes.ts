@@ -2,7 +2,7 @@ import { toBuffer } from 'qrcode'
 import type { Caller } from '../../access/authorize.ts'
 import { type At, at } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty } from '../../http/schemas.ts'
+import { Binary, Empty, ErrorReply } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { type Person, person, requirePerson } from '../self/person.ts'
@@ -29,6 +29,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       at: enrolling('/self/two_factor/token'),
       query: TokenQuery,
       reply: TokenReply,
+      otherReplies: { 'image/png': Binary },
       run: async (ctx, { scope: caller, query, reply }) => {
         const { secret, uri } = await offerSecret(ctx, caller)
         void reply.header('cache-control', 'no-store')
@@ -62,6 +63,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       at: person('/self/two_factor/disable'),
       body: ChangeBody,
       reply: Empty,
+      errors: { 404: ErrorReply },
       run: async (ctx, { scope: caller, body }) => {
         await disableSecondFactor(ctx, guard, { caller, password: body.password, code: body.two_factor })
         return {}
@@ -75,6 +77,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       at: person('/self/two_factor/recovery_codes'),
       body: ChangeBody,
       reply: RecoveryCodesReply,
+      errors: { 404: ErrorReply },
       run: async (ctx, { scope: caller, body }) => {
         const proofs = { caller, password: body.password, code: body.two_factor }
         return { recovery_codes: [...(await renewRecoveryCodes(ctx, guard, proofs))] }

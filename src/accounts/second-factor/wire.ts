@@ -6,11 +6,7 @@ const Code = Type.String({ maxLength: 64 })
 /** `qrcode` asks for a PNG; without it the reply is the secret as text. */
 export const TokenQuery = Type.Object({ by: Type.Optional(Type.Enum(['qrcode'])) })
 
-/** A PNG if `by` was given, else the secret. */
-export const TokenReply = Type.Union([
-  Type.Object({ two_factor_secret: Type.String() }),
-  Type.Unsafe<Buffer>(Type.String({ format: 'binary', contentMediaType: 'image/png' })),
-])
+export const TokenReply = Type.Object({ two_factor_secret: Type.String() })
 
 export const VerifyBody = Type.Object({ two_factor: Code, password: Password })
 

@@ -14,7 +14,7 @@ import {
   presentEvent,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
+const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
 /** Events of devices. Source: contract, Orgs Devices and Sites Devices. */
 export const deviceEventOperations: Operation[] = [

@@ -1,7 +1,7 @@
 import { site } from '../../http/at.ts'
 import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
+import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
@@ -24,7 +24,7 @@ const spellings = [
 export function deviceImageOperations(files: ImageFiles): Operation[] {
   return spellings.flatMap(({ path, noun, which }) => {
     const common = {
-      tag: 'Sites Devices',
+      tag: 'Sites Devices' as const,
       at: site(path, { needs: 'write' }),
       params: { device_id: Uuid, image_number: ImageNumber },
       reply: Empty,
@@ -36,6 +36,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
         summary: `Upload a photograph of a device${which}`,
         method: 'POST',
         body: DeviceImageForm,
+        errors: storageErrors,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
           // An unknown device is refused before megabytes are read.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)

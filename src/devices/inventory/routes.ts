@@ -3,6 +3,7 @@ import { org, orgSites } from '../../http/at.ts'
 import { countOperation, listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { ListErrorReply } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { assignDevices, unassignDevices } from './assign-devices.ts'
 import { claimDevices } from './claim-devices.ts'
@@ -57,6 +58,7 @@ export const inventoryOperations: Operation[] = [
     at: org('/inventory', { needs: 'write' }),
     body: ClaimBody,
     reply: ClaimReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => presentClaim(await claimDevices(ctx, scope, body)),
   }),
   operation({
@@ -67,6 +69,7 @@ export const inventoryOperations: Operation[] = [
     at: org('/inventory', { needs: 'write' }),
     body: InventoryUpdateBody,
     reply: InventoryUpdateReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => {
       const change = parseInventoryUpdate(body)
       return presentInventoryUpdate(change.op, await apply(ctx, scope, change))

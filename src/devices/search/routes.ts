@@ -14,7 +14,7 @@ import {
   presentHit,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
+const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
 /** Searches for devices. Source: contract, Orgs Devices and Sites Devices. */
 export const deviceSearchOperations: Operation[] = [

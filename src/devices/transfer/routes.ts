@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { site } from '../../http/at.ts'
 import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { ListErrorReply } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { presentingFor } from '../routes.ts'
 import { encodeTable } from './device-table.ts'
@@ -36,6 +37,7 @@ export const deviceTransferOperations: Operation[] = [
     at: site('/devices/import', { needs: 'write' }),
     body: ImportBody,
     reply: ImportReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, caller, request }) => {
       const items = await readItems(request)
       const presenting = await presentingFor(ctx, caller, scope)

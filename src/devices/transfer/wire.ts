@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseCsv } from '../../http/csv.ts'
+import { Binary } from '../../http/schemas.ts'
 import { check } from '../../http/validate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { parseMac } from '../device.ts'
@@ -24,9 +25,7 @@ export const ImportBody = {
     'application/json': { schema: Type.Array(ImportedDevice, { minItems: 1, maxItems: MAX_ITEMS }) },
     'multipart/form-data': {
       schema: Type.Object({
-        file: Type.Optional(
-          Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'CSV, as the export makes it' }),
-        ),
+        file: Type.Unsafe<unknown>({ ...Binary, description: 'CSV, as the export makes it' }),
       }),
     },
   },

@@ -12,7 +12,7 @@ import {
   presentEvent,
 } from './wire.ts'
 
-const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
+const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' } as const
 
 /** Events of edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const mxedgeEventOperations: Operation[] = [

@@ -7,7 +7,7 @@ import { getMxedge, listMxedges } from '../store.ts'
 import { parseForSite } from '../wire.ts'
 import { OneStatsQuery, SiteStatsQuery, StatsQuery, StatsReply, presentStats } from './wire.ts'
 
-const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' }
+const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' } as const
 
 /** Statistics of edge appliances. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
 export const mxedgeStatsOperations: Operation[] = [

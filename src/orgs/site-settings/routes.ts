@@ -11,7 +11,7 @@ import { findSiteSetting } from './store.ts'
 import { updateSiteSetting } from './update-site-setting.ts'
 import { SiteSettingBody, SiteSettingReply, presentSiteSetting } from './wire.ts'
 
-const common = { tag: 'Sites Setting', reply: SiteSettingReply }
+const common = { tag: 'Sites Setting' as const, reply: SiteSettingReply }
 
 /** Settings of a site: its own, and the effective ones. Source: contract, Sites Setting. */
 export const siteSettingOperations: Operation[] = [
