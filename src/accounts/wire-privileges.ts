@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from '../http/schemas.ts'
+import { Uuid, named } from '../http/schemas.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { WirePrivilege } from '../access/tables.ts'
 
@@ -8,28 +8,34 @@ const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const
 
 const views = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 }))
 
-export const PrivilegeBody = Type.Object(
-  {
-    scope: Type.Enum([...scopes]),
-    role: Type.Enum([...roles]),
-    org_id: Type.Optional(Uuid),
-    site_id: Type.Optional(Uuid),
-    sitegroup_id: Type.Optional(Uuid),
-    sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
-    views,
-  },
-  { additionalProperties: true, description: 'views restrict what a user interface shows' },
+export const PrivilegeBody = named(
+  'PrivilegeGrant',
+  Type.Object(
+    {
+      scope: Type.Enum([...scopes]),
+      role: Type.Enum([...roles]),
+      org_id: Type.Optional(Uuid),
+      site_id: Type.Optional(Uuid),
+      sitegroup_id: Type.Optional(Uuid),
+      sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
+      views,
+    },
+    { additionalProperties: true, description: 'views restrict what a user interface shows' },
+  ),
 )
 
-export const OrgPrivilegeReply = Type.Object({
-  scope: Type.Enum([...scopes]),
-  role: Type.Enum([...roles]),
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  sitegroup_id: Type.Optional(Uuid),
-  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
-  views,
-})
+export const OrgPrivilegeReply = named(
+  'Privilege',
+  Type.Object({
+    scope: Type.Enum([...scopes]),
+    role: Type.Enum([...roles]),
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    sitegroup_id: Type.Optional(Uuid),
+    sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+    views,
+  }),
+)
 
 /**
  * Parses privileges in one organization and drops duplicates. A privilege with several site groups becomes one for

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
 import type { Invite, InviteDocument } from '../tables.ts'
@@ -13,49 +13,64 @@ const Name = Type.String({ maxLength: 64 })
 const Hours = Type.Integer({ minimum: 1, maximum: 168, default: 24 })
 
 /** Other fields of the account are its owner's; they are ignored here. */
-export const UpdateAdminBody = Type.Object({ privileges: Privileges }, { additionalProperties: true })
-
-export const CreateInviteBody = Type.Object(
-  {
-    email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$' }),
-    privileges: Privileges,
-    first_name: Type.Optional(Name),
-    last_name: Type.Optional(Name),
-    hours: Type.Optional(Hours),
-  },
-  { additionalProperties: true },
-)
-export const UpdateInviteBody = Type.Object(
-  {
-    privileges: Type.Optional(Privileges),
-    first_name: Type.Optional(Name),
-    last_name: Type.Optional(Name),
-    hours: Type.Optional(Hours),
-  },
-  { additionalProperties: true },
+export const UpdateAdminBody = named(
+  'AdminUpdate',
+  Type.Object({ privileges: Privileges }, { additionalProperties: true }),
 )
 
-export const AdminReply = Type.Object({
-  admin_id: Uuid,
-  email: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
-  enable_two_factor: Type.Boolean(),
-  via_sso: Type.Boolean(),
-  privileges: Type.Array(OrgPrivilegeReply),
-})
+export const CreateInviteBody = named(
+  'InviteCreate',
+  Type.Object(
+    {
+      email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$' }),
+      privileges: Privileges,
+      first_name: Type.Optional(Name),
+      last_name: Type.Optional(Name),
+      hours: Type.Optional(Hours),
+    },
+    { additionalProperties: true },
+  ),
+)
+export const UpdateInviteBody = named(
+  'InviteUpdate',
+  Type.Object(
+    {
+      privileges: Type.Optional(Privileges),
+      first_name: Type.Optional(Name),
+      last_name: Type.Optional(Name),
+      hours: Type.Optional(Hours),
+    },
+    { additionalProperties: true },
+  ),
+)
 
-export const InviteReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  email: Type.String(),
-  first_name: Type.Optional(Type.String()),
-  last_name: Type.Optional(Type.String()),
-  hours: Type.Integer(),
-  privileges: Type.Array(OrgPrivilegeReply),
-  created_time: Timestamp,
-  expire_time: Type.Integer({ description: 'epoch seconds' }),
-})
+export const AdminReply = named(
+  'Admin',
+  Type.Object({
+    admin_id: Uuid,
+    email: Type.String(),
+    first_name: Type.String(),
+    last_name: Type.String(),
+    enable_two_factor: Type.Boolean(),
+    via_sso: Type.Boolean(),
+    privileges: Type.Array(OrgPrivilegeReply),
+  }),
+)
+
+export const InviteReply = named(
+  'Invite',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    email: Type.String(),
+    first_name: Type.Optional(Type.String()),
+    last_name: Type.Optional(Type.String()),
+    hours: Type.Integer(),
+    privileges: Type.Array(OrgPrivilegeReply),
+    created_time: Timestamp,
+    expire_time: Type.Integer({ description: 'epoch seconds' }),
+  }),
+)
 
 const DEFAULT_HOURS = 24
 

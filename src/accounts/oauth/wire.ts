@@ -8,14 +8,14 @@ export const ForwardQuery = Type.Object({
   forward: Type.Optional(Type.String({ maxLength: 2048, description: 'where to lead the browser with `?code=`' })),
 })
 
-export const CodeBody = Type.Object(
-  { code: Type.String({ minLength: 1, maxLength: 4096 }) },
-  { additionalProperties: true },
+export const CodeBody = named(
+  'OauthCode',
+  Type.Object({ code: Type.String({ minLength: 1, maxLength: 4096 }) }, { additionalProperties: true }),
 )
 
-export const LinkBody = Type.Object(
-  { ...CodeBody.properties, password: Type.Optional(PasswordProof) },
-  { additionalProperties: true },
+export const LinkBody = named(
+  'OauthLink',
+  Type.Object({ ...CodeBody.properties, password: Type.Optional(PasswordProof) }, { additionalProperties: true }),
 )
 
 /** The query of the provider's redirect, which may have other parameters too. */
@@ -30,12 +30,18 @@ export const CallbackQuery = Type.Object(
   { additionalProperties: true },
 )
 
-export const LinkUrlReply = Type.Object({ linked: Type.Boolean(), authorization_url: Type.String() })
+export const LinkUrlReply = named(
+  'OauthLinkUrl',
+  Type.Object({ linked: Type.Boolean(), authorization_url: Type.String() }),
+)
 
-export const LoginUrlReply = Type.Object({ client_id: Type.String(), authorization_url: Type.String() })
+export const LoginUrlReply = named(
+  'OauthLoginUrl',
+  Type.Object({ client_id: Type.String(), authorization_url: Type.String() }),
+)
 
 /** `id` is the user identifier at the provider. */
-export const LinkedReply = Type.Object({ action: Type.String(), id: Type.String() })
+export const LinkedReply = named('OauthLinkResult', Type.Object({ action: Type.String(), id: Type.String() }))
 
 export const OauthErrorReply = named(
   'OauthError',

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { CaptchaSettings } from '../parts.ts'
 import type { CaptchaAnswer, Registration } from './registration.ts'
@@ -15,11 +16,14 @@ export const InfoQuery = Type.Object({
   recaptcha_flavor: Type.Optional(Flavor),
 })
 
-export const InfoReply = Type.Object({
-  flavor: Flavor,
-  required: Type.Boolean(),
-  sitekey: Type.String({ description: 'public key; empty where no CAPTCHA is required' }),
-})
+export const InfoReply = named(
+  'RegistrationInfo',
+  Type.Object({
+    flavor: Flavor,
+    required: Type.Boolean(),
+    sitekey: Type.String({ description: 'public key; empty where no CAPTCHA is required' }),
+  }),
+)
 
 /**
  * Presents what a form must show. The server alone chooses the provider; its name is spelled in the way of the request.
@@ -53,28 +57,31 @@ export const captchaFields = {
 const CaptchaBody = Type.Object(captchaFields)
 
 /** Source: spec, "Registration request"; the published form uses the `recaptcha` names. */
-export const RegisterBody = Type.Object(
-  {
-    email: Type.String({ maxLength: 64 }),
-    first_name: Name,
-    last_name: Name,
-    org_name: Name,
-    password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
-    ...captchaFields,
-    account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
-    allow_mist: Type.Optional(Type.Boolean({ default: false })),
-    city: Line,
-    country: Line,
-    invite_code: Type.Optional(Type.String({ maxLength: 200, description: 'where registration is by invitation' })),
-    no_tracking: Type.Optional(Type.Boolean({ description: 'default: as the server is set up' })),
-    referer_invite_token: Type.Optional(Type.String({ maxLength: 200 })),
-    return_to: Type.Optional(Type.String({ maxLength: 2000, description: 'dropped unless the operator trusts it' })),
-    state: Line,
-    street_address: Line,
-    'street_address 2': Line,
-    zipcode: Line,
-  },
-  { additionalProperties: true },
+export const RegisterBody = named(
+  'Registration',
+  Type.Object(
+    {
+      email: Type.String({ maxLength: 64 }),
+      first_name: Name,
+      last_name: Name,
+      org_name: Name,
+      password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
+      ...captchaFields,
+      account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
+      allow_mist: Type.Optional(Type.Boolean({ default: false })),
+      city: Line,
+      country: Line,
+      invite_code: Type.Optional(Type.String({ maxLength: 200, description: 'where registration is by invitation' })),
+      no_tracking: Type.Optional(Type.Boolean({ description: 'default: as the server is set up' })),
+      referer_invite_token: Type.Optional(Type.String({ maxLength: 200 })),
+      return_to: Type.Optional(Type.String({ maxLength: 2000, description: 'dropped unless the operator trusts it' })),
+      state: Line,
+      street_address: Line,
+      'street_address 2': Line,
+      zipcode: Line,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const profileFields = ['city', 'country', 'state', 'street_address', 'street_address 2', 'zipcode'] as const
@@ -124,12 +131,15 @@ export function parseCaptcha(body: Static<typeof CaptchaBody>): CaptchaAnswer {
   }
 }
 
-export const VerifyReply = Type.Object({
-  return_to: Type.Optional(Type.String()),
-  detail: Type.Optional(Type.String()),
-  invite_not_applied: Type.Optional(Type.Boolean()),
-  min_length: Type.Optional(Type.Integer({ description: 'of passwords in the organization of the invitation' })),
-})
+export const VerifyReply = named(
+  'RegistrationResult',
+  Type.Object({
+    return_to: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+    invite_not_applied: Type.Optional(Type.Boolean()),
+    min_length: Type.Optional(Type.Integer({ description: 'of passwords in the organization of the invitation' })),
+  }),
+)
 
 export function presentVerified({ returnTo, invite }: Verified): Static<typeof VerifyReply> {
   return { ...(returnTo !== null && { return_to: returnTo }), ...presentInvite(invite) }

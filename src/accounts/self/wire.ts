@@ -1,25 +1,31 @@
 import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
-import { Uuid } from '../../http/schemas.ts'
+import { Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 
-export const PrivilegeReply = Type.Object({
-  scope: Type.String(),
-  role: Type.String(),
-  org_id: Uuid,
-  org_name: Type.String(),
-  name: Type.String(),
-  site_id: Type.Optional(Uuid),
-  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
-  views: Type.Optional(Type.Array(Type.String())),
-})
+export const PrivilegeReply = named(
+  'SelfPrivilege',
+  Type.Object({
+    scope: Type.String(),
+    role: Type.String(),
+    org_id: Uuid,
+    org_name: Type.String(),
+    name: Type.String(),
+    site_id: Type.Optional(Uuid),
+    sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+    views: Type.Optional(Type.Array(Type.String())),
+  }),
+)
 
 /** A person has `admin_id`, `email` and so on; the token of an organization has `name` and no `email`. */
-export const SelfReply = Type.Object(
-  { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
-  { additionalProperties: true },
+export const SelfReply = named(
+  'Self',
+  Type.Object(
+    { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
+    { additionalProperties: true },
+  ),
 )
 
 /**
@@ -81,17 +87,20 @@ const ownFields = {
   no_tracking: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 }
 
-export const UpdateBody = Type.Object({
-  ...ownFields,
-  password: Password,
-  old_password: Type.Optional(
-    Type.String({
-      maxLength: 1024,
-      format: 'password',
-      description: 'needed with `password`, unless it was given to log in within the last five minutes',
-    }),
-  ),
-})
+export const UpdateBody = named(
+  'SelfUpdate',
+  Type.Object({
+    ...ownFields,
+    password: Password,
+    old_password: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        format: 'password',
+        description: 'needed with `password`, unless it was given to log in within the last five minutes',
+      }),
+    ),
+  }),
+)
 
 /** Picks the fields that owners may set, because clients send whole records back. */
 export function parseSelfChange(body: Static<typeof UpdateBody>): SelfChange {
@@ -106,6 +115,9 @@ export function withAdmin(principal: Principal, admin: Admin): Principal {
   return { ...principal, firstName, lastName, profile, noTracking, passwordModifiedAt }
 }
 
-export const DeleteBody = Type.Object({ password: Password })
+export const DeleteBody = named('SelfDelete', Type.Object({ password: Password }))
 
-export const EmailBody = Type.Object({ email: Type.String({ maxLength: 320 }), password: Password })
+export const EmailBody = named(
+  'SelfEmailUpdate',
+  Type.Object({ email: Type.String({ maxLength: 320 }), password: Password }),
+)
