@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { self } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
+import { named } from '../http/schemas.ts'
 import { listCountries, listLanguages, listStates } from './places-of-world.ts'
 
 const tag = 'Constants Definitions'
@@ -13,9 +14,12 @@ export const worldConstOperations: Operation[] = [
     method: 'GET',
     tag,
     at: self('/const/countries'),
-    query: Type.Object({
-      extend: Type.Optional(Type.Boolean({ default: false, description: 'all countries are always there' })),
-    }),
+    query: named(
+      'Country',
+      Type.Object({
+        extend: Type.Optional(Type.Boolean({ default: false, description: 'all countries are always there' })),
+      }),
+    ),
     reply: Type.Array(
       Type.Object({
         alpha2: Type.String(),
@@ -32,7 +36,7 @@ export const worldConstOperations: Operation[] = [
     method: 'GET',
     tag,
     at: self('/const/states'),
-    query: Type.Object({ country_code: Type.String({ description: 'two letters, in any case' }) }),
+    query: named('State', Type.Object({ country_code: Type.String({ description: 'two letters, in any case' }) })),
     reply: Type.Array(Type.Object({ iso_code: Type.String(), name: Type.String() })),
     run: (_ctx, { query }) => listStates(query.country_code).map(({ code, name }) => ({ iso_code: code, name })),
   }),
@@ -42,7 +46,9 @@ export const worldConstOperations: Operation[] = [
     method: 'GET',
     tag,
     at: self('/const/languages'),
-    reply: Type.Array(Type.Object({ key: Type.String(), display: Type.String(), display_native: Type.String() })),
+    reply: Type.Array(
+      named('Language', Type.Object({ key: Type.String(), display: Type.String(), display_native: Type.String() })),
+    ),
     run: () => listLanguages().map(({ tag: key, name, ownName }) => ({ key, display: name, display_native: ownName })),
   }),
 ].flat()
