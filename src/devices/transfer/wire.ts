@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseCsv } from '../../http/csv.ts'
-import { Binary } from '../../http/schemas.ts'
+import { Binary, named } from '../../http/schemas.ts'
 import { check } from '../../http/validate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { parseMac } from '../device.ts'
@@ -14,9 +14,9 @@ const MAX_ITEMS = 5000
 export const MAX_TABLE_BYTES = 1024 * 1024
 
 /** The body of an update, with the MAC of the device. */
-const ImportedDevice = Type.Object(
-  { ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) },
-  { additionalProperties: true },
+const ImportedDevice = named(
+  'DeviceImport',
+  Type.Object({ ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) }, { additionalProperties: true }),
 )
 
 /** JSON, or a form with a CSV: see readForm() and parseTable(). Source: contract, `ap_import_json`. */
