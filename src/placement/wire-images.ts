@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
-import { Binary } from '../http/schemas.ts'
+import { Binary, named } from '../http/schemas.ts'
 import { check } from '../http/validate.ts'
 import type { MapDocument } from '../maps/map.ts'
 import type { Transform } from './plan-transform.ts'
@@ -23,14 +23,17 @@ export function parseImageChange(fields: FormFields): MapDocument {
 /** Beyond the width of any picture. */
 const FAR = 1e6
 
-const TransformPart = Type.Object(
-  {
-    rotation: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-    scale: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: FAR })),
-    x: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-    y: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-  },
-  { additionalProperties: true },
+const TransformPart = named(
+  'MapTransform',
+  Type.Object(
+    {
+      rotation: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+      scale: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: FAR })),
+      x: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+      y: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+    },
+    { additionalProperties: true },
+  ),
 )
 const ReplacePart = Type.Object({ transform: Type.Optional(TransformPart) }, { additionalProperties: true })
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
-import { Binary, Uuid } from '../http/schemas.ts'
+import { Binary, Uuid, named } from '../http/schemas.ts'
 import { check } from '../http/validate.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { ImportReport, Vendor } from './import/import-maps.ts'
@@ -8,15 +8,18 @@ import { parseMacsCsv } from './import/parse-csv.ts'
 import type { ImportWish } from './import/project.ts'
 
 /** `images` is Signalbox's own: a zip file of pictures only. Source: contract, `map_import_json`. */
-const ImportPart = Type.Object(
-  {
-    vendor_name: Type.Enum(['ekahau', 'ibwave', 'images']),
-    import_all_floorplans: Type.Optional(Type.Boolean({ description: 'default false: those with access points' })),
-    import_height: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
-    import_orientation: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
-    site_id: Type.Optional(Uuid),
-  },
-  { additionalProperties: true },
+const ImportPart = named(
+  'MapImport',
+  Type.Object(
+    {
+      vendor_name: Type.Enum(['ekahau', 'ibwave', 'images']),
+      import_all_floorplans: Type.Optional(Type.Boolean({ description: 'default false: those with access points' })),
+      import_height: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
+      import_orientation: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
+      site_id: Type.Optional(Uuid),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** For the document only: see readForm(). */
@@ -55,36 +58,48 @@ export function parseImport(fields: FormFields): ParsedImport {
 const Action = Type.Enum(['assigned-named-placed', 'assigned-placed', 'ignored', 'named-placed', 'placed'])
 
 /** Source: contract, `response_map_import`. */
-export const ImportReply = Type.Object({
-  site_id: Uuid,
-  for_site: Type.Boolean(),
-  aps: Type.Array(
-    Type.Object({
-      mac: Type.String({ description: 'empty where no device is meant that is known here' }),
-      name: Type.String({ description: 'in the project' }),
-      action: Action,
-      map_id: Uuid,
-      floorplan_id: Uuid,
-      orientation: Type.Integer(),
-      height: Type.Optional(Type.Number()),
-      reason: Type.Optional(Type.String()),
-    }),
-  ),
-  floorplans: Type.Array(
-    Type.Object({
-      id: Uuid,
-      name: Type.String(),
-      action: Type.Enum(['imported', 'ignored']),
-      map_id: Type.String({ format: 'uuid', description: 'all zeros where it was ignored' }),
-      reason: Type.Optional(Type.String()),
-    }),
-  ),
-  summary: Type.Object({
-    num_ap_assigned: Type.Integer({ description: 'placed on a map' }),
-    num_inv_assigned: Type.Integer({ description: 'of these, from the inventory' }),
-    num_map_assigned: Type.Integer(),
+export const ImportReply = named(
+  'MapImportResult',
+  Type.Object({
+    site_id: Uuid,
+    for_site: Type.Boolean(),
+    aps: Type.Array(
+      named(
+        'MapImportAp',
+        Type.Object({
+          mac: Type.String({ description: 'empty where no device is meant that is known here' }),
+          name: Type.String({ description: 'in the project' }),
+          action: Action,
+          map_id: Uuid,
+          floorplan_id: Uuid,
+          orientation: Type.Integer(),
+          height: Type.Optional(Type.Number()),
+          reason: Type.Optional(Type.String()),
+        }),
+      ),
+    ),
+    floorplans: Type.Array(
+      named(
+        'MapImportFloorplan',
+        Type.Object({
+          id: Uuid,
+          name: Type.String(),
+          action: Type.Enum(['imported', 'ignored']),
+          map_id: Type.String({ format: 'uuid', description: 'all zeros where it was ignored' }),
+          reason: Type.Optional(Type.String()),
+        }),
+      ),
+    ),
+    summary: named(
+      'MapImportSummary',
+      Type.Object({
+        num_ap_assigned: Type.Integer({ description: 'placed on a map' }),
+        num_inv_assigned: Type.Integer({ description: 'of these, from the inventory' }),
+        num_map_assigned: Type.Integer(),
+      }),
+    ),
   }),
-})
+)
 
 /** Clients need the field even where there is no map. */
 const NO_MAP = '00000000-0000-0000-0000-000000000000'
