@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { mxedgeEventTypes } from '../events/append-mxedge.ts'
 import { self } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
+import { named } from '../http/schemas.ts'
 import { mxedgeModels } from './models.ts'
 
 /** The models of edge appliances and the types of their events. Source: contract, Constants Models and Events. */
@@ -13,11 +14,14 @@ export const mxedgeConstOperations: Operation[] = [
     tag: 'Constants Models',
     at: self('/const/mxedge_models'),
     reply: Type.Array(
-      Type.Object({
-        model: Type.String(),
-        display: Type.String(),
-        custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
-      }),
+      named(
+        'MxedgeModel',
+        Type.Object({
+          model: Type.String(),
+          display: Type.String(),
+          custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
+        }),
+      ),
     ),
     run: () => mxedgeModels.map(({ model, display, virtual }) => ({ model, display, custom_ports: virtual })),
   }),
