@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
@@ -14,56 +14,62 @@ const Strategy = Type.Union([
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
 const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
 
-const VersionItem = Type.Object({
-  firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
-  force: Type.Optional(Type.Boolean({ default: false })),
-  model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
-  version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-})
+const VersionItem = named(
+  'UpgradeVersion',
+  Type.Object({
+    firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
+    force: Type.Optional(Type.Boolean({ default: false })),
+    model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  }),
+)
 
 /** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
-export const OrgUpgradeBody = Type.Object({
-  all_sites: Type.Optional(Type.Boolean({ default: false })),
-  site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
-  device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
-  models: Type.Optional(
-    Type.Array(Type.Union([Type.Array(Type.String(), { maxItems: 1000 }), Type.String()]), { maxItems: 1000 }),
-  ),
-  rules: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()), { maxItems: 1000 })),
-  version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, deprecated: true })),
-  versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
-  force: Type.Optional(Type.Boolean({ default: false })),
-  download_strategy: Type.Optional(
-    Type.Union([Type.Literal('canary'), Type.Literal('big_bang'), Type.Literal('serial')], { default: 'big_bang' }),
-  ),
-  reboot_strategy: Type.Optional(Strategy),
-  strategy: Type.Optional(Strategy),
-  canary_phases: Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
-  ),
-  /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
-  phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
-  max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
-  max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
-  start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-  start_time: Type.Optional(EpochS),
-  reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-  reboot_at: Type.Optional(EpochS),
-  snapshot: Type.Optional(Type.Boolean({ default: false })),
-  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
-  p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
-  p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
-  rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
-  rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
-  rrm_mesh_upgrade: Type.Optional(
-    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
-  ),
-  rrm_node_order: Type.Optional(
-    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
-  ),
-  rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
-  dry_run: Type.Optional(Type.Boolean({ default: false })),
-})
+export const OrgUpgradeBody = named(
+  'OrgUpgradeCreate',
+  Type.Object({
+    all_sites: Type.Optional(Type.Boolean({ default: false })),
+    site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
+    device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
+    models: Type.Optional(
+      Type.Array(Type.Union([Type.Array(Type.String(), { maxItems: 1000 }), Type.String()]), { maxItems: 1000 }),
+    ),
+    rules: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()), { maxItems: 1000 })),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, deprecated: true })),
+    versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
+    force: Type.Optional(Type.Boolean({ default: false })),
+    download_strategy: Type.Optional(
+      Type.Union([Type.Literal('canary'), Type.Literal('big_bang'), Type.Literal('serial')], { default: 'big_bang' }),
+    ),
+    reboot_strategy: Type.Optional(Strategy),
+    strategy: Type.Optional(Strategy),
+    canary_phases: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
+    ),
+    /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
+    phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
+    max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
+    max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
+    start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+    start_time: Type.Optional(EpochS),
+    reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+    reboot_at: Type.Optional(EpochS),
+    snapshot: Type.Optional(Type.Boolean({ default: false })),
+    enable_p2p: Type.Optional(Type.Boolean({ default: false })),
+    p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
+    p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
+    rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
+    rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
+    rrm_mesh_upgrade: Type.Optional(
+      Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
+    ),
+    rrm_node_order: Type.Optional(
+      Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
+    ),
+    rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
+    dry_run: Type.Optional(Type.Boolean({ default: false })),
+  }),
+)
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
 /** Refused like `dry_run` in the body: whoever asks for a preview must not start an upgrade by putting it there. */
@@ -90,52 +96,64 @@ const buckets = {
 
 const Macs = Type.Array(Type.String())
 
-const SiteUpgradeReply = Type.Object({
-  id: Uuid,
-  start_time: Type.Integer(),
-  status: Type.String(),
-  targets: Type.Object({
-    scheduled: Macs,
-    download_requested: Macs,
-    downloading: Macs,
-    downloaded: Macs,
-    reboot_in_progress: Macs,
-    rebooted: Macs,
-    upgraded: Macs,
-    failed: Macs,
-    skipped: Macs,
-    cancelled: Macs,
-    total: Type.Integer(),
+const SiteUpgradeReply = named(
+  'SiteUpgrade',
+  Type.Object({
+    id: Uuid,
+    start_time: Type.Integer(),
+    status: Type.String(),
+    targets: named(
+      'UpgradeTargets',
+      Type.Object({
+        scheduled: Macs,
+        download_requested: Macs,
+        downloading: Macs,
+        downloaded: Macs,
+        reboot_in_progress: Macs,
+        rebooted: Macs,
+        upgraded: Macs,
+        failed: Macs,
+        skipped: Macs,
+        cancelled: Macs,
+        total: Type.Integer(),
+      }),
+    ),
+    /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
+    held: Type.Optional(
+      Type.Object({
+        by: Type.Enum(['gate', 'user']),
+        reason: Type.String(),
+        timestamp: Timestamp,
+      }),
+    ),
+    /** Why it stopped before its end. */
+    stop_reason: Type.Optional(Type.String()),
+    /** Devices that were left out, warnings, and why devices failed. */
+    notes: Type.Array(named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() }))),
   }),
-  /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
-  held: Type.Optional(
-    Type.Object({
-      by: Type.Enum(['gate', 'user']),
-      reason: Type.String(),
-      timestamp: Timestamp,
-    }),
-  ),
-  /** Why it stopped before its end. */
-  stop_reason: Type.Optional(Type.String()),
-  /** Devices that were left out, warnings, and why devices failed. */
-  notes: Type.Array(Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
-})
+)
 
-export const OrgUpgradeReply = Type.Object({
-  id: Uuid,
-  enable_p2p: Type.Boolean(),
-  force: Type.Boolean(),
-  strategy: Type.String(),
-  target_version: Type.String(),
-  upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
-  /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
-  notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
-})
+export const OrgUpgradeReply = named(
+  'OrgUpgrade',
+  Type.Object({
+    id: Uuid,
+    enable_p2p: Type.Boolean(),
+    force: Type.Boolean(),
+    strategy: Type.String(),
+    target_version: Type.String(),
+    upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
+    /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
+    notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
+  }),
+)
 
-export const OrgUpgradeItemReply = Type.Object({
-  id: Uuid,
-  site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })),
-})
+export const OrgUpgradeItemReply = named(
+  'OrgUpgradeItem',
+  Type.Object({
+    id: Uuid,
+    site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })),
+  }),
+)
 
 export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgradeReply> {
   return {
