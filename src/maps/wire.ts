@@ -28,7 +28,9 @@ const Node = named(
     {
       edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
       name: Type.Optional(Type.String()),
-      position: Type.Optional(Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
+      position: Type.Optional(
+        named('MapPosition', Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
+      ),
     },
     open,
   ),
@@ -54,7 +56,9 @@ const Geofence = named(
     {
       name: Type.Optional(Type.String()),
       vertices: Type.Optional(
-        Type.Array(Type.Object({ X: Type.Optional(Type.Number()), Y: Type.Optional(Type.Number()) }, open)),
+        Type.Array(
+          named('MapVertex', Type.Object({ X: Type.Optional(Type.Number()), Y: Type.Optional(Type.Number()) }, open)),
+        ),
       ),
     },
     open,
@@ -86,7 +90,9 @@ const fields = {
   origin_x: Type.Optional(Whole({ description: 'pixels' })),
   origin_y: Type.Optional(Whole({ description: 'pixels' })),
   ppm: Type.Optional(Type.Number({ description: 'pixels per metre; applies where type is image' })),
-  sitesurvey_path: Type.Optional(Type.Array(Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
+  sitesurvey_path: Type.Optional(
+    Type.Array(named('MapSurveyPath', Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
+  ),
   type: Type.Optional(Type.Enum(['image', 'google', 'map_vendor'], { description: 'default image' })),
   view: Type.Optional(
     Type.Union([Type.Enum(['hybrid', 'roadmap', 'satellite', 'terrain']), Type.Null()], {
@@ -95,13 +101,16 @@ const fields = {
   ),
   wall_path: Type.Optional(Path),
   wayfinding: Type.Optional(
-    Type.Object(
-      {
-        mapvendor: Type.Optional(WayfindingVendor),
-        micello: Type.Optional(WayfindingVendor),
-        snap_to_path: Type.Optional(Type.Boolean()),
-      },
-      open,
+    named(
+      'MapWayfinding',
+      Type.Object(
+        {
+          mapvendor: Type.Optional(WayfindingVendor),
+          micello: Type.Optional(WayfindingVendor),
+          snap_to_path: Type.Optional(Type.Boolean()),
+        },
+        open,
+      ),
     ),
   ),
   wayfinding_path: Type.Optional(Path),

@@ -31,7 +31,7 @@ export const mxedgeConstOperations: Operation[] = [
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/mxedge_events'),
-    reply: Type.Array(Type.Object({ key: Type.String(), display: Type.String() })),
+    reply: Type.Array(named('EventType', Type.Object({ key: Type.String(), display: Type.String() }))),
     run: () => Object.entries(mxedgeEventTypes).map(([key, display]) => ({ key, display })),
   }),
 ].flat()

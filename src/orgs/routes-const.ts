@@ -14,19 +14,19 @@ export const worldConstOperations: Operation[] = [
     method: 'GET',
     tag,
     at: self('/const/countries'),
-    query: named(
-      'Country',
-      Type.Object({
-        extend: Type.Optional(Type.Boolean({ default: false, description: 'all countries are always there' })),
-      }),
-    ),
+    query: Type.Object({
+      extend: Type.Optional(Type.Boolean({ default: false, description: 'all countries are always there' })),
+    }),
     reply: Type.Array(
-      Type.Object({
-        alpha2: Type.String(),
-        certified: Type.Boolean({ description: 'always false: nobody has certified radios for Signalbox' }),
-        name: Type.String(),
-        numeric: Type.Integer(),
-      }),
+      named(
+        'Country',
+        Type.Object({
+          alpha2: Type.String(),
+          certified: Type.Boolean({ description: 'always false: nobody has certified radios for Signalbox' }),
+          name: Type.String(),
+          numeric: Type.Integer(),
+        }),
+      ),
     ),
     run: () => listCountries().map(({ alpha2, name, numeric }) => ({ alpha2, name, numeric, certified: false })),
   }),
@@ -36,8 +36,8 @@ export const worldConstOperations: Operation[] = [
     method: 'GET',
     tag,
     at: self('/const/states'),
-    query: named('State', Type.Object({ country_code: Type.String({ description: 'two letters, in any case' }) })),
-    reply: Type.Array(Type.Object({ iso_code: Type.String(), name: Type.String() })),
+    query: Type.Object({ country_code: Type.String({ description: 'two letters, in any case' }) }),
+    reply: Type.Array(named('State', Type.Object({ iso_code: Type.String(), name: Type.String() }))),
     run: (_ctx, { query }) => listStates(query.country_code).map(({ code, name }) => ({ iso_code: code, name })),
   }),
   operation({

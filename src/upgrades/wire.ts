@@ -12,7 +12,7 @@ const Strategy = Type.Union([
   Type.Literal('serial'),
 ])
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
-const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
+const DeprecatedEpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799, deprecated: true })
 
 const VersionItem = named(
   'UpgradeVersion',
@@ -42,7 +42,7 @@ export const OrgUpgradeBody = named(
       Type.Union([Type.Literal('canary'), Type.Literal('big_bang'), Type.Literal('serial')], { default: 'big_bang' }),
     ),
     reboot_strategy: Type.Optional(Strategy),
-    strategy: Type.Optional(Strategy),
+    strategy: Type.Optional(Type.Unsafe<Static<typeof Strategy>>({ ...Strategy, deprecated: true })),
     canary_phases: Type.Optional(
       Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: [1, 10, 50, 100] }),
     ),
@@ -51,9 +51,9 @@ export const OrgUpgradeBody = named(
     max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
     max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
     start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-    start_time: Type.Optional(EpochS),
+    start_time: Type.Optional(DeprecatedEpochS),
     reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-    reboot_at: Type.Optional(EpochS),
+    reboot_at: Type.Optional(DeprecatedEpochS),
     snapshot: Type.Optional(Type.Boolean({ default: false })),
     enable_p2p: Type.Optional(Type.Boolean({ default: false })),
     p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
@@ -120,11 +120,14 @@ const SiteUpgradeReply = named(
     ),
     /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
     held: Type.Optional(
-      Type.Object({
-        by: Type.Enum(['gate', 'user']),
-        reason: Type.String(),
-        timestamp: Timestamp,
-      }),
+      named(
+        'UpgradeHold',
+        Type.Object({
+          by: Type.Enum(['gate', 'user']),
+          reason: Type.String(),
+          timestamp: Timestamp,
+        }),
+      ),
     ),
     /** Why it stopped before its end. */
     stop_reason: Type.Optional(Type.String()),
@@ -141,7 +144,7 @@ export const OrgUpgradeReply = named(
     force: Type.Boolean(),
     strategy: Type.String(),
     target_version: Type.String(),
-    upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
+    upgrades: Type.Array(named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply }))),
     /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
     notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
   }),
@@ -151,7 +154,7 @@ export const OrgUpgradeItemReply = named(
   'OrgUpgradeItem',
   Type.Object({
     id: Uuid,
-    site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })),
+    site_upgrades: Type.Array(named('SiteUpgradeItem', Type.Object({ site_id: Uuid, upgrade_id: Uuid }))),
   }),
 )
 
