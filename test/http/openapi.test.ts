@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { makeReference } from '../../scripts/reference/reference.ts'
 import { type OpenApi, type Operation, fetchOpenApi, fetchPublished, operationsOf } from '../support/openapi.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
@@ -73,7 +75,7 @@ it('says what success looks like', () => {
 })
 
 it('asks for credentials, except where there can be none', async () => {
-  const schemes = Object.keys(document.components.securitySchemes)
+  const schemes = Object.keys(document.components['securitySchemes'] ?? {})
   expect(document.security.flatMap((way) => Object.keys(way)).filter((name) => !schemes.includes(name))).toEqual([])
   const open = operations.filter(({ spec }) => (spec.security ?? document.security).length === 0)
   expect(new Set(open.map(({ id }) => id))).toEqual(new Set(PUBLIC))
@@ -148,4 +150,13 @@ it('can be browsed, with everything from the server itself', async () => {
 it('is the committed document', async () => {
   const committed = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url))
   await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot(committed)
+})
+
+it('has the committed pages of the reference', async () => {
+  const folder = fileURLToPath(new URL('../../docs/reference', import.meta.url))
+  const pages = makeReference(published)
+  for (const [file, text] of pages) await expect(text).toMatchFileSnapshot(`${folder}/${file}`)
+  expect(readdirSync(folder).toSorted()).toEqual([...pages.keys()].toSorted())
+  const headings = [...pages.values()].join('\n').match(/^## /gm)
+  expect(headings).toHaveLength(operations.length)
 })

@@ -4,7 +4,8 @@ import type { TestServer } from './server.ts'
 export interface OpenApi {
   readonly openapi: string
   readonly security: readonly Record<string, unknown>[]
-  readonly components: { readonly securitySchemes: Record<string, unknown> }
+  readonly components: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
 }
 
