@@ -1,6 +1,11 @@
-// Checks that whoever takes a scope of a site or of some sites looks at the sites: a function that reads nothing of such
-// a scope but the organization or the actor would show rows of sites that the caller has no right to. It should filter, or
-// take an InOrg if what it reads has no site.
+// Checks two rules of docs/decisions/0029-scopes.md:
+//
+// - A function that takes a scope of a site or of some sites looks at the sites. One that reads nothing of such a scope but
+//   the organization or the actor would show rows of sites that the caller has no right to. It should filter, or take an
+//   InOrg if what it reads has no site.
+// - A store of `accounts` takes a scope: of the organization whose rows it touches, or of the person. One that needs none,
+//   such as the look-up of a mailed token, says why after the tag `@unscoped` of its docstring. None takes the id of an
+//   organization as plain text, and none that of a person unless beside the scope of an organization.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,13 +23,20 @@ function endOf(text, open) {
   return text.length
 }
 
-/** The functions of a file: name, parameters and body. */
+/** The functions of a file: docstring, name, parameters and body. */
 function functionsIn(text) {
   return [...text.matchAll(/\nexport (?:async )?function (\w+)|\n(?:async )?function (\w+)/g)].map((match) => {
     const open = text.indexOf('(', match.index)
     const close = endOf(text, open)
     const end = text.indexOf('\n}\n', close)
-    return { name: match[1] ?? match[2], params: text.slice(open, close), body: text.slice(close, end) }
+    const before = text.slice(0, match.index)
+    return {
+      doc: before.endsWith('*/') ? before.slice(before.lastIndexOf('/**')) : '',
+      name: match[1] ?? match[2],
+      isExported: match[1] !== undefined,
+      params: text.slice(open, close),
+      body: text.slice(close, end),
+    }
   })
 }
 
@@ -37,10 +49,30 @@ function ignoresSites({ params, body }) {
   return uses.every((member) => member === '.orgId' || member === '.actor')
 }
 
-const found = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) =>
-  functionsIn(readFileSync(join(ROOT, file), 'utf8'))
-    .filter(ignoresSites)
-    .map(({ name }) => `${file}: ${name} takes a scope of sites and looks at none of them`),
-)
-for (const line of found) process.stderr.write(`check-scopes: ${line}\n`)
-process.exitCode = found.length === 0 ? 0 : 1
+const ORG_SCOPE = /: (?:InOrg|OrgScope|SitesScope|SiteScope|PlaceScope|TokenOwner)\b/
+const PERSON_SCOPE = /: (?:AdminScope|TokenOwner)\b/
+
+/** What is wrong with a function of a store of `accounts`; undefined if nothing is. */
+function scopeFault({ doc, isExported, params }) {
+  if (!isExported || !/: (?:Db|Reader|Tx)\b/.test(params)) return undefined
+  if (/\borgId: string\b/.test(params)) return 'takes the id of an organization instead of a scope'
+  if (/@unscoped \S/.test(doc)) return undefined
+  if (/\badminId: string\b/.test(params) && !ORG_SCOPE.test(params))
+    return 'takes the id of a person instead of a scope'
+  if (!ORG_SCOPE.test(params) && !PERSON_SCOPE.test(params)) return 'takes no scope and does not say why (@unscoped)'
+  return undefined
+}
+
+const faults = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) => {
+  const functions = functionsIn(readFileSync(join(ROOT, file), 'utf8'))
+  const isAccountStore = /^src\/accounts\/(?:.*\/)?store[^/]*\.ts$/.test(file)
+  return [
+    ...functions.filter(ignoresSites).map(({ name }) => `${name} takes a scope of sites and looks at none of them`),
+    ...(isAccountStore ? functions : []).flatMap((it) => {
+      const fault = scopeFault(it)
+      return fault === undefined ? [] : [`${it.name} ${fault}`]
+    }),
+  ].map((fault) => `${file}: ${fault}`)
+})
+for (const fault of faults) process.stderr.write(`check-scopes: ${fault}\n`)
+process.exitCode = faults.length === 0 ? 0 : 1

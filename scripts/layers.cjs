@@ -1,6 +1,6 @@
 // The folders of src/ from the lowest to the highest; those of one row never import each other, but for layers.
-const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'devices', 'firmware', 'rollout']
-const tops = ['maps', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
+const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'maps', 'devices', 'firmware', 'rollout']
+const tops = ['placement', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
 // What takes an organization or a site away asks each noun to remove what is its own.
 const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'simulator']

@@ -43,6 +43,9 @@ const SMALL_HEAP = {
   },
 }
 
+/** The linter of the document looks for a newer release of itself and reports its use, unless it is told not to. */
+const QUIET_REDOCLY = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+
 const CHECKS = [
   { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
@@ -51,6 +54,9 @@ const CHECKS = [
     name: 'depcruise',
     args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
   },
+  { name: 'redocly', args: () => [tool('@redocly/cli', 'redocly'), 'lint', 'docs/openapi.json'], env: QUIET_REDOCLY },
+  { name: 'client types', args: () => [join(ROOT, 'scripts', 'generate-client-types.mjs')] },
+  { name: 'client', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'test/client/tsconfig.json'] },
   { name: 'tables', args: () => [join(ROOT, 'scripts', 'check-tables.mjs')] },
   { name: 'scopes', args: () => [join(ROOT, 'scripts', 'check-scopes.mjs')] },
 ]
@@ -80,8 +86,8 @@ async function runCommand() {
 /** All of them, whatever the first ones say. */
 async function runChecks() {
   const failed = []
-  for (const { name, args: checkArgs } of CHECKS) {
-    const { code, signal } = await runNode(checkArgs(), { ipc: false, cwd: ROOT })
+  for (const { name, args: checkArgs, env } of CHECKS) {
+    const { code, signal } = await runNode(checkArgs(), { ipc: false, cwd: ROOT, env })
     if (signal !== null) return { code, signal }
     if (code !== 0) failed.push(name)
   }
@@ -120,7 +126,7 @@ function isNewEnough() {
  *
  * @returns {Promise<{ code: number | null, signal: string | null } | null>} Null when it can't be started here at all.
  */
-function supervise(node, nodeArgs, { ipc, cwd }) {
+function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
   // Silences what older Node versions say of type stripping and SQLite.
   const flags = ['--disable-warning=ExperimentalWarning', ...(ipc ? SMALL_HEAP.flags : [])]
   const child = spawn(node, [...flags, ...nodeArgs], {
@@ -130,6 +136,7 @@ function supervise(node, nodeArgs, { ipc, cwd }) {
       // Compiled code is kept: a start from it is faster and needs less memory than one that strips types.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
       ...process.env,
+      ...env,
       PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
     },
     stdio: ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',

@@ -1,9 +1,11 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
+  type AdminScope,
   type InOrg,
   type OrgScope,
   type SiteScope,
   type SitesScope,
+  adminScope,
   coversOrg,
   siteIdOf,
   systemScope,
@@ -27,8 +29,21 @@ describe('the types of scopes', () => {
     expectTypeOf<SitesScope>().toExtend<InOrg>()
   })
 
+  it('let nobody pass an organization for a person, or a person for an organization', () => {
+    expectTypeOf<OrgScope>().not.toExtend<AdminScope>()
+    expectTypeOf<AdminScope>().not.toExtend<InOrg>()
+  })
+
   it('can not be written down: only authorization makes them', () => {
     expectTypeOf<{ orgId: string; siteIds: 'all'; actor: InOrg['actor'] }>().not.toExtend<InOrg>()
+    expectTypeOf<{ adminId: string }>().not.toExtend<AdminScope>()
+  })
+})
+
+describe('the scope of a person', () => {
+  it('names the person and no organization', () => {
+    const adminId = '00000000-0000-4000-8000-000000000003'
+    expect(adminScope(adminId)).toEqual({ adminId })
   })
 })
 

@@ -44,6 +44,24 @@ export interface SiteScope extends SitesScope {
 /** Proof for a place that has webhooks and the like of its own: an organization, or a site. */
 export type PlaceScope = OrgScope | SiteScope
 
+/**
+ * Proof that the caller is this person: enough for what belongs to the account itself, and for nothing of an organization.
+ * Only adminScope() makes it.
+ */
+export interface AdminScope {
+  readonly [granted]: true
+  readonly adminId: string
+}
+
+/**
+ * The scope of a person who has proved who they are: by the password, by a token that was mailed to the account's
+ * address, by a provider of identities, or by a session or an API token of their own. An account that is being created
+ * counts as its creator's. Never call it with an id that a client has sent.
+ */
+export function adminScope(adminId: string): AdminScope {
+  return { adminId } as AdminScope
+}
+
 /** The site of a scope that an operation of one site gave; null where it came from an operation of an organization. */
 export function siteIdOf(scope: SitesScope): string | null {
   return 'siteId' in scope && typeof scope.siteId === 'string' ? scope.siteId : null

@@ -1,7 +1,6 @@
-import { type ExpressionBuilder, type InferResult, type Insertable, type RawBuilder, sql } from 'kysely'
-import { type Db, type Tx, anyOf, readByKeys } from '../platform/db.ts'
+import { type ExpressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely'
+import { type Db, anyOf, readByKeys } from '../platform/db.ts'
 import { inSites } from './store-sites.ts'
-import type { PrivilegeTable } from './tables.ts'
 import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
 
@@ -163,14 +162,4 @@ function selectSiteIds(db: Db, { orgId, siteIds }: SitesOfOrg) {
     .select('id')
     .where('orgId', '=', orgId)
     .where(inSites({ siteIds }, sql.ref('site.id')))
-}
-
-export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'orgId' | 'id' | 'adminId' | 'scope' | 'role'> &
-  Partial<Pick<Insertable<PrivilegeTable>, 'siteId' | 'sitegroupId' | 'views'>>
-
-export async function insertPrivilege(tx: Tx, privilege: NewPrivilege): Promise<void> {
-  await tx
-    .insertInto('privilege')
-    .values({ siteId: null, sitegroupId: null, ...privilege })
-    .execute()
 }

@@ -4,10 +4,10 @@ import { appendAudit } from '../events/append.ts'
 import type { Tx } from '../platform/db.ts'
 import { insertAccountLogs, listOrgIdsOfAdmin } from './store-log.ts'
 
-/** Something that happened to an account. `before` and `after` never hold secrets. */
+/** A change of an account. `before` and `after` never hold secrets. */
 export interface AccountChange {
   readonly adminId: string
-  /** Who did it: mostly the admin themselves. */
+  /** The author of the change: mostly the admin themselves. */
   readonly actor: Actor
   readonly message: string
   readonly before?: Record<string, unknown>
@@ -16,8 +16,8 @@ export interface AccountChange {
 }
 
 /**
- * Records a change of an account in the caller's transaction: in the account's own log, and in the
- * audit log of every organization that the admin belongs to, because their administrators answer for it.
+ * Records a change of an account in the caller's transaction: in the account's own log, and in the audit log of every
+ * organization that the admin belongs to, because its administrators answer for the admin.
  */
 export async function appendAccountChange(tx: Tx, change: AccountChange): Promise<void> {
   const { adminId, actor, ...entry } = change

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { Passwords } from '../access/password.ts'
-import { systemScope } from '../access/scope.ts'
-import { insertPrivilege } from '../access/store.ts'
+import { adminScope, systemScope } from '../access/scope.ts'
+import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import { insertOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -9,7 +9,7 @@ import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { insertAdmin } from './store.ts'
 import { insertToken } from './tokens/store.ts'
-import { newTokenKey } from './tokens/token.ts'
+import { generateTokenKey } from './tokens/token.ts'
 
 export interface BootstrapRequest {
   readonly email: string
@@ -20,15 +20,15 @@ export interface BootstrapRequest {
 export interface Bootstrapped {
   readonly adminId: string
   readonly orgId: string
-  /** Shown here only; what is stored is its hash. */
+  /** Returned only here: the database keeps its hash. */
   readonly apiToken: string
 }
 
 /**
- * Makes an organization with its first administrator and an API token of theirs, in one transaction.
- * For the operator: whoever can read the data folder.
+ * Creates an organization with its first administrator and an API token of theirs, in one transaction. Only the
+ * operator calls it: it needs access to the data folder.
  *
- * @throws AppError conflict when the address has an account already.
+ * @throws AppError conflict if the address has an account already.
  */
 export async function bootstrap(ctx: Context, passwords: Passwords, request: BootstrapRequest): Promise<Bootstrapped> {
   const passwordHash = await passwords.hash(request.password)
@@ -39,21 +39,13 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     const orgId = uuidv7()
     const name = { firstName: '', lastName: '' }
     if (!(await insertAdmin(tx, { id: adminId, email, passwordHash, ...name, createdAt: at })))
-      throw new AppError('conflict', `${email} has an account already`)
+      throw new AppError('conflict', `The address ${email} has an account already`)
     const scope = systemScope('operator', orgId)
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
-    await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
-    const { key: apiToken, ...hashed } = newTokenKey()
-    const ofOrg = { orgId: null, privileges: null, srcIps: [] }
-    await insertToken(tx, {
-      id: uuidv7(),
-      adminId,
-      ...ofOrg,
-      ...hashed,
-      createdBy: adminId,
-      name: 'bootstrap',
-      createdAt: at,
-    })
+    await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    const { key: apiToken, ...hashed } = generateTokenKey()
+    const token = { id: uuidv7(), ...hashed, name: 'bootstrap', privileges: null, srcIps: [], createdAt: at }
+    await insertToken(tx, adminScope(adminId), token)
     await appendAudit(tx, scope, {
       message: `Add Org "${request.orgName}"`,
       after: { name: request.orgName, admin: email },

@@ -2,20 +2,20 @@ import type { Mail } from '../platform/mail.ts'
 import { html } from './html.ts'
 
 /**
- * What a mail says. Nothing in it may come from the one who caused it (names, titles): anybody can
- * make the service write to anybody, and must not choose what it says. Names of tokens, by which their owner knows
- * them again, are stripped to letters and digits (password-changed-mail.ts).
+ * The content of a mail. No text that the requester chose, such as a name or a title, may appear in it: anyone can make
+ * the service write to anyone, and must not choose the words. Names of tokens, which their owner needs to recognize
+ * them, are stripped to letters and digits (password-changed-mail.ts).
  */
-export interface Letter {
+export interface MailContent {
   readonly to: string
   readonly subject: string
   readonly paragraphs: readonly string[]
-  /** The one thing to do; `url` is below the service's own address. */
+  /** The one action that the mail asks for. `url` lies below the service's own URL. */
   readonly action?: { readonly label: string; readonly url: string }
 }
 
-/** The same words as text and as HTML, which loads nothing from elsewhere. */
-export function composeMail({ to, subject, paragraphs, action }: Letter): Mail {
+/** Renders the same words as text and as HTML. The HTML loads nothing from elsewhere. */
+export function composeMail({ to, subject, paragraphs, action }: MailContent): Mail {
   const link =
     action === undefined
       ? html``

@@ -14,7 +14,7 @@ describe('decidePassword', () => {
     ['common in full-width letters', 'ｐａｓｓｗｏｒｄ', 'is one of the most common passwords'],
     ['the address', 'Dorothea.Brooke@Example.Test', 'must not be the e-mail address'],
     ['the name in the address', 'dorothea.brooke', 'must not be the e-mail address'],
-  ])('refuses one that is %s', (_what, password, reason) => {
+  ])('refuses a password that is %s', (_what, password, reason) => {
     expect(decide(password)).toBe(reason)
   })
 
@@ -23,7 +23,7 @@ describe('decidePassword', () => {
     expect(decide('🐎🔋📎🧷🐎🔋📎🧸')).toBeNull()
   })
 
-  it('takes what an organization asks for', () => {
+  it('applies the rules of an organization', () => {
     const rules = { minLength: 12, requiresSpecialChar: true }
     expect(decide('unusualwords', rules)).toBe('must have a special character')
     expect(decide('unusual w0rds', rules)).toBe('must have a special character')
@@ -31,11 +31,11 @@ describe('decidePassword', () => {
     expect(decide('unusual-words', rules)).toBeNull()
   })
 
-  it('never asks for less than 8 characters, whatever an organization says', () => {
+  it('never allows less than 8 characters, whatever an organization sets', () => {
     expect(decide('x7#q', { minLength: 1, requiresSpecialChar: false })).toBe('must have at least 8 characters')
   })
 
-  it('decides alike for all compatibility forms of a password', () => {
+  it('decides the same for all compatibility forms of a password', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200, unit: 'grapheme' }), (password) => {
         expect(decide(password)).toBe(decide(password.normalize('NFKC')))

@@ -1,22 +1,23 @@
 import { MIN_PASSWORD_LENGTH, isCommonPassword } from './common-passwords.ts'
 
-/** What the organizations of an admin ask of passwords, the strictest of them. */
+/** The strictest of the password rules of an admin's organizations. */
 export interface PasswordRules {
   readonly minLength: number
   readonly requiresSpecialChar: boolean
 }
 
-/** For somebody who is in no organization yet. */
+/** The rules for a person who belongs to no organization yet. */
 export const defaultPasswordRules: PasswordRules = { minLength: MIN_PASSWORD_LENGTH, requiresSpecialChar: false }
 
-/** Longer ones would only make hashing slow. Characters, after normalization. */
+/** In characters, after normalization. Longer passwords would only make hashing slow. */
 export const MAX_PASSWORD_LENGTH = 128
 
 /**
- * Why a new password can't be taken, for the person who chose it; null where it can.
- * Compatibility forms of a character count as one (NFKC), as in the hash.
+ * Decides whether a new password is acceptable. Compatibility forms of a character count as one character (NFKC), as in
+ * the hash.
  *
- * @param email Of the account, in lower case.
+ * @param email The address of the account, in lower case.
+ * @returns Why it is not acceptable, for the person who chose it; null if it is.
  */
 export function decidePassword(password: string, email: string, rules: PasswordRules): string | null {
   const text = password.normalize('NFKC')

@@ -4,14 +4,14 @@ import { composeMail } from './compose-mail.ts'
 import { html } from './html.ts'
 
 describe('html', () => {
-  it('escapes texts, and puts markup in as it is', () => {
+  it('escapes texts and inserts markup unchanged', () => {
     const items = ['a', '<b>'].map((text) => html`<li>${text}</li>`)
     expect(html`<p title="${`"'&`}">${items}</p>`.markup).toBe(
       '<p title="&quot;&#39;&amp;"><li>a</li><li>&lt;b&gt;</li></p>',
     )
   })
 
-  it('lets no text leave its place', () => {
+  it('keeps every text inside its place in the markup', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const inner = html`<p title="${text}">${text}</p>`.markup.slice('<p title="'.length, -'</p>'.length)
@@ -22,7 +22,7 @@ describe('html', () => {
 })
 
 describe('composeMail', () => {
-  it('says the same as text and as HTML, with nothing to load', () => {
+  it('renders the same words as text and as HTML, and loads nothing', () => {
     const action = { label: 'Go', url: 'https://signalbox.test/go?a=1&token=x' }
     const mail = composeMail({ to: 'a@b.test', subject: 'S', paragraphs: ['1 < 2', 'Second.'], action })
     expect(mail.text).toBe('1 < 2\n\nSecond.\n\nGo:\nhttps://signalbox.test/go?a=1&token=x\n')
@@ -32,7 +32,7 @@ describe('composeMail', () => {
     expect(mail.links).toEqual([action.url])
   })
 
-  it('has no link where there is nothing to do', () => {
+  it('has no link without an action', () => {
     const mail = composeMail({ to: 'a@b.test', subject: 'S', paragraphs: ['One.'] })
     expect(mail).toMatchObject({ text: 'One.\n', links: [] })
     expect(mail.html).not.toContain('href')

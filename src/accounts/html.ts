@@ -1,9 +1,12 @@
-/** Markup in which every value has been escaped. Only `html` makes it. */
+/** Markup in which every value has been escaped. Only `html` creates it. */
 export interface Html {
   readonly markup: string
 }
 
-/** Markup from a template literal: texts in it are escaped, other `Html` and lists of it are put in as they are. */
+/**
+ * Renders a template literal as markup. Texts in it are escaped; `Html` values and lists of them are inserted as they
+ * are.
+ */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   return { markup: parts.reduce((markup, part, index) => markup + markupOf(values[index - 1] ?? '') + part) }
 }

@@ -5,16 +5,16 @@ import { sha256 } from '../platform/secrets.ts'
 import { countMailsSent, insertMailSent, lockMailAddress } from './store-mail-quota.ts'
 
 const MAILS_PER_WINDOW = 3
-/** How long a mail counts. */
+/** How long a mail counts against the quota. */
 export const MAIL_WINDOW_MS = 3600e3
 
 /**
- * Whether one more mail may go to an address that somebody unknown has named, and if so counts it in
- * the caller's transaction. Calls for the same wait for each other until that ends.
+ * Tells whether one more mail may go to an address that an unknown person has named. If so, counts the mail in the
+ * caller's transaction. Calls for the same address wait for each other until that transaction ends.
  *
- * @param what The address; or words with it, for mails that are counted apart.
+ * @param what The address, with a prefix for mails that have a quota of their own.
  */
-export async function takeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
+export async function consumeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
   const addressHash = sha256(what.trim().toLowerCase())
   await lockMailAddress(tx, addressHash)
   if ((await countMailsSent(tx, addressHash, addMs(now, -MAIL_WINDOW_MS))) >= MAILS_PER_WINDOW) return false

@@ -10,7 +10,7 @@ import {
   insertMailedToken,
 } from './store-mailed-token.ts'
 
-/** So long a link that is too old is told so, and not that it never was. */
+/** How long an expired link is still reported as expired. After that it is unknown. */
 const KEEP_EXPIRED_MS = 86_400_000
 
 export interface MailedTokenRequest extends Pick<MailedToken, 'adminId' | 'purpose' | 'doc'> {
@@ -18,8 +18,8 @@ export interface MailedTokenRequest extends Pick<MailedToken, 'adminId' | 'purpo
   readonly validMs: number
 }
 
-/** Makes what a mailed link carries: 256 bits, of which the hash is stored. */
-export async function makeMailedToken(tx: Tx, { now, validMs, ...row }: MailedTokenRequest): Promise<string> {
+/** Creates the token of a mailed link, which has 256 random bits. The database keeps its hash. */
+export async function createMailedToken(tx: Tx, { now, validMs, ...row }: MailedTokenRequest): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await deleteMailedTokensBefore(tx, addMs(now, -KEEP_EXPIRED_MS))
   await insertMailedToken(tx, { ...row, tokenHash: sha256(token), createdAt: now, expiresAt: addMs(now, validMs) })
@@ -30,7 +30,7 @@ export function mailedTokenKey(purpose: MailedToken['purpose'], token: string): 
   return { tokenHash: sha256(token), purpose }
 }
 
-/** @throws AppError not_found for one that is unknown or used up, invalid for one that is too old. */
+/** @throws AppError not_found if the token is unknown or was used already, invalid if it has expired. */
 export function requireValid(token: MailedToken | undefined, now: Date): MailedToken {
   if (token === undefined) throw new AppError('not_found', 'Not found.')
   if (token.expiresAt <= now) throw new AppError('invalid', 'expired')

@@ -8,11 +8,11 @@ it('escapes its title and keeps its body', () => {
   expect(text).toMatch(/<h1>&lt;i&gt;<\/h1>\s*<p>&lt;b&gt;<\/p>/)
 })
 
-it('has no script unless it is given one', () => {
+it('has no script unless one is given', () => {
   expect(page({ title: 'T', body: html`` }).html).not.toContain('<script')
 })
 
-it('allows what carries its nonce and nothing else, and draws a new one each time', () => {
+it('allows only what carries its nonce, and generates a new nonce each time', () => {
   const nonces = Array.from({ length: 20 }, () => {
     const { html: text, headers } = page({ title: 'T', body: html``, script: 'run()' })
     const nonce = /<script nonce="([^"]+)">run\(\)<\/script>/.exec(text)?.[1] ?? ''

@@ -4,9 +4,12 @@ import { type Html, html } from './html.ts'
 export interface PageContent {
   readonly title: string
   readonly body: Html
-  /** Runs in the page; constant text of ours, never made from what somebody sent. */
+  /** Runs in the page. It is constant text of ours and never contains user input. */
   readonly script?: string
-  /** It holds a form. Browsers hold the answer's redirects against a policy of forms too, so it has none then. */
+  /**
+   * The page holds a form. Browsers apply `form-action` to the redirects that follow a submission too, so the policy of
+   * such a page does not set it.
+   */
   readonly submits?: boolean
 }
 
@@ -23,8 +26,8 @@ const style = `
   input { font: inherit; padding: .4rem; margin: .3rem 0; width: 100%; box-sizing: border-box }`
 
 /**
- * A page behind a mailed link. It loads nothing, runs nothing but its own script, can't be framed, and
- * does not pass its address on, which holds a token.
+ * Renders a page behind a mailed link. The page loads nothing, runs no script but its own, can't be framed, and does
+ * not pass on its URL, which holds a token.
  */
 export function page({ title, body, script, submits = false }: PageContent): Page {
   const nonce = randomBytes(16).toString('base64')

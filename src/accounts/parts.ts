@@ -6,23 +6,25 @@ import type { TokenUses } from '../access/token-uses.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
-/** What the operator decides about accounts; from the environment, see app/config-accounts.ts. */
+/** What the operator has set about accounts in the environment; see app/config-accounts.ts. */
 export interface AccountSettings {
-  /** `invite`: only with an invite code, or the token of an invitation; `closed`: with that token only. */
+  /**
+   * `invite` admits people with an invite code or the token of an invitation, `closed` those with such a token alone.
+   */
   readonly registration: 'open' | 'invite' | 'closed'
   readonly inviteCodes: readonly string[]
-  /** `no_tracking` of an account that does not say. */
+  /** The default of `no_tracking`. */
   readonly gdpr: boolean
-  /** Null: no CAPTCHA is required. */
+  /** Null if no CAPTCHA is required. */
   readonly captcha: CaptchaSettings | null
-  /** Origins besides our own to which `forward` and `return_to` may lead, like `https://portal.example.com`. */
+  /** Origins besides our own to which `forward` and `return_to` may redirect, such as `https://portal.example.com`. */
   readonly trustedOrigins: readonly string[]
-  /** The server listens on loopback only, so addresses on loopback may be led to as well. */
+  /** True if the server listens on loopback only: then redirects may lead to loopback too. */
   readonly trustLoopback: boolean
   readonly oauthProviders: readonly OauthProvider[]
-  /** Id of the SSO by which people with addresses of a mail domain sign in. */
+  /** The id of the SSO through which people of a mail domain sign in, by domain. */
   readonly ssoDomains: ReadonlyMap<string, string>
-  /** API calls a token may make in an hour. */
+  /** How many API calls a token may make in an hour. */
   readonly requestsPerHour: number
 }
 
@@ -34,30 +36,30 @@ export interface CaptchaSettings {
 }
 
 export interface OauthProvider {
-  /** As in the path: `google`, `azure`, `github`, or a name of the operator's. */
+  /** As in paths: `google`, `azure`, `github`, or a name that the operator chose. */
   readonly name: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Of OpenID discovery; for github the address of its server. */
+  /** The issuer for OpenID discovery; for GitHub the URL of its server. */
   readonly issuer: string
-  /** Takes the provider's own codes, which some scripts have, without our flow. */
+  /** Accepts the provider's own codes, which some scripts have, outside our flow. */
   readonly acceptRawCodes: boolean
 }
 
-/** Built once in app/; what operations on accounts need besides the context. */
+/** What operations on accounts need besides the context. Built once, in app/. */
 export interface AccountParts {
   readonly passwords: Passwords
   readonly tokenUses: TokenUses
   readonly requestLimits: RequestLimits
   readonly mailer: Mailer
-  /** Calls no private addresses: for addresses that users choose. */
+  /** Refuses private addresses: for URLs that users choose. */
   readonly outbound: OutboundHttp
-  /** For addresses that the operator has configured, which may well be private. */
+  /** For URLs that the operator has set, which may well be private. */
   readonly operatorHttp: OutboundHttp
   readonly settings: AccountSettings
 }
 
-/** What stands between a password and whoever guesses at it; one for the whole server. */
+/** Protects passwords against guessing. There is one for the whole server. */
 export interface LoginGuard {
   readonly throttle: LoginThrottle
   readonly checkPassword: CheckPassword

@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { reduceChange } from '../events/reduce-change.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 
 export interface NewAccountLog {
   readonly adminId: string
@@ -12,23 +13,35 @@ export interface NewAccountLog {
   readonly at: Date
 }
 
+const logColumns = columnsOf('accountLog', {
+  adminId: 'uuid',
+  id: 'uuid',
+  message: 'text',
+  srcIp: 'text',
+  userAgent: 'text',
+  before: 'jsonb',
+  after: 'jsonb',
+  createdAt: 'timestamptz',
+})
+
+/**
+ * Inserts records of what happened to accounts.
+ *
+ * @unscoped Not all of it is done by the owner: logins fail, tokens expire, administrators change privileges.
+ */
 export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[]): Promise<void> {
-  if (entries.length === 0) return
   const rows = entries.map((entry) => {
-    const { at, ...row } = entry
-    const { before, after } = reduceChange(entry)
-    return {
-      ...row,
-      id: uuidv7(),
-      before: before ? json(before) : null,
-      after: after ? json(after) : null,
-      createdAt: at,
-    }
+    const { before = null, after = null } = reduceChange(entry)
+    return { ...entry, id: uuidv7(), before, after, createdAt: entry.at }
   })
-  await tx.insertInto('accountLog').values(rows).execute()
+  await insertRows(tx, logColumns, rows)
 }
 
-/** Organizations in which the admin has a privilege. */
+/**
+ * Lists the organizations in which the admin has a privilege.
+ *
+ * @unscoped Finds the audit logs that also get the records of an account, whoever causes them.
+ */
 export async function listOrgIdsOfAdmin(reader: Reader, adminId: string): Promise<string[]> {
   const rows = await reader.selectFrom('privilege').select('orgId').distinct().where('adminId', '=', adminId).execute()
   return rows.map(({ orgId }) => orgId)

@@ -1,22 +1,25 @@
 import { sql } from 'kysely'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, countRows } from '../platform/db.ts'
 
-/** Makes transactions about the same address take turns, until `tx` ends. */
+/**
+ * Makes transactions about the same address take turns, until `tx` ends.
+ *
+ * @unscoped Anyone may name an address; nobody has proved that it is theirs.
+ */
 export async function lockMailAddress(tx: Tx, addressHash: Buffer): Promise<void> {
   await sql`select pg_advisory_xact_lock(${addressHash.readBigInt64BE().toString()}::bigint)`.execute(tx)
 }
 
-/** Mails to the address later than `since`. */
-export async function countMailsSent(tx: Tx, addressHash: Buffer, since: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mailSent')
-    .select(sql<string>`count(*)`.as('count'))
-    .where('addressHash', '=', addressHash)
-    .where('sentAt', '>', since)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+/**
+ * Counts the mails that were sent to the address after `since`.
+ *
+ * @unscoped As lockMailAddress().
+ */
+export function countMailsSent(tx: Tx, addressHash: Buffer, since: Date): Promise<number> {
+  return countRows(tx.selectFrom('mailSent').where('addressHash', '=', addressHash).where('sentAt', '>', since))
 }
 
+/** @unscoped As lockMailAddress(). */
 export async function insertMailSent(
   tx: Tx,
   sent: { readonly addressHash: Buffer; readonly id: string; readonly sentAt: Date },
@@ -24,6 +27,7 @@ export async function insertMailSent(
   await tx.insertInto('mailSent').values(sent).execute()
 }
 
+/** @unscoped A chore, for all addresses. */
 export async function deleteMailsSentUntil(tx: Tx, until: Date): Promise<void> {
   await tx.deleteFrom('mailSent').where('sentAt', '<=', until).execute()
 }

@@ -1,12 +1,14 @@
 import type { Selectable } from 'kysely'
+import type { AdminScope } from '../access/scope.ts'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 import type { MailedTokenTable } from './tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
 
-/** Which token, and what it must be for. */
+/** Identifies a token by its hash and by what it must be for. */
 export type MailedTokenKey = Pick<MailedToken, 'tokenHash' | 'purpose'>
 
+/** @unscoped Whoever asks for a recovery has proved nothing yet; the token is mailed to the owner. */
 export async function insertMailedToken(tx: Tx, token: MailedToken): Promise<void> {
   await tx
     .insertInto('mailedToken')
@@ -14,6 +16,7 @@ export async function insertMailedToken(tx: Tx, token: MailedToken): Promise<voi
     .execute()
 }
 
+/** @unscoped The token is the proof. */
 export async function findMailedToken(reader: Reader, key: MailedTokenKey): Promise<MailedToken | undefined> {
   return reader
     .selectFrom('mailedToken')
@@ -23,8 +26,12 @@ export async function findMailedToken(reader: Reader, key: MailedTokenKey): Prom
     .executeTakeFirst()
 }
 
-/** Uses it up. Undefined where it is unknown, or used up already. */
-export async function takeMailedToken(tx: Tx, key: MailedTokenKey): Promise<MailedToken | undefined> {
+/**
+ * Deletes and returns the token, so that it works once; undefined if it is unknown or was used already.
+ *
+ * @unscoped The token is the proof.
+ */
+export async function consumeMailedToken(tx: Tx, key: MailedTokenKey): Promise<MailedToken | undefined> {
   return tx
     .deleteFrom('mailedToken')
     .where('tokenHash', '=', key.tokenHash)
@@ -33,12 +40,20 @@ export async function takeMailedToken(tx: Tx, key: MailedTokenKey): Promise<Mail
     .executeTakeFirst()
 }
 
-/** All that the admin has been mailed for the purpose. */
-export async function deleteMailedTokens(tx: Tx, adminId: string, purpose: MailedToken['purpose']): Promise<void> {
+/** Deletes all tokens that were mailed to the admin for the purpose. */
+export async function deleteMailedTokens(
+  tx: Tx,
+  { adminId }: AdminScope,
+  purpose: MailedToken['purpose'],
+): Promise<void> {
   await tx.deleteFrom('mailedToken').where('adminId', '=', adminId).where('purpose', '=', purpose).execute()
 }
 
-/** Leaves those that somebody else is about to delete, so that two can't wait for each other. */
+/**
+ * Deletes tokens that expired before the time. Skips those that another transaction is deleting, to avoid deadlocks.
+ *
+ * @unscoped A chore, for all accounts.
+ */
 export async function deleteMailedTokensBefore(tx: Tx, expiredBefore: Date): Promise<void> {
   const old = tx
     .selectFrom('mailedToken')

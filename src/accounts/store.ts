@@ -9,21 +9,27 @@ export interface NewAdmin {
   readonly firstName: string
   readonly lastName: string
   readonly createdAt: Date
-  /** Fields of the account record that the service only keeps, in wire shape. */
+  /** Fields of the account record that the service stores without using them, in wire shape. */
   readonly profile?: Readonly<Record<string, unknown>>
   readonly noTracking?: boolean
 }
 
 /**
- * Makes whoever is about to give the address to an account take turns, until `tx` ends.
+ * Makes transactions that give the address to an account take turns, until `tx` ends.
  *
  * @param email In lower case.
+ * @unscoped No account may have the address yet.
  */
 export async function lockAddress(tx: Tx, email: string): Promise<void> {
   await lockMailAddress(tx, sha256(email))
 }
 
-/** @returns False when an account has the address already; nothing is changed then. */
+/**
+ * Inserts an account.
+ *
+ * @returns False if an account has the address already; then nothing is changed.
+ * @unscoped The account did not exist before, so nobody could prove to own it.
+ */
 export async function insertAdmin(tx: Tx, { profile = {}, ...admin }: NewAdmin): Promise<boolean> {
   await lockAddress(tx, admin.email)
   const inserted = await tx

@@ -1,4 +1,4 @@
-import type { GeneratedAlways } from 'kysely'
+import type { GeneratedAlways, Selectable } from 'kysely'
 import type { WirePrivilege } from '../access/tables.ts'
 import type { Json } from '../platform/json-column.ts'
 
@@ -22,7 +22,7 @@ declare module '../platform/schema.ts' {
   }
 }
 
-/** Kept in wire shape until the address has been verified. */
+/** What the registration asked for, in wire shape. It is kept until the address has been verified. */
 export interface RegistrationDocument {
   readonly first_name: string
   readonly last_name: string
@@ -30,24 +30,26 @@ export interface RegistrationDocument {
   readonly account_only: boolean
   readonly allow_mist?: boolean
   readonly no_tracking?: boolean
-  /** Where to lead the browser in the end. */
+  /** Where the browser goes once the address has been verified. */
   readonly return_to?: string
-  /** Address of the person: `city`, `street_address 2` and so on. */
+  /** The person's address: `city`, `street_address 2` and so on. */
   readonly profile: Readonly<Record<string, string>>
   /** Hex of the SHA-256 of an invitation's token. */
   readonly invite_token_hash?: string
-  /** Why the invitation's organization does not take the password, which only the registration knows. */
+  /**
+   * Why the rules of the inviting organization refuse the password, which only the registration knows in plain text.
+   */
   readonly unfit_for_invite?: UnfitPassword
 }
 
 export interface UnfitPassword {
-  /** As the end of a sentence that starts with the password. */
+  /** The end of a sentence that starts with "The password". */
   readonly reason: string
   readonly min_length: number
 }
 
-/** Of a registration that was used: what it asked for is forgotten. */
-export interface ForgottenDocument {
+/** The document of a used registration: what it asked for has been erased. */
+export interface ErasedDocument {
   readonly first_name?: undefined
 }
 
@@ -56,7 +58,7 @@ export interface PendingRegistrationTable {
   tokenHash: Buffer
   email: string
   passwordHash: string
-  doc: Json<RegistrationDocument | ForgottenDocument>
+  doc: Json<RegistrationDocument | ErasedDocument>
   createdAt: Date
   expiresAt: Date
   usedAt: Date | null
@@ -77,11 +79,11 @@ export interface MailSentTable {
   sentAt: Date
 }
 
-/** What an invitation gives to whoever accepts it. */
+/** What an invitation gives to the person who accepts it. */
 export interface InviteDocument {
   readonly first_name?: string
   readonly last_name?: string
-  /** How long it may be accepted, from when it was last sent. */
+  /** How many hours it can be accepted for, counted from when it was last sent. */
   readonly hours: number
   readonly privileges: readonly WirePrivilege[]
 }
@@ -96,6 +98,8 @@ export interface InviteTable {
   createdAt: Date
   expiresAt: Date
 }
+
+export type Invite = Selectable<InviteTable>
 
 export interface RecoveryCodeTable {
   adminId: string
@@ -150,13 +154,13 @@ export interface OauthCodeTable {
   expiresAt: Date
 }
 
-/** What a client set of a single sign-on, wire shape. Texts may be empty, which is as if not set. */
+/** The fields of an SSO that clients set, in wire shape. An empty text counts as unset. */
 export interface SsoDocument {
   readonly name: string
   readonly idp_type?: string
-  /** What the identity provider calls itself. */
+  /** The identity provider's name for itself. */
   readonly issuer?: string
-  /** PEM, several while the provider changes its key; or the base64 of the DER alone. */
+  /** One or several certificates in PEM (several while the provider replaces its key), or the base64 of one in DER. */
   readonly idp_cert?: string
   readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
   /** Where browsers are sent to sign in. */
@@ -164,11 +168,11 @@ export interface SsoDocument {
   readonly nameid_format?: 'email' | 'unspecified'
   /** Where browsers are sent after they have signed out here. */
   readonly custom_logout_url?: string
-  /** Attribute that names the roles; `Role` where not set. */
+  /** The attribute that names the roles; `Role` if unset. */
   readonly role_attr_from?: string
-  /** `CN`: the attribute's values are distinguished names, of which only the common name counts. */
+  /** `CN` if the attribute's values are distinguished names, of which only the common name counts. */
   readonly role_attr_extraction?: string
-  /** Role of somebody for whom no role was named. */
+  /** The role of people for whom the identity provider names none. */
   readonly default_role?: string
   readonly ignore_unmatched_roles?: boolean
 }

@@ -62,7 +62,7 @@ describe('isTrustedUrl', () => {
     expect(isTrustedUrl(url, baseUrl, local)).toBe(false)
   })
 
-  it('goes by what browsers make of a URL', () => {
+  it('judges a URL as browsers parse it', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -8,7 +8,7 @@ const other = '22222222-2222-4222-8222-222222222222'
 const place = '33333333-3333-4333-8333-333333333333'
 
 describe('parsePrivileges', () => {
-  it('takes what a scope needs and drops the rest', () => {
+  it('keeps what a scope needs and drops the rest', () => {
     expect(parsePrivileges(org, [{ scope: 'org', role: 'read', site_id: place, views: [] }])).toEqual([
       { scope: 'org', role: 'read' },
     ])
@@ -17,7 +17,7 @@ describe('parsePrivileges', () => {
     ])
   })
 
-  it('makes one of each group and each only once', () => {
+  it('makes one privilege for each group and drops duplicates', () => {
     const groups: Wire = { scope: 'sitegroup', role: 'write', sitegroup_ids: [place, other, place] }
     expect(parsePrivileges(org, [groups])).toEqual([
       { scope: 'sitegroup', role: 'write', sitegroup_id: place },
@@ -27,15 +27,15 @@ describe('parsePrivileges', () => {
 
   it.each<[string, Wire, string]>([
     ['of another organization', { scope: 'org', role: 'read', org_id: other }, 'privileges.0.org_id'],
-    ['of no site', { scope: 'site', role: 'read' }, 'privileges.0.site_id'],
-    ['of no group', { scope: 'sitegroup', role: 'read', sitegroup_ids: [] }, 'privileges.0.sitegroup_id'],
-  ])('refuses one %s', (_what, privilege, field) => {
+    ['without its site', { scope: 'site', role: 'read' }, 'privileges.0.site_id'],
+    ['without its group', { scope: 'sitegroup', role: 'read', sitegroup_ids: [] }, 'privileges.0.sitegroup_id'],
+  ])('refuses a privilege %s', (_what, privilege, field) => {
     expect(() => parsePrivileges(org, [privilege])).toThrow(`invalid field: ${field}`)
   })
 })
 
 describe('presentPrivilegeOf', () => {
-  it('spells a group in both ways', () => {
+  it('presents a group under both names', () => {
     expect(
       presentPrivilegeOf(org, { scope: 'sitegroup', role: 'read', sitegroup_id: place, views: ['location'] }),
     ).toEqual({

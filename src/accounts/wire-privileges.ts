@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from '../http/schemas.ts'
+import { Uuid, named } from '../http/schemas.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { WirePrivilege } from '../access/tables.ts'
 
@@ -8,33 +8,41 @@ const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const
 
 const views = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 }))
 
-export const PrivilegeBody = Type.Object(
-  {
-    scope: Type.Enum([...scopes]),
-    role: Type.Enum([...roles]),
-    org_id: Type.Optional(Uuid),
-    site_id: Type.Optional(Uuid),
-    sitegroup_id: Type.Optional(Uuid),
-    sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
-    views,
-  },
-  { additionalProperties: true, description: 'views restrict what a user interface shows' },
+export const PrivilegeBody = named(
+  'PrivilegeGrant',
+  Type.Object(
+    {
+      scope: Type.Enum([...scopes]),
+      role: Type.Enum([...roles]),
+      org_id: Type.Optional(Uuid),
+      site_id: Type.Optional(Uuid),
+      sitegroup_id: Type.Optional(Uuid),
+      sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
+      views,
+    },
+    { additionalProperties: true, description: 'views restrict what a user interface shows' },
+  ),
 )
 
-export const OrgPrivilegeReply = Type.Object({
-  scope: Type.Enum([...scopes]),
-  role: Type.Enum([...roles]),
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  sitegroup_id: Type.Optional(Uuid),
-  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
-  views,
-})
+export const OrgPrivilegeReply = named(
+  'Privilege',
+  Type.Object({
+    scope: Type.Enum([...scopes]),
+    role: Type.Enum([...roles]),
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    sitegroup_id: Type.Optional(Uuid),
+    sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+    views,
+  }),
+)
 
 /**
- * Privileges in one organization, each once; several site groups in one become one privilege each.
+ * Parses privileges in one organization and drops duplicates. A privilege with several site groups becomes one for
+ * each.
  *
- * @throws AppError invalid for one of another organization, or without the site or group that its scope names.
+ * @throws AppError invalid for a privilege in another organization, or without the site or site group that its scope
+ *   needs.
  */
 export function parsePrivileges(orgId: string, wire: readonly Static<typeof PrivilegeBody>[]): WirePrivilege[] {
   const privileges = wire.flatMap((privilege, index) => parsePrivilege(orgId, privilege, `privileges.${index}`))
@@ -55,7 +63,7 @@ function parsePrivilege(orgId: string, wire: Static<typeof PrivilegeBody>, field
   return groups.map((group) => Object.assign({ sitegroup_id: group }, granted))
 }
 
-/** Both spellings of a site group: tokens have the singular, admins the plural. */
+/** Presents a site group under both of its names: clients read the singular of tokens and the plural of admins. */
 export function presentPrivilegeOf(orgId: string, privilege: WirePrivilege): Static<typeof OrgPrivilegeReply> {
   const { scope, role, site_id, sitegroup_id, views } = privilege
   return {

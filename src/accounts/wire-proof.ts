@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 
-/** Of a link that was mailed: it proves that the address is the caller's. */
+/** The token of a mailed link, which proves that the caller receives mail at the address. */
 export const MailedToken = Type.String({ maxLength: 200 })
 
-/** The caller's own password, in the body of what needs a recent proof. */
+/** The caller's own password, in the body of operations that need a recent proof. */
 export const PasswordProof = Type.String({
   maxLength: 1024,
   format: 'password',

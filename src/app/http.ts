@@ -8,7 +8,7 @@ import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
 import { orgAdminOperations } from '../accounts/admins/routes.ts'
 import { inviteOperations } from '../accounts/admins/routes-invites.ts'
 import { invitePageRoutes } from '../accounts/admins/routes-page.ts'
-import { type Oauth, openOauth } from '../accounts/oauth/oauth.ts'
+import { type Oauth, createOauth } from '../accounts/oauth/oauth.ts'
 import { oauthLinkOperations, oauthLoginOperations } from '../accounts/oauth/routes.ts'
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
@@ -36,7 +36,7 @@ import { deviceStatsOperations } from '../devices/stats/routes.ts'
 import { deviceTransferOperations } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
-import { serveOpenApi } from '../http/openapi.ts'
+import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
@@ -44,6 +44,7 @@ import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
 import { mapOperations } from '../maps/routes.ts'
+import { placementOperations } from '../placement/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
@@ -70,7 +71,6 @@ export interface BuiltHttp {
 /** Builds the HTTP server with every route. */
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHttp> {
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
-  await serveOpenApi(http, version)
   const throttle = createLoginThrottle(ctx.clock)
   const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }
   const rules = {
@@ -83,8 +83,9 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     onWrongPassword: (access, from) => recordLoginFailure(ctx, access, from),
     rules,
   })
-  const oauth = openOauth(ctx, parts.accounts.settings)
+  const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })
+  await serveOpenApi(http, { operations, version })
   await serveApi(http, authenticate, [serveOperations(ctx, operations)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
@@ -146,7 +147,8 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
-    ...mapOperations(storage.imageFiles),
+    ...mapOperations,
+    ...placementOperations(storage.imageFiles),
     ...mxedgeOperations(storage.imageFiles),
     ...webhookOperations(outbound),
   ]

@@ -1,14 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { filterKnownDeviceImages } from '../devices/images/store.ts'
+import { deviceImageSizes } from '../devices/images/store-sizes.ts'
 import { filterKnownMapImages } from '../maps/store.ts'
+import { mapImageSizes } from '../maps/store-sizes.ts'
 import { filterKnownMxedgeImages } from '../mxedges/images/store.ts'
+import { mxedgeImageSizes } from '../mxedges/images/store-sizes.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { type Db, inTx } from '../platform/db.ts'
 import { type ImageFiles, removeOrphanImages } from '../platform/images/image-files.ts'
+import type { ImageSizes } from '../platform/images/image-sizes.ts'
 import type { Task } from '../platform/jobs.ts'
-import { listUnmeasuredImages, updateImageSizes } from './store-storage.ts'
 
 /** Returns those of the files in the folder of images that a row of any noun refers to. See sweepImages(). */
 export async function filterKnownImages(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {
@@ -19,16 +22,22 @@ export async function filterKnownImages(db: Db, names: readonly string[]): Promi
 
 const MEASURED_AT_ONCE = 1000
 
+/** What each noun does for the sizes of its own pictures. */
+const kindsOfImages: readonly ImageSizes[] = [deviceImageSizes, mxedgeImageSizes, mapImageSizes]
+
 /**
  * Records the sizes of pictures that were stored before sizes were recorded, so that they count. A missing file stays
  * unmeasured.
  */
 export async function measureImages(ctx: Context, { dir }: Pick<ImageFiles, 'dir'>): Promise<void> {
-  const names = await listUnmeasuredImages(ctx.db)
+  const lists = await Promise.all(kindsOfImages.map(({ listUnmeasured }) => listUnmeasured(ctx.db)))
+  const names = lists.flat()
   for (let start = 0; start < names.length; start += MEASURED_AT_ONCE) {
     const batch = names.slice(start, start + MEASURED_AT_ONCE)
     const sizes = await Promise.all(batch.map(async (name) => ({ name, bytes: await sizeOf(join(dir, name)) })))
-    await inTx(ctx, (tx) => updateImageSizes(tx, sizes))
+    await inTx(ctx, async (tx) => {
+      for (const { update } of kindsOfImages) await update(tx, sizes)
+    })
   }
 }
 

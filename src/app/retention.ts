@@ -1,12 +1,11 @@
 import { agingAccountLog } from '../accounts/store-retention.ts'
-import { agingCommands } from '../devices/commands/store-retention.ts'
 import { agingAuditLog, agingDeviceEvents, agingMxedgeEvents } from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { Task } from '../platform/jobs.ts'
 import { type AgingRows, deleteOldRows } from '../platform/retention.ts'
-import { agingUpgrades } from '../rollout/store-retention.ts'
+import { agingCommands, agingUpgrades } from '../rollout/store-retention.ts'
 
 /** The number of days for which each kind of record is kept. */
 export interface Retention {

@@ -33,6 +33,7 @@ const params = { device_id: Uuid }
 export const deviceOperations: Operation[] = [
   operation({
     id: 'listOrgDevices',
+    summary: 'List the names of all devices of an organization',
     method: 'GET',
     tag: 'Orgs Devices',
     at: orgSites('/devices', { needs: 'read' }),
@@ -44,6 +45,7 @@ export const deviceOperations: Operation[] = [
   }),
   listOperation({
     id: 'listSiteDevices',
+    summary: 'List the devices of a site',
     tag,
     at: site('/devices', { needs: 'read' }),
     query: SiteDevicesQuery,
@@ -55,6 +57,7 @@ export const deviceOperations: Operation[] = [
   }),
   operation({
     id: 'getSiteDevice',
+    summary: 'Get a device',
     method: 'GET',
     tag,
     at: site(one, { needs: 'read' }),
@@ -69,6 +72,7 @@ export const deviceOperations: Operation[] = [
   }),
   operation({
     id: 'updateSiteDevice',
+    summary: 'Update a device',
     method: 'PUT',
     tag,
     at: site(one, { needs: 'write' }),
@@ -82,6 +86,7 @@ export const deviceOperations: Operation[] = [
   }),
   operation({
     id: 'restartSiteDevice',
+    summary: 'Restart a device',
     method: 'POST',
     tag,
     at: site(`${one}/restart`, { needs: 'operate' }),

@@ -4,8 +4,7 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
-import { longPageOf } from '../http/store-long-lists.ts'
-import { countsOf } from '../http/store-pages.ts'
+import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
@@ -76,9 +75,9 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
   return sql.join([...conditions], sql` and `)
 }
 
-/** How many devices pass, as an expression. */
+/** How many devices pass, as an expression for pageOf(). */
 export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
-  if (filter.more.length > 0) return sql`select count(*) from ${devicesWithStatus} where ${passes(scope, filter)}`
+  if (filter.more.length > 0) return sql`select count(*) from hits`
   return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`
 }
 
@@ -98,10 +97,10 @@ export function pageOfDevices<T extends object>(
   { filter, sort, page, columns, sizes }: DeviceList,
 ): Promise<Paged<T>> {
   const sorted = sql.ref(`device.${sort.by}`)
-  return longPageOf<T>(
+  return pageOf<T>(
     reader,
     {
-      keys: sql`select device.id, ${sorted} as sorted from ${devicesFor(filter)} where ${passes(scope, filter)}`,
+      hits: sql`select device.id, ${sorted} as sorted from ${devicesFor(filter)} where ${passes(scope, filter)}`,
       order: sort.by === 'id' ? ['id'] : ['sorted', 'id'],
       direction: sort.direction,
       total: lengthOf(scope, filter),
@@ -152,27 +151,11 @@ export async function countDevicesBy(
   { filter, field, limit }: { readonly filter: DeviceFilter; readonly field: CountedField; readonly limit: number },
 ): Promise<Counts> {
   if (filter.more.length === 0 && inCounters.has(field)) {
-    const { rows } = await sql<{ value: string | null; count: string; total: string }>`
-      select ${sql.ref(`device_count.${field}`)} as value, sum(count) as count, count(*) over () as total
-      from device_count where ${counted(scope, 'device_count', filter)}
-      group by 1 having sum(count) > 0 order by 2 desc, 1 limit ${limit}
-    `.execute(reader)
-    return {
-      rows: rows.map(({ value, count }) => ({ value, count: Number(count) })),
-      total: Number(rows[0]?.total ?? 0),
-    }
+    const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
+    return countsOf(reader, hits, { field: sql`hit.${sql.ref(field)}`, limit, weight: sql`hit.count` })
   }
   const hits = sql`select ${countedFields[field]} as value from ${devicesWithStatus} where ${passes(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
-}
-
-/** How many edge appliances the scope lets see. */
-export async function countMxedges(reader: Reader, scope: SitesScope): Promise<number> {
-  const { rows } = await sql<{ count: string }>`
-    select count(*) as count from mxedge where org_id = ${scope.orgId} and ${inSites(scope, sql`site_id`)}`.execute(
-    reader,
-  )
-  return Number(rows[0]?.count ?? 0)
 }
 
 /** How many devices of each type there are, of sites and of none. */

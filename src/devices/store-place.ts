@@ -1,35 +1,9 @@
 import { sql } from 'kysely'
 import type { SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import { shareMapsOfSite } from '../maps/store-share.ts'
+import type { Tx } from '../platform/db.ts'
 import { holdSiteName } from './store.ts'
-
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
-
-/**
- * Those of the maps that the site has, in lower case; they are kept from being deleted until `tx` ends. Lock
- * devices after them.
- * @param mapIds As documents have them: whatever is no id is no map.
- */
-export async function holdMapsOfSite(
-  tx: Tx,
-  scope: SitesScope,
-  { siteId, mapIds }: { readonly siteId: string; readonly mapIds: readonly unknown[] },
-): Promise<ReadonlySet<string>> {
-  const ids = mapIds.filter((id) => typeof id === 'string').filter((id) => uuid.test(id))
-  if (ids.length === 0) return new Set()
-  const rows = await tx
-    .selectFrom('siteMap')
-    .select('id')
-    .where('orgId', '=', scope.orgId)
-    .where(inSites(scope, sql.ref('site_map.site_id')))
-    .where('siteId', '=', siteId)
-    .where('id', '=', anyOf(ids))
-    .orderBy('id')
-    .forKeyShare()
-    .execute()
-  return new Set(rows.map(({ id }) => id))
-}
 
 /** Where a device is: its site, and the map it is on, as its document has it. */
 export interface Place {
@@ -56,6 +30,6 @@ export async function holdPlaceOf(tx: Tx, scope: SitesScope, mac: string): Promi
   const siteName = await holdSiteName(tx, scope, siteId)
   if (siteName === undefined) return undefined
   const mapId = device.doc['map_id']
-  await holdMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })
+  await shareMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })
   return { siteId, siteName, mapId }
 }

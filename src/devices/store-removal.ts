@@ -1,11 +1,14 @@
-import { sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, countRows } from '../platform/db.ts'
 
 /** How many devices the organization has, or the site alone. */
-export async function countDevices(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
+export function countDevices(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
   const all = tx.selectFrom('device').where('orgId', '=', scope.orgId)
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
-  const { count } = await here.select(sql<string>`count(*)`.as('count')).executeTakeFirstOrThrow()
-  return Number(count)
+  return countRows(here)
+}
+
+/** These rows have no foreign key to their organization, so they do not go with it. */
+export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
+  await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
 }

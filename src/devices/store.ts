@@ -4,6 +4,7 @@ import { inSites } from '../access/store-sites.ts'
 import type { EventDevice } from '../events/append.ts'
 import { holdOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { DeviceCapabilities, DeviceTable } from './tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import { noCapabilities } from './commands/capabilities.ts'
@@ -91,18 +92,24 @@ export interface NewDevice {
   readonly claimCode: string
 }
 
+const newColumns = columnsOf('device', {
+  orgId: 'uuid',
+  id: 'uuid',
+  mac: 'text',
+  serial: 'text',
+  model: 'text',
+  type: 'text',
+  claimCode: 'text',
+  createdAt: 'timestamptz',
+  modifiedAt: 'timestamptz',
+})
+
 export async function insertDevices(
   tx: Tx,
   scope: InOrg,
   { devices, at }: { devices: readonly NewDevice[]; at: Date },
 ): Promise<void> {
-  const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
-  await sql`
-    insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at)
-    select ${scope.orgId}::uuid, id, mac, serial, model, type, claim_code, ${at}::timestamptz, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb)
-      as new (id uuid, mac text, serial text, model text, type text, claim_code text)
-  `.execute(tx)
+  await insertRows(tx, newColumns, devices, { every: { orgId: scope.orgId, createdAt: at, modifiedAt: at } })
 }
 
 export interface DeviceContent {

@@ -10,6 +10,7 @@ declare module '../platform/schema.ts' {
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable
     deviceCommand: DeviceCommandTable
+    activeUpgradeTarget: ActiveUpgradeTargetTable
     deviceCount: DeviceCountTable
     deviceImage: DeviceImageTable
     deviceOutage: DeviceOutageTable
@@ -160,6 +161,17 @@ export interface DeviceCommandTable {
 }
 
 /** Maintained by triggers: see migration 9. */
+/** The row exists while the device's target is not terminal: no device is in two upgrades. */
+export interface ActiveUpgradeTargetTable {
+  orgId: string
+  deviceId: string
+  upgradeId: string
+  orgUpgradeId: string
+  imageId: string
+  /** The device was commanded, and the outcome is not known yet. */
+  inFlight: Generated<boolean>
+}
+
 export interface DeviceCountTable {
   orgId: string
   siteId: string | null

@@ -6,7 +6,7 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { changeDevice } from './change-device.ts'
 import { type Device, lockDevice, updateDevice } from './store.ts'
-import { holdMapsOfSite } from './store-place.ts'
+import { shareMapsOfSite } from '../maps/store-share.ts'
 
 /**
  * Merges a change into the device's document, top level only; `name` is a part of it.
@@ -41,6 +41,6 @@ export function saveDevice(
 async function assertMap(tx: Tx, scope: SiteScope, mapId: unknown): Promise<void> {
   if (mapId === undefined || mapId === null) return
   const { siteId } = scope
-  if ((await holdMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })).size > 0) return
+  if ((await shareMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })).size > 0) return
   throw invalidField('map_id', 'no map of this site has this id')
 }

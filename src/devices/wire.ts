@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { RestartParams } from './commands/command.ts'
@@ -8,7 +8,7 @@ import type { DeviceType } from './device.ts'
 import type { Device } from './store.ts'
 import type { SiteDeviceFilter } from './inventory/store.ts'
 
-export const DeviceTypeName = Type.Enum(['ap', 'gateway', 'switch'])
+export const DeviceTypeName = named('DeviceType', Type.Enum(['ap', 'gateway', 'switch']))
 /** Without it, access points are meant. Source: contract, `device_type_with_all`. */
 export const DeviceTypeOrAll = Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })
 
@@ -31,38 +31,44 @@ const NullableText = Type.Union([Type.String({ maxLength: 5000 }), Type.Null()])
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 /** The rest of a device's document is stored as received. */
-export const UpdateDeviceBody = Type.Object(
-  {
-    name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
-    notes: Type.Optional(NullableText),
-    map_id: orNull(Uuid),
-    x: orNull(Type.Number({ description: 'pixels from the left of the map' })),
-    y: orNull(Type.Number({ description: 'pixels from the top of the map' })),
-    height: orNull(Type.Number({ description: 'meters above the floor' })),
-    orientation: orNull(Type.Integer({ minimum: 0, maximum: 359, description: 'degrees' })),
-    role: orNull(Type.String({ maxLength: 200, description: 'what `rules` of upgrades match as `match_role`' })),
-    vars: orNull(Type.Record(Type.String(), Type.Unknown())),
-  },
-  { additionalProperties: true },
+export const UpdateDeviceBody = named(
+  'DeviceUpdate',
+  Type.Object(
+    {
+      name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+      notes: Type.Optional(NullableText),
+      map_id: orNull(Uuid),
+      x: orNull(Type.Number({ description: 'pixels from the left of the map' })),
+      y: orNull(Type.Number({ description: 'pixels from the top of the map' })),
+      height: orNull(Type.Number({ description: 'meters above the floor' })),
+      orientation: orNull(Type.Integer({ minimum: 0, maximum: 359, description: 'degrees' })),
+      role: orNull(Type.String({ maxLength: 200, description: 'what `rules` of upgrades match as `match_role`' })),
+      vars: orNull(Type.Record(Type.String(), Type.Unknown())),
+    },
+    { additionalProperties: true },
+  ),
 )
 
-export const DeviceReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mac: Type.String(),
-    serial: Type.String(),
-    model: Type.String(),
-    type: DeviceTypeName,
-    name: Type.String(),
-    image1_url: Type.Optional(Type.String({ description: 'works for one to two hours' })),
-    image2_url: Type.Optional(Type.String()),
-    image3_url: Type.Optional(Type.String()),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const DeviceReply = named(
+  'Device',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      mac: Type.String(),
+      serial: Type.String(),
+      model: Type.String(),
+      type: DeviceTypeName,
+      name: Type.String(),
+      image1_url: Type.Optional(Type.String({ description: 'works for one to two hours' })),
+      image2_url: Type.Optional(Type.String()),
+      image3_url: Type.Optional(Type.String()),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export interface Presenting {
@@ -99,12 +105,15 @@ function presentImages(
 }
 
 /** Source: spec, "Device restart request". */
-export const RestartBody = Type.Object(
-  {
-    member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'of a Virtual Chassis' })),
-    node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'of a cluster; without it, both' })),
-  },
-  { additionalProperties: true },
+export const RestartBody = named(
+  'DeviceRestart',
+  Type.Object(
+    {
+      member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'of a Virtual Chassis' })),
+      node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'of a cluster; without it, both' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function parseRestart({ member, node }: Static<typeof RestartBody>): RestartParams {
@@ -112,6 +121,9 @@ export function parseRestart({ member, node }: Static<typeof RestartBody>): Rest
 }
 
 /** Source: contract, `OrgDevices`. */
-export const DeviceNamesReply = Type.Object({
-  results: Type.Array(Type.Object({ mac: Type.String(), name: Type.String() })),
-})
+export const DeviceNamesReply = named(
+  'DeviceNames',
+  Type.Object({
+    results: Type.Array(named('DeviceName', Type.Object({ mac: Type.String(), name: Type.String() }))),
+  }),
+)

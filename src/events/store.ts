@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
@@ -14,29 +14,25 @@ export type NewOutboxEvent = {
   }
 }[Topic]
 
-/** Bounds the rows of one statement, which carries them as one JSON text. */
+/** Bounds the rows of one statement. */
 const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
 
-/** Splits the rows into JSON texts of bounded size. */
-function partsOf(rows: readonly Record<string, unknown>[]): string[] {
-  const texts = rows.map((row) => json(row))
-  return splitByBytes(texts, (text) => text.length, partLimits).map((part) => `[${part.join(',')}]`)
+function partsOf<T extends { readonly event: object }>(rows: readonly T[]): T[][] {
+  return splitByBytes(rows, ({ event }) => json(event).length, partLimits)
 }
 
+const outboxColumns = columnsOf('webhookOutbox', {
+  id: 'uuid',
+  orgId: 'uuid',
+  siteId: 'uuid',
+  topic: 'text',
+  event: 'jsonb',
+  createdAt: 'timestamptz',
+})
+
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
-  const rows = events.map(({ orgId, siteId, topic, event }) => ({
-    id: uuidv7(),
-    org_id: orgId,
-    site_id: siteId,
-    topic,
-    event,
-  }))
-  for (const part of partsOf(rows))
-    await sql`
-    insert into webhook_outbox (id, org_id, site_id, topic, event, created_at)
-    select id, org_id, site_id, topic, event, ${at}::timestamptz
-    from jsonb_to_recordset(${part}::jsonb) as new (id uuid, org_id uuid, site_id uuid, topic text, event jsonb)
-  `.execute(tx)
+  const rows = events.map((row) => ({ ...row, id: uuidv7() }))
+  for (const part of partsOf(rows)) await insertRows(tx, outboxColumns, part, { every: { createdAt: at } })
 }
 
 export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
@@ -65,23 +61,31 @@ export interface NewDeviceEvent {
   readonly event: TopicEvents['device-events']
 }
 
+const deviceEventColumns = columnsOf('deviceEvent', {
+  orgId: 'uuid',
+  id: 'uuid',
+  deviceId: 'uuid',
+  siteId: 'uuid',
+  type: 'text',
+  event: 'jsonb',
+  createdAt: 'timestamptz',
+})
+
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  const rows = events.map(({ orgId, deviceId, siteId, event }) => ({
-    org_id: orgId,
-    id: uuidv7(),
-    device_id: deviceId,
-    site_id: siteId,
-    type: event.type,
-    event,
-  }))
-  for (const part of partsOf(rows))
-    await sql`
-    insert into device_event (org_id, id, device_id, site_id, type, event, created_at)
-    select org_id, id, device_id, site_id, type, event, ${at}::timestamptz
-    from jsonb_to_recordset(${part}::jsonb)
-      as new (org_id uuid, id uuid, device_id uuid, site_id uuid, type text, event jsonb)
-  `.execute(tx)
+  const rows = events.map((row) => ({ ...row, id: uuidv7(), type: row.event.type }))
+  for (const part of partsOf(rows)) await insertRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
 }
+
+const mxedgeEventColumns = columnsOf('mxedgeEvent', {
+  orgId: 'uuid',
+  id: 'uuid',
+  mxedgeId: 'uuid',
+  mxclusterId: 'uuid',
+  siteId: 'uuid',
+  type: 'text',
+  event: 'jsonb',
+  createdAt: 'timestamptz',
+})
 
 export async function insertMxedgeEvents(
   tx: Tx,
@@ -89,19 +93,13 @@ export async function insertMxedgeEvents(
   at: Date,
 ): Promise<void> {
   const rows = events.map((event) => ({
-    org_id: event.org_id,
+    orgId: event.org_id,
     id: uuidv7(),
-    mxedge_id: event.mxedge_id,
-    mxcluster_id: event.mxcluster_id ?? null,
-    site_id: event.site_id ?? null,
+    mxedgeId: event.mxedge_id,
+    mxclusterId: event.mxcluster_id ?? null,
+    siteId: event.site_id ?? null,
     type: event.type,
     event,
   }))
-  for (const part of partsOf(rows))
-    await sql`
-    insert into mxedge_event (org_id, id, mxedge_id, mxcluster_id, site_id, type, event, created_at)
-    select org_id, id, mxedge_id, mxcluster_id, site_id, type, event, ${at}::timestamptz
-    from jsonb_to_recordset(${part}::jsonb)
-      as new (org_id uuid, id uuid, mxedge_id uuid, mxcluster_id uuid, site_id uuid, type text, event jsonb)
-  `.execute(tx)
+  for (const part of partsOf(rows)) await insertRows(tx, mxedgeEventColumns, part, { every: { createdAt: at } })
 }

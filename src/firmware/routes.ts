@@ -5,7 +5,7 @@ import { org, orgSites, orgSitesAndSite } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty, Uuid } from '../http/schemas.ts'
+import { Empty, Uuid, storageErrors } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { uploadTooLarge } from '../platform/storage/uploads.ts'
@@ -39,6 +39,7 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
     uploadOperation(files),
     listOperation({
       id: 'listOrgFirmware',
+      summary: 'List the firmware images of an organization',
       tag,
       at: orgSites('/firmware', { needs: 'read' }),
       item: ImageReply,
@@ -47,6 +48,7 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
     }),
     operation({
       id: 'getOrgFirmware',
+      summary: 'Get a firmware image',
       method: 'GET',
       tag,
       at: orgSites(one, { needs: 'read' }),
@@ -60,6 +62,7 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
     }),
     operation({
       id: 'deleteOrgFirmware',
+      summary: 'Delete a firmware image',
       method: 'DELETE',
       tag,
       at: org(one, { needs: 'write' }),
@@ -69,6 +72,10 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
     }),
     operation({
       id: { org: 'listOrgAvailableDeviceVersions', site: 'listSiteAvailableDeviceVersions' },
+      summary: {
+        org: 'List the firmware versions for the devices of an organization',
+        site: 'List the firmware versions for the devices of a site',
+      },
       method: 'GET',
       tag: { org: tag, site: tag },
       at: orgSitesAndSite('/devices/versions', { needs: 'read' }),
@@ -83,12 +90,14 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
 function uploadOperation(files: FirmwareFiles): Operation[] {
   return operation({
     id: 'uploadOrgFirmware',
+    summary: 'Upload a firmware image',
     method: 'POST',
     tag,
     at: org('/firmware', { needs: 'write' }),
     query: UploadQuery,
     body: UploadBody,
     reply: ImageReply,
+    errors: storageErrors,
     run: async (ctx, { scope, query, request: { headers, body } }) => {
       const offer = parseOffer(query)
       const length = headers['content-length']

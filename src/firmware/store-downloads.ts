@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import { raiseProgress } from '../devices/stats/store-fwupdates.ts'
+import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 
 /** A download belongs to the command that caused it: each attempt has its own address, hence its own row. */
 export interface DownloadKey {
   readonly commandId: string
   readonly imageId: string
 }
+
+const keyColumns = columnsOf('firmwareDownload', { commandId: 'uuid', imageId: 'uuid' })
 
 /**
  * Stops the downloads of commands for good, unless their devices may already have the whole image. A download that is
@@ -17,18 +21,17 @@ export interface DownloadKey {
  */
 export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly DownloadKey[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
-  const rows = keys.map(({ commandId, imageId }) => ({ command_id: commandId, image_id: imageId }))
   // Rows of several downloads are locked in one order everywhere.
-  const fenced = await sql<{ commandId: string }>`
+  const { rows: fenced } = await sql<{ commandId: string }>`
     insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, bytes_served, fenced_at)
     select ${scope.orgId}::uuid, command_id, image_id, now(), now(), 0, now()
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (command_id uuid, image_id uuid)
+    from ${rowsAs('new', keyColumns, keys)}
     order by command_id
     on conflict (org_id, command_id) do update set fenced_at = coalesce(firmware_download.fenced_at, now())
       where firmware_download.delivered_at is null
     returning command_id
   `.execute(tx)
-  return new Set(fenced.rows.map(({ commandId }) => commandId))
+  return new Set(fenced.map(({ commandId }) => commandId))
 }
 
 /**
@@ -96,23 +99,17 @@ async function showDownload(
   { commandId, at }: { commandId: string; at: Date },
 ): Promise<void> {
   const { requested, downloaded } = progressAt
-  await sql`
-    with download as (
-      select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
-        else least(${downloaded - 1}::integer,
-          ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
-        end as progress
-      from firmware_download served
-      join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
-      join device_command command on command.org_id = served.org_id and command.id = served.command_id
-      where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
-    )
-    update device_status status set fwupdate = status.fwupdate || jsonb_build_object('progress', download.progress,
-      'status_id', (status.fwupdate->>'status_id')::integer + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from download
-    where status.org_id = ${scope.orgId} and status.device_id = download.device_id
-      and status.fwupdate->>'status' = 'inprogress' and (status.fwupdate->>'progress')::integer < download.progress
+  const { rows } = await sql<{ deviceId: string; progress: number }>`
+    select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
+      else least(${downloaded - 1}::integer,
+        ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
+      end as progress
+    from firmware_download served
+    join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
+    join device_command command on command.org_id = served.org_id and command.id = served.command_id
+    where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
   `.execute(tx)
+  for (const shown of rows) await raiseProgress(tx, scope, { ...shown, at })
 }
 
 /** Returns the version that the command is to install: one of those that its image is offered as. */

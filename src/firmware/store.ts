@@ -5,6 +5,7 @@ import { pageOf } from '../http/store-pages.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { isOpen } from '../devices/commands/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
 
@@ -57,9 +58,11 @@ function selectImages(reader: Reader, scope: InOrg) {
 /** Lists images by id, which is the order of upload. */
 export async function listImages(reader: Reader, scope: InOrg, page: Page): Promise<Paged<CatalogImage>> {
   const hits = selectImages(reader, scope)
-  const { rows, ...whole } = await pageOf<ImageRow>(reader, hits, page, {
-    sizes: sizesOf(hits, sql`octet_length(hit.versions::text)`),
-  })
+  const { rows, ...whole } = await pageOf<ImageRow>(
+    reader,
+    { hits, sizes: sizesOf(sql`octet_length(hit.versions::text)`) },
+    page,
+  )
   return { rows: rows.map(imageOf), ...whole }
 }
 
@@ -89,6 +92,15 @@ export async function insertImage(tx: Tx, scope: OrgScope, image: Image): Promis
   return id
 }
 
+const versionColumns = columnsOf('firmwareVersion', {
+  orgId: 'uuid',
+  model: 'text',
+  version: 'text',
+  tag: 'text',
+  imageId: 'uuid',
+  createdAt: 'timestamptz',
+})
+
 /**
  * Inserts catalog entries. An existing entry of the same image takes the new tag.
  * @returns The existing entries of another image, unchanged.
@@ -98,17 +110,13 @@ export async function insertVersions(
   scope: OrgScope,
   versions: readonly CatalogVersion[],
 ): Promise<{ readonly model: string; readonly version: string }[]> {
-  const written = await tx
-    .insertInto('firmwareVersion')
-    .values(versions.map((version) => ({ ...version, orgId: scope.orgId })))
-    .onConflict((conflict) =>
-      conflict
-        .columns(['orgId', 'model', 'version'])
-        .doUpdateSet((eb) => ({ tag: eb.ref('excluded.tag') }))
-        .whereRef('firmwareVersion.imageId', '=', 'excluded.imageId'),
-    )
-    .returning(['model'])
-    .execute()
+  const written = await insertRows(tx, versionColumns, versions, {
+    every: { orgId: scope.orgId },
+    tail: sql<{ model: string }>`
+      on conflict (org_id, model, version) do update set tag = excluded.tag
+        where firmware_version.image_id = excluded.image_id
+      returning model`,
+  })
   const models = new Set(written.map(({ model }) => model))
   return versions.filter(({ model }) => !models.has(model))
 }
@@ -144,16 +152,10 @@ export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly str
 /** True if a running upgrade, or a command that has not ended, will still download the image. */
 export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
   const target = tx
-    .selectFrom('activeUpgradeTarget as a')
-    .innerJoin('upgradeTarget as t', (on) =>
-      on
-        .onRef('t.orgId', '=', 'a.orgId')
-        .onRef('t.upgradeId', '=', 'a.upgradeId')
-        .onRef('t.deviceId', '=', 'a.deviceId'),
-    )
+    .selectFrom('activeUpgradeTarget')
     .select(sql`1`.as('one'))
-    .where('a.orgId', '=', scope.orgId)
-    .where('t.imageId', '=', imageId)
+    .where('orgId', '=', scope.orgId)
+    .where('imageId', '=', imageId)
   const command = tx
     .selectFrom('deviceCommand')
     .select(sql`1`.as('one'))

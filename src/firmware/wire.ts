@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Binary, Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
@@ -20,19 +20,25 @@ export const UploadQuery = Type.Object({
 
 /** For the document only: the body is a stream, which no schema can check. */
 export const UploadBody = {
-  content: { 'application/octet-stream': { schema: Type.Unsafe<unknown>({ format: 'binary' }) } },
+  content: { 'application/octet-stream': { schema: Binary } },
 }
 
-const ImageVersion = Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) })
+const ImageVersion = named(
+  'FirmwareVersion',
+  Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) }),
+)
 
-export const ImageReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  sha256: Type.String(),
-  size: Type.Integer({ description: 'bytes' }),
-  versions: Type.Array(ImageVersion),
-  created_time: Timestamp,
-})
+export const ImageReply = named(
+  'FirmwareImage',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    sha256: Type.String(),
+    size: Type.Integer({ description: 'bytes' }),
+    versions: Type.Array(ImageVersion),
+    created_time: Timestamp,
+  }),
+)
 
 export const VersionsQuery = Type.Object({
   type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'], { default: 'ap' })),

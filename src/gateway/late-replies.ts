@@ -1,10 +1,5 @@
-import {
-  type CallKey,
-  type CommandToSend,
-  type UpgradeEnd,
-  findLostUpgrade,
-  listUnansweredCommands,
-} from '../devices/commands/store.ts'
+import { type CallKey, type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
+import { type UpgradeEnd, findLostUpgrade } from '../firmware/store-lost-upgrades.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { isCommandCallId } from './call-ids.ts'

@@ -2,7 +2,7 @@ import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import { Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
 import type { Location, ScopeAt } from './at.ts'
-import { type Page, type Paged, pageQuery, parsePage, setPageHeaders } from './lists.ts'
+import { type Page, type Paged, pageHeaders, pageQuery, parsePage, setPageHeaders } from './lists.ts'
 import {
   type Call,
   type Heading,
@@ -38,6 +38,7 @@ export function listOperation<
     method: 'GET',
     query: query ?? (Type.Object(pageQuery) as unknown as Q),
     reply: Type.Array(item),
+    headers: pageHeaders,
     run: async (ctx, call) => {
       const page = parsePage(call.query)
       const found = await run(ctx, { ...call, page })
@@ -66,6 +67,8 @@ export function searchOperation<
 }: Heading<L, P, Q> & {
   readonly query: Q
   readonly item: I
+  /** Of the answer, which `run` sets. */
+  readonly headers?: TProperties
   /** What is asked for. @throws AppError invalid naming the field. */
   readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => MaybePromise<Paged<Static<I>>>

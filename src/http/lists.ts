@@ -1,10 +1,23 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { named } from './schemas.ts'
 
 /** Query of every list. Zero means the default: clients send it for "not set". */
 export const pageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 0, default: 100, description: 'at most 1000' })),
-  page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 1 })),
+  limit: Type.Optional(
+    named('limit', Type.Integer({ minimum: 0, default: 100, description: 'rows of a page, at most 1000' })),
+  ),
+  page: Type.Optional(
+    named('page', Type.Integer({ minimum: 0, maximum: 1_000_000, default: 1, description: 'counted from 1' })),
+  ),
+}
+
+/** Of every list's answer. */
+export const pageHeaders = {
+  'X-Page-Total': Type.Integer({ description: 'rows on all pages' }),
+  'X-Page-Limit': Type.Integer({ description: 'rows of a page: as asked for, or fewer where so many might not fit' }),
+  'X-Page-Page': Type.Integer({ description: 'number of this page, counted from 1' }),
+  Link: Type.Optional(Type.String({ description: 'path of the next page, with `rel="next"`' })),
 }
 
 export interface Page {

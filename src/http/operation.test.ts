@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { at, org, orgAndSite, self } from './at.ts'
+import { org, orgAndSite, self } from './at.ts'
 import { operation } from './operation.ts'
-import { Empty, ErrorReply, Uuid } from './schemas.ts'
+import { Empty, Uuid } from './schemas.ts'
 
-const rest = { tag: 'Things', reply: Empty, run: () => ({}) } as const
+const rest = { summary: 'Do things', tag: 'Orgs', reply: Empty, run: () => ({}) } as const
 
 describe('the declaration of an operation', () => {
   it('has the parameters of its place and its own, and must name those of its path', () => {
@@ -27,13 +27,14 @@ describe('the declaration of an operation', () => {
     const made = operation({
       ...rest,
       id: { org: 'listOrgThings', site: 'listSiteThings' },
-      tag: { org: 'Orgs Things', site: 'Sites Things' },
+      summary: { org: 'List the things of an organization', site: 'List the things of a site' },
+      tag: { org: 'Orgs Devices', site: 'Sites Devices' },
       method: 'GET',
       at: orgAndSite('/things', { needs: 'read' }),
     })
-    expect(made.map(({ id, at, schema }) => [id, at.audience, at.path, schema.tags])).toEqual([
-      ['listOrgThings', 'org', '/orgs/:org_id/things', ['Orgs Things']],
-      ['listSiteThings', 'site', '/sites/:site_id/things', ['Sites Things']],
+    expect(made.map(({ id, summary, at, tag }) => [id, summary, at.audience, at.path, tag])).toEqual([
+      ['listOrgThings', 'List the things of an organization', 'org', '/orgs/:org_id/things', 'Orgs Devices'],
+      ['listSiteThings', 'List the things of a site', 'site', '/sites/:site_id/things', 'Sites Devices'],
     ])
   })
 
@@ -42,7 +43,8 @@ describe('the declaration of an operation', () => {
     const made = operation({
       ...rest,
       id: { org: 'listOrgThings', site: 'listSiteThings' },
-      tag: { org: 'Orgs Things', site: 'Sites Things' },
+      summary: { org: 'List the things of an organization', site: 'List the things of a site' },
+      tag: { org: 'Orgs Devices', site: 'Sites Devices' },
       method: 'GET',
       at: orgAndSite('/things', { needs: 'read' }),
       query,
@@ -50,35 +52,18 @@ describe('the declaration of an operation', () => {
     expect(made.map(({ schema }) => schema.querystring)).toEqual([query.org, query.site])
   })
 
-  it('declares the errors that it answers', () => {
-    const errors = (made: ReturnType<typeof operation>) =>
-      Object.keys(Object(made[0]?.schema.response)).filter((status) => status !== '200')
-    expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(['401', '429'])
-    const changed = { at: org('/b', { needs: 'write' }), body: Type.Object({}) }
-    expect(errors(operation({ ...rest, id: 'b', method: 'POST', ...changed }))).toEqual([
-      '400',
-      '401',
-      '403',
-      '404',
-      '429',
-    ])
-    const further = operation({ ...rest, id: 'c', method: 'GET', at: self('/c'), errors: { 503: ErrorReply } })
-    expect(errors(further)).toEqual(['401', '429', '503'])
-    const account = at({ audience: 'person', needs: null, path: '/d', params: {} }, () => null)
-    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: account }))).toEqual(['401', '403', '429'])
-  })
-
   it('describes a text of another type than JSON', () => {
     const reply = Type.String()
     const [made] = operation({
       id: 'getText',
-      tag: 'Things',
+      summary: 'Do things',
+      tag: 'Orgs',
       method: 'GET',
       at: self('/text'),
       reply,
       mediaType: 'text/csv',
       run: () => 'a,b',
     })
-    expect(made?.schema.response).toMatchObject({ 200: { content: { 'text/csv': { schema: reply } } } })
+    expect(made?.reply.content).toEqual({ 'text/csv': reply })
   })
 })

@@ -1,28 +1,36 @@
-import type {
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-  HTTPMethods,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
-import { rolesFor } from '../access/authorize.ts'
 import type { Context } from '../platform/context.ts'
-import { type At, type Audience, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
+import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
 import { takeForms } from './forms.ts'
 import { JsonText } from './json-text.ts'
 import { takeJson } from './json.ts'
 import { takeStreams } from './streams.ts'
-import { ErrorReply } from './schemas.ts'
+import type { Tag } from './openapi/tags.ts'
 
 /** One operation of the interface, as it is registered, documented and tested. */
 export interface Operation {
   /** As the contract names it. */
   readonly id: string
   readonly method: HTTPMethods
+  /** What it does, in one line. */
+  readonly summary: string
+  readonly tag: Tag
   readonly at: Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'beforeSecondFactor'>
-  readonly schema: FastifySchema
+  /** What is checked of each request. */
+  readonly schema: {
+    readonly params?: TObject
+    readonly querystring?: TObject
+    readonly body?: TSchema
+  }
+  /** The answer with status 200. */
+  readonly reply: {
+    /** By content type. */
+    readonly content: Readonly<Record<string, TSchema>>
+    readonly headers?: TProperties
+  }
+  /** Schemas of the errors that are declared one by one, by status. */
+  readonly errors: Readonly<Record<number, TSchema>>
   readonly handle: (ctx: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
@@ -59,8 +67,10 @@ export type MaybePromise<T> = T | Promise<T>
 /** What every declaration says, whatever it answers. */
 export interface Heading<L extends Location, P extends TProperties, Q extends Query> {
   readonly id: OneOrTwo<L, string>
+  /** What it does: one line that starts with a verb, without a final period. */
+  readonly summary: OneOrTwo<L, string>
   /** Under which the document lists it; one of those of the contract. */
-  readonly tag: OneOrTwo<L, string>
+  readonly tag: OneOrTwo<L, Tag>
   readonly at: L
   /** Parameters of the path beyond those that say where. */
   readonly params?: P
@@ -69,8 +79,12 @@ export interface Heading<L extends Location, P extends TProperties, Q extends Qu
   readonly errors?: Readonly<Record<number, TSchema>>
 }
 
-/** What `run` may return: nothing, where the reply has no fields. */
-export type Result<R extends TSchema> = Static<R> | JsonText<Static<R>> | (keyof Static<R> extends never ? void : never)
+/** What `run` may return: nothing, where the reply has no fields; bytes, where it sets their content type. */
+export type Result<R extends TSchema> =
+  | Static<R>
+  | JsonText<Static<R>>
+  | Buffer
+  | (keyof Static<R> extends never ? void : never)
 
 /**
  * Declares an operation: its path, who may call it, what it takes and answers, and what it does. Nothing else registers
@@ -96,108 +110,74 @@ export function operation<
     readonly reply: R
     /** Of that answer, where it is a text of another type than JSON. */
     readonly mediaType?: string
+    /** Further content types of that answer, where `run` sets the type. */
+    readonly otherReplies?: Readonly<Record<string, TSchema>>
+    /** Headers of that answer, which `run` sets. */
+    readonly headers?: TProperties
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
-  const { at: location, id, tag, query, ...rest } = declared
-  if ('enter' in location) return [operationAt(location, { ...rest, ...headed(id, tag, query) })]
-  return (['org', 'site'] as const).map((twin) => {
-    const ofTwin = (value: unknown): unknown => Reflect.get(Object(value), twin)
-    return operationAt(location[twin], { ...rest, ...headed(ofTwin(id), ofTwin(tag), ofTwin(query) ?? query) })
-  })
+  const { at: location, ...rest } = declared
+  if ('enter' in location) return [operationAt(location, rest as Declared)]
+  return (['org', 'site'] as const).map((twin) => operationAt(location[twin], declaredOf(rest, twin)))
 }
 
-/** Of one of the twins, whose types the declaration has checked. */
-function headed(id: unknown, tag: unknown, query: unknown): Pick<Declared, 'id' | 'tag' | 'query'> {
-  return { id: String(id), tag: String(tag), ...(query !== undefined && { query: query as TObject }) }
+/** The declaration of one of the twins, whose types have been checked. */
+function declaredOf(declared: object, twin: 'org' | 'site'): Declared {
+  const entries = Object.entries(declared).map(([key, value]) => [
+    key,
+    varying.has(key) ? (Reflect.get(Object(value), twin) ?? value) : value,
+  ])
+  return Object.fromEntries(entries) as Declared
 }
+
+/** What twins may declare one by one. */
+const varying: ReadonlySet<string> = new Set(['id', 'summary', 'tag', 'query'])
 
 interface Declared {
   readonly id: string
-  readonly tag: string
+  readonly summary: string
+  readonly tag: Tag
   readonly method: HTTPMethods
   readonly params?: TProperties
-  readonly query?: TSchema
+  readonly query?: TObject
   readonly body?: TSchema
   readonly errors?: Readonly<Record<number, TSchema>>
   readonly reply: TSchema
   readonly mediaType?: string
+  readonly otherReplies?: Readonly<Record<string, TSchema>>
+  readonly headers?: TProperties
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
 }
 
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
-  const { id, tag, method, params, query, body, errors, reply, mediaType, run } = declared
+  const { id, summary, tag, method, params, query, body, errors = {}, run } = declared
+  const { reply, mediaType = 'application/json', otherReplies, headers } = declared
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
   return {
     id,
     method,
+    summary,
+    tag,
     at: place,
     schema: {
-      operationId: id,
-      tags: [tag],
-      description: describeAudience(place),
       ...(Object.keys(path.properties).length > 0 && { params: path }),
       ...(query !== undefined && { querystring: query }),
       ...(body !== undefined && { body }),
-      response: {
-        200: mediaType === undefined ? reply : { content: { [mediaType]: { schema: reply } } },
-        ...errorsOf(place, {
-          takes: Object.keys(path.properties).length > 0 || query !== undefined || body !== undefined,
-        }),
-        ...errors,
-      },
-      ...(place.audience === 'nobody' && { security: [] }),
     },
+    reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
+    errors,
     handle: async (ctx, request, answer) => {
       const { query, body, url } = request
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them
       const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
       const result = await run(ctx, { ...entered, params, query, body, url, request, reply: answer })
-      if (mediaType !== undefined) void answer.type(`${mediaType}; charset=utf-8`)
+      if (declared.mediaType !== undefined) void answer.type(`${mediaType}; charset=utf-8`)
       if (result instanceof JsonText) return answer.type('application/json; charset=utf-8').send(result.text)
       return result === undefined ? {} : result
     },
-  }
-}
-
-const whereRoleCounts: Record<Audience, string> = {
-  org: 'in the whole organization',
-  orgSites: 'in the organization or in some of its sites',
-  site: 'in the site',
-  installer: 'in the organization or in some of its sites',
-  person: '',
-  self: '',
-  nobody: '',
-}
-
-/** Who may call, for people who read the document. */
-function describeAudience({
-  audience,
-  needs,
-  beforeSecondFactor,
-}: Pick<At<unknown>, 'audience' | 'needs' | 'beforeSecondFactor'>): string {
-  if (needs !== null) return `For the roles ${rolesFor(needs).join(', ')} ${whereRoleCounts[audience]}.`
-  if (audience === 'nobody') return 'Without credentials.'
-  const who =
-    audience === 'person'
-      ? 'For anybody with an account; not for the API token of an organization.'
-      : 'For anybody with credentials.'
-  return beforeSecondFactor ? `${who} Open to a session whose second factor is still missing.` : who
-}
-
-/** The statuses of errors that the operation answers by design, besides those that every server has. */
-function errorsOf(
-  { audience, needs, path }: Pick<At<unknown>, 'audience' | 'needs' | 'path'>,
-  { takes }: { takes: boolean },
-) {
-  return {
-    ...(takes && { 400: ErrorReply }),
-    ...(audience !== 'nobody' && { 401: ErrorReply }),
-    ...((needs !== null || audience === 'person') && { 403: ErrorReply }),
-    ...(path.includes(':') && { 404: ErrorReply }),
-    429: ErrorReply,
   }
 }
 
@@ -211,7 +191,8 @@ function assertParams(id: string, path: string, declared: readonly string[]): vo
 export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
   return async (http) => {
     for (const operation of operations) {
-      const content: object = Object(Reflect.get(Object(operation.schema.body), 'content'))
+      const { body } = operation.schema
+      const content = body === undefined ? {} : contentOf(body)
       const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
       if (!form && !stream) addRoute(http, ctx, operation)
       else
@@ -225,11 +206,28 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
   }
 }
 
-function addRoute(http: FastifyInstance, ctx: Context, { method, at: place, schema, handle }: Operation): void {
+/** The schemas of a body by content type. */
+export function contentOf(body: TSchema): Readonly<Record<string, TSchema>> {
+  if (!('content' in body)) return { 'application/json': body }
+  const content = body.content as Readonly<Record<string, { readonly schema: TSchema }>>
+  return Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, schema]))
+}
+
+/** What can be checked before the operation runs: it reads forms and streams itself. */
+function checkedBodyOf(body: TSchema): object | undefined {
+  const { 'application/json': json, ...others } = contentOf(body)
+  if (Object.keys(others).length === 0) return json
+  return json === undefined ? undefined : { content: { 'application/json': { schema: json } } }
+}
+
+function addRoute(http: FastifyInstance, ctx: Context, operation: Operation): void {
+  const { method, at: place, handle } = operation
+  const { body, ...schema } = operation.schema
+  const checked = body === undefined ? undefined : checkedBodyOf(body)
   http.route({
     method,
     url: place.path,
-    schema,
+    schema: { ...schema, ...(checked !== undefined && { body: checked }) },
     config: {
       ...(place.audience === 'nobody' && { public: true }),
       ...(place.beforeSecondFactor && { beforeSecondFactor: true }),

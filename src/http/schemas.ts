@@ -1,17 +1,69 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
+
+/** Keyword under which a schema carries the name that the document publishes it by. */
+export const NAME = 'x-name'
+
+/**
+ * Names a schema: the document has it once, among its components, and generated clients have a type of that name.
+ * A query parameter with a name is a shared parameter.
+ *
+ * @param name A noun in PascalCase, such as `Site`; what creates or changes one is `SiteCreate` or `SiteUpdate`. No two
+ *   different schemas may share it.
+ */
+export function named<T extends TSchema>(name: string, schema: T): T {
+  if (NAME in schema) throw new Error(`${String(Reflect.get(schema, NAME))} can't be named ${name} too`)
+  return Object.assign(schema, { [NAME]: name })
+}
+
+/** The name of a schema, if it has one. */
+export function nameOf(schema: TSchema): string | undefined {
+  const name: unknown = Reflect.get(schema, NAME)
+  return typeof name === 'string' ? name : undefined
+}
 
 /** Pieces of schemas that every noun's wire.ts uses. */
 export const Uuid = Type.String({ format: 'uuid' })
 
 /** Operations that answer nothing answer `{}`: clients parse every body. */
-export const Empty = Type.Object({})
+export const Empty = named('Empty', Type.Object({}))
 
 /** Epoch seconds with fraction. */
 export const Timestamp = Type.Number()
 
-export const ErrorBody = Type.Object(
-  { detail: Type.String(), reason: Type.Optional(Type.String()) },
-  { $id: 'Error', additionalProperties: true },
+/** Bytes of a file: a part of a form, the body of a request, or of an answer. */
+export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+
+const Detail = Type.String({ description: 'what is wrong, for people' })
+
+/** What a refused request answers. */
+export const ErrorReply = named(
+  'Error',
+  Type.Object(
+    {
+      detail: Detail,
+      reason: Type.Optional(Type.String({ description: 'the cause, where `detail` names a field' })),
+      id: Type.Optional(Type.String({ description: 'of what was not found' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
-export const ErrorReply = Type.Ref('Error#')
+/** Errors of an upload, for `operation`: the server may have no room for the file. */
+export const storageErrors = { 503: ErrorReply }
+
+/** What a refused request answers that names many objects: all of them are refused, each for a reason of its own. */
+export const ListErrorReply = named(
+  'ListError',
+  Type.Object(
+    {
+      detail: Detail,
+      error: Type.Optional(Type.Array(Type.String(), { description: 'what is refused, as the request names it' })),
+      reason: Type.Optional(
+        Type.Union([Type.String(), Type.Array(Type.String())], {
+          description: 'parallel to `error`; one text where it is the request itself that is not understood',
+        }),
+      ),
+    },
+    { additionalProperties: true },
+  ),
+)

@@ -2,12 +2,22 @@ import { type TSchema, Type } from 'typebox'
 import { addMs, epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import { type Page, type Paged, nextPage } from './lists.ts'
+import { nameOf, named } from './schemas.ts'
 
 /** Query of every search over time. Source: contract, "Search". */
 export const searchQuery = {
-  start: Type.Optional(Type.String({ description: 'epoch seconds, `now`, or an offset like `-1d`' })),
-  end: Type.Optional(Type.String({ description: 'epoch seconds, `now`, or an offset like `-1h`' })),
-  duration: Type.Optional(Type.String({ default: '1d', description: 'like `10m`, `7d`, `2w`' })),
+  start: Type.Optional(
+    named('start', Type.String({ description: 'epoch seconds, `now`, or an offset from now such as `-1d`' })),
+  ),
+  end: Type.Optional(
+    named('end', Type.String({ description: 'epoch seconds, `now`, or an offset from now such as `-1h`' })),
+  ),
+  duration: Type.Optional(
+    named(
+      'duration',
+      Type.String({ default: '1d', description: 'before `end`, where there is no `start`: `10m`, `7d`, `2w`' }),
+    ),
+  ),
 }
 
 export interface TimeRange {
@@ -61,15 +71,20 @@ const rangeReply = { start: Type.Integer(), end: Type.Integer(), limit: Type.Int
 
 /** The reply of every search. Source: contract, "Search". */
 export function searchReplyOf<T extends TSchema>(item: T) {
-  return Type.Object({ results: Type.Array(item), ...rangeReply, next: Type.Optional(Type.String()) })
+  const reply = Type.Object({ results: Type.Array(item), ...rangeReply, next: Type.Optional(Type.String()) })
+  const name = nameOf(item)
+  return name === undefined ? reply : named(`${name}SearchResult`, reply)
 }
 
 /** The reply of every count: how often each value of the `distinct` field occurs, under that field's name. */
-export const CountReply = Type.Object({
-  distinct: Type.String(),
-  ...rangeReply,
-  results: Type.Array(Type.Object({ count: Type.Integer() }, { additionalProperties: true })),
-})
+export const CountReply = named(
+  'CountResult',
+  Type.Object({
+    distinct: Type.String(),
+    ...rangeReply,
+    results: Type.Array(named('CountedValue', Type.Object({ count: Type.Integer() }, { additionalProperties: true }))),
+  }),
+)
 
 /** Whole seconds, because clients declare integers here. */
 function presentRange({ start, end }: TimeRange): { start: number; end: number } {

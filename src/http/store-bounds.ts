@@ -1,4 +1,4 @@
-import { type Expression, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Page } from './lists.ts'
 
 /**
@@ -23,11 +23,11 @@ export interface Sizes {
 export const smallRows = null
 
 /**
- * Sizes of lists whose `hits` have a document.
+ * Sizes of lists whose hits have a document; for pageOf(), which names them `hits`.
  * @param bytes An expression over `hit` for the size of its documents and long texts.
  */
-export function sizesOf(hits: Expression<unknown>, bytes: RawBuilder<unknown>): Sizes {
-  return largeOf(sql`(${hits}) as hit`, bytes)
+export function sizesOf(bytes: RawBuilder<unknown>): Sizes {
+  return largeOf(sql`hits as hit`, bytes)
 }
 
 /**

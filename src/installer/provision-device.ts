@@ -9,7 +9,8 @@ import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
-import { type InstallerDevice, holdMap, lockInstallerDevice } from './store.ts'
+import { shareMap } from '../maps/store-share.ts'
+import { type InstallerDevice, lockInstallerDevice } from './store.ts'
 
 export interface Provision {
   /** In lower case without separators. */
@@ -45,7 +46,7 @@ export async function provisionDevice(ctx: Context, installer: Installer, provis
     // These rows are locked before the devices, as everywhere, to prevent deadlocks.
     const place = provision.replacing === null ? undefined : await holdPlaceOf(tx, installer.scope, provision.replacing)
     const asked = provision.site === null ? null : await holdSite(tx, installer, provision.site)
-    const map = provision.mapId === null ? null : await holdMap(tx, installer.scope, provision.mapId)
+    const map = provision.mapId === null ? null : await shareMap(tx, installer.scope, provision.mapId)
     const device = await (provision.replacing === null
       ? lockKnownDevice(tx, installer, provision.mac)
       : replace(tx, installer, { ...provision, replacing: provision.replacing, place, asked, at }))

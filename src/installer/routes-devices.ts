@@ -4,7 +4,7 @@ import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.t
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
+import { Empty, ListErrorReply } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import { notFound } from '../platform/errors.ts'
 import { locateDevice } from './locate-device.ts'
@@ -27,11 +27,16 @@ const tag = 'Installer'
 const single = '/devices/:device_mac'
 
 const locateOperations: Operation[] = [
-  { id: 'startInstallerLocateDevice', kind: 'locate' as const },
-  { id: 'stopInstallerLocateDevice', kind: 'unlocate' as const },
-].flatMap(({ id, kind }) =>
+  {
+    id: 'startInstallerLocateDevice',
+    summary: 'Let a device blink so that it can be found',
+    kind: 'locate' as const,
+  },
+  { id: 'stopInstallerLocateDevice', summary: 'Stop the blinking of a device', kind: 'unlocate' as const },
+].flatMap(({ id, summary, kind }) =>
   operation({
     id,
+    summary,
     method: 'POST',
     tag,
     at: installer(`${single}/${kind}`),
@@ -48,6 +53,7 @@ const locateOperations: Operation[] = [
 export const installerDeviceOperations: Operation[] = [
   listOperation({
     id: 'listInstallerListOfRecentlyClaimedDevices',
+    summary: 'List the devices that were claimed recently',
     tag,
     at: installer('/devices'),
     query: InstallerDevicesQuery,
@@ -60,15 +66,18 @@ export const installerDeviceOperations: Operation[] = [
   }),
   operation({
     id: 'claimInstallerDevices',
+    summary: 'Claim devices as an installer',
     method: 'POST',
     tag,
     at: installer('/devices'),
     body: ClaimBody,
     reply: ClaimReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope: { scope }, body }) => presentClaim(await claimDevices(ctx, scope, body)),
   }),
   operation({
     id: 'provisionInstallerDevices',
+    summary: 'Name, place and assign a device as an installer',
     method: 'PUT',
     tag,
     at: installer(single),
@@ -82,6 +91,7 @@ export const installerDeviceOperations: Operation[] = [
   }),
   operation({
     id: 'unassignInstallerRecentlyClaimedDevice',
+    summary: 'Unassign a recently claimed device',
     method: 'DELETE',
     tag,
     at: installer(single),
@@ -95,6 +105,7 @@ export const installerDeviceOperations: Operation[] = [
   ...locateOperations,
   operation({
     id: 'getInstallerDeviceVirtualChassis',
+    summary: 'Get the virtual chassis of a switch',
     method: 'GET',
     tag,
     // A Virtual Chassis is identified by its first member.

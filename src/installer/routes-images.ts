@@ -3,7 +3,7 @@ import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { DeviceImageForm } from '../devices/images/wire.ts'
 import { readForm } from '../http/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
+import { Empty, storageErrors } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Context } from '../platform/context.ts'
@@ -22,12 +22,14 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: 'addInstallerDeviceImage',
+      summary: 'Upload a photograph of a device as an installer',
       method: 'POST',
       tag,
       at,
       params: deviceImageParams,
       body: DeviceImageForm,
       reply: Empty,
+      errors: storageErrors,
       run: async (ctx, { scope: installer, params, request }) => {
         // Refuses an unknown device before megabytes are read.
         const place = await getImagePlace(ctx, installer, { files, params })
@@ -46,6 +48,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteInstallerDeviceImage',
+      summary: 'Delete a photograph of a device as an installer',
       method: 'DELETE',
       tag,
       at,

@@ -14,16 +14,28 @@ const tag = 'Installer'
 
 /** Kinds of objects that Signalbox does not have. Programs of installers list them before they offer a choice. */
 const emptyLists: Operation[] = [
-  { path: '/alarmtemplates', id: 'listInstallerAlarmTemplates', query: {} },
+  {
+    path: '/alarmtemplates',
+    id: 'listInstallerAlarmTemplates',
+    summary: 'List alarm templates for installers',
+    query: {},
+  },
   {
     path: '/deviceprofiles',
     id: 'listInstallerDeviceProfiles',
+    summary: 'List device profiles for installers',
     query: { type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'], { default: 'ap' })) },
   },
-  { path: '/rftemplates', id: 'listInstallerRfTemplatesNames', query: {} },
-].flatMap(({ path, id, query }) =>
+  {
+    path: '/rftemplates',
+    id: 'listInstallerRfTemplatesNames',
+    summary: 'List RF templates for installers',
+    query: {},
+  },
+].flatMap(({ path, id, summary, query }) =>
   listOperation({
     id,
+    summary,
     tag,
     at: installer(path),
     query: Type.Object({ ...pageQuery, ...query }),
@@ -36,6 +48,7 @@ const emptyLists: Operation[] = [
 export const installerSiteOperations: Operation[] = [
   listOperation({
     id: 'listInstallerSites',
+    summary: 'List the sites that the installer may work in',
     tag,
     at: installer('/sites'),
     item: SiteReply,
@@ -44,6 +57,7 @@ export const installerSiteOperations: Operation[] = [
   }),
   operation({
     id: 'createOrUpdateInstallerSites',
+    summary: 'Create or update a site by its name',
     method: 'PUT',
     tag,
     // Not installerSite(), because the operation may create the site.
@@ -58,6 +72,7 @@ export const installerSiteOperations: Operation[] = [
   }),
   listOperation({
     id: 'listInstallerSiteGroups',
+    summary: 'List site groups for installers',
     tag,
     at: installer('/sitegroups'),
     item: NameReply,

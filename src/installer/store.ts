@@ -1,10 +1,10 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { InOrg, SitesScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
 import type { Page, Paged } from '../http/lists.ts'
-import { longPageOf } from '../http/store-long-lists.ts'
+import { pageOf } from '../http/store-pages.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
@@ -50,13 +50,10 @@ export function listInstallerDevices(
     ${model === null ? sql`` : sql`and device.model = ${model}`}
     ${siteId === null ? sql`` : sql`and device.site_id = ${siteId}`}
     ${siteName === null ? sql`` : sql`and device.site_id in (${sitesNamed(installer.scope, siteName)})`}`
-  return longPageOf<InstallerDevice>(
+  return pageOf<InstallerDevice>(
     reader,
     {
-      keys: sql`select device.id from ${hits}`,
-      total: sql`select count(*) from ${hits}`,
-      order: ['id'],
-      direction: 'asc',
+      hits: sql`select device.id from ${hits}`,
       rows: sql`select device.id, ${columns} from ${devicesOnPage(installer.scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id`,
       sizes: sizesOfDevices(installer.scope),
@@ -89,16 +86,4 @@ export async function lockInstallerDevice(
   const { rows } = await sql<InstallerDevice>`
     ${devices} where ${reached(installer)} and device.mac = ${mac} for update of device`.execute(tx)
   return rows[0]
-}
-
-/** Returns the site of a map, which can't be deleted until `tx` ends. Lock devices after it. */
-export async function holdMap(tx: Tx, scope: SitesScope, id: string): Promise<{ siteId: string } | undefined> {
-  return tx
-    .selectFrom('siteMap')
-    .select('siteId')
-    .where('orgId', '=', scope.orgId)
-    .where(inSites(scope, sql.ref('site_map.site_id')))
-    .where('id', '=', id)
-    .forKeyShare()
-    .executeTakeFirst()
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from '../http/schemas.ts'
+import { Uuid, named } from '../http/schemas.ts'
 import type { InstallerSite } from '../orgs/installers/store.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { SiteDefinition } from './define-site.ts'
@@ -11,17 +11,20 @@ const LatLng = Type.Object({
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 
 /** Source: contract, `installer_site`. */
-export const SiteBody = Type.Object(
-  {
-    name: Name,
-    address: Type.String({ maxLength: 1000 }),
-    country_code: Type.String({ maxLength: 200 }),
-    latlng: LatLng,
-    timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
-    sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
-    rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
-  },
-  { additionalProperties: true },
+export const SiteBody = named(
+  'InstallerSiteUpdate',
+  Type.Object(
+    {
+      name: Name,
+      address: Type.String({ maxLength: 1000 }),
+      country_code: Type.String({ maxLength: 200 }),
+      latlng: LatLng,
+      timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
+      sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
+      rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** @throws AppError invalid naming the field. */
@@ -35,15 +38,18 @@ export function parseSite(siteName: string, body: Static<typeof SiteBody>): Site
   }
 }
 
-export const SiteReply = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  address: Type.String({ description: 'empty where none was given' }),
-  country_code: Type.String({ description: 'empty where none was given' }),
-  latlng: Type.Object({ lat: Type.Number(), lng: Type.Number() }, { description: '0, 0 where none was given' }),
-  timezone: Type.String(),
-  sitegroup_names: Type.Array(Type.String()),
-})
+export const SiteReply = named(
+  'InstallerSite',
+  Type.Object({
+    id: Uuid,
+    name: Type.String(),
+    address: Type.String({ description: 'empty where none was given' }),
+    country_code: Type.String({ description: 'empty where none was given' }),
+    latlng: Type.Object({ lat: Type.Number(), lng: Type.Number() }, { description: '0, 0 where none was given' }),
+    timezone: Type.String(),
+    sitegroup_names: Type.Array(Type.String()),
+  }),
+)
 
 /** Clients fail where a required member is missing, hence the empty ones. */
 export function presentSite({ id, name, timezone, doc, sitegroupNames }: InstallerSite): Static<typeof SiteReply> {

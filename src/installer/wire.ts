@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { parseMac } from '../devices/device.ts'
 import { pageQuery } from '../http/lists.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import type { SiteKey } from '../orgs/installers/store.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
@@ -27,7 +27,7 @@ export function macOf(text: string): string {
 }
 
 /** Objects that are answered by their name only. */
-export const NameReply = Type.Object({ id: Uuid, name: Type.String() })
+export const NameReply = named('NamedObject', Type.Object({ id: Uuid, name: Type.String() }))
 
 export const InstallerDevicesQuery = Type.Object({
   ...pageQuery,
@@ -41,25 +41,28 @@ export function parseFilter(query: Static<typeof InstallerDevicesQuery>): Instal
 }
 
 /** Source: contract, `installer_device`; unknown values are left out. */
-export const InstallerDeviceReply = Type.Object({
-  mac: Type.String(),
-  serial: Type.String(),
-  model: Type.String(),
-  name: Type.String(),
-  connected: Type.Boolean(),
-  site_name: Type.Optional(Type.String()),
-  version: Type.Optional(Type.String()),
-  uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
-  last_seen: Type.Optional(Timestamp),
-  ip: Type.Optional(Type.String()),
-  ext_ip: Type.Optional(Type.String()),
-  vc_mac: Type.Optional(Type.String()),
-  map_id: Type.Optional(Type.String()),
-  x: Type.Optional(Type.Number()),
-  y: Type.Optional(Type.Number()),
-  height: Type.Optional(Type.Number()),
-  orientation: Type.Optional(Type.Integer()),
-})
+export const InstallerDeviceReply = named(
+  'InstallerDevice',
+  Type.Object({
+    mac: Type.String(),
+    serial: Type.String(),
+    model: Type.String(),
+    name: Type.String(),
+    connected: Type.Boolean(),
+    site_name: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
+    last_seen: Type.Optional(Timestamp),
+    ip: Type.Optional(Type.String()),
+    ext_ip: Type.Optional(Type.String()),
+    vc_mac: Type.Optional(Type.String()),
+    map_id: Type.Optional(Type.String()),
+    x: Type.Optional(Type.Number()),
+    y: Type.Optional(Type.Number()),
+    height: Type.Optional(Type.Number()),
+    orientation: Type.Optional(Type.Integer()),
+  }),
+)
 
 export function presentDevice(device: InstallerDevice, now: Date): Static<typeof InstallerDeviceReply> {
   const { mac, serial, model, name, siteName, firmware, bootedAt, lastSeenAt, extIp, members, load, doc } = device
@@ -100,23 +103,26 @@ function numbersOf(doc: Readonly<Record<string, unknown>>): { x?: number; y?: nu
 const Name = Type.String({ maxLength: 200 })
 
 /** Source: contract, `installer_provision_device`. Empty texts count as missing. */
-export const ProvisionBody = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-    site_id: Type.Optional(Uuid),
-    site_name: Type.Optional(Name),
-    map_id: Type.Optional(Uuid),
-    x: Type.Optional(Type.Number({ description: 'pixels of the map' })),
-    y: Type.Optional(Type.Number({ description: 'pixels of the map' })),
-    height: Type.Optional(Type.Number({ description: 'meters' })),
-    orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
-    role: Type.Optional(Name),
-    replacing_mac: Type.Optional(
-      Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
-    ),
-    deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
-  },
-  { additionalProperties: true },
+export const ProvisionBody = named(
+  'DeviceProvision',
+  Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: 200 }),
+      site_id: Type.Optional(Uuid),
+      site_name: Type.Optional(Name),
+      map_id: Type.Optional(Uuid),
+      x: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+      y: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+      height: Type.Optional(Type.Number({ description: 'meters' })),
+      orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
+      role: Type.Optional(Name),
+      replacing_mac: Type.Optional(
+        Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
+      ),
+      deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** Fields of a device's document that installers may change. */
@@ -150,24 +156,30 @@ function siteKeyOf({ site_id: id, site_name: name }: Static<typeof ProvisionBody
 }
 
 /** Source: contract, `response_virtual_chassis_config`, as far as devices report it. */
-export const ChassisReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  vc_mac: Type.String(),
-  serial: Type.String(),
-  model: Type.String(),
-  status: Type.Enum(['connected', 'disconnected']),
-  members: Type.Array(
-    Type.Object({
-      fpc_idx: Type.Integer(),
-      mac: Type.String(),
-      serial: Type.String(),
-      model: Type.String(),
-      version: Type.String(),
-    }),
-  ),
-})
+export const ChassisReply = named(
+  'VirtualChassis',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    vc_mac: Type.String(),
+    serial: Type.String(),
+    model: Type.String(),
+    status: Type.Enum(['connected', 'disconnected']),
+    members: Type.Array(
+      named(
+        'VirtualChassisMember',
+        Type.Object({
+          fpc_idx: Type.Integer(),
+          mac: Type.String(),
+          serial: Type.String(),
+          model: Type.String(),
+          version: Type.String(),
+        }),
+      ),
+    ),
+  }),
+)
 
 /** @throws AppError not_found for a device that is no Virtual Chassis. */
 export function presentChassis(device: InstallerDevice): Static<typeof ChassisReply> {

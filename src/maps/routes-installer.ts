@@ -1,11 +1,8 @@
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty } from '../http/schemas.ts'
 import { installerSite } from '../orgs/installers/at.ts'
-import type { ImageFiles } from '../platform/images/image-files.ts'
 import { defineMap } from './create-map.ts'
-import { deleteMap } from './delete-map.ts'
 import { listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
 import { MapBody, MapReply, mapParams as params, presentMap } from './wire.ts'
@@ -14,49 +11,38 @@ const tag = 'Installer'
 const single = installerSite('/maps/:map_id')
 
 /** Maps for installers. Source: spec, "Installer", 9; contract, Installer. */
-export function installerMapOperations(files: ImageFiles): Operation[] {
-  return [
-    listOperation({
-      id: 'listInstallerMaps',
-      tag,
-      at: installerSite('/maps'),
-      item: MapReply,
-      run: async (ctx, { scope: { site }, page }) =>
-        presentPage(await listMaps(ctx.db, site, page), (map) => presentMap(ctx, map)),
-    }),
-    operation({
-      id: 'createInstallerMap',
-      method: 'POST',
-      tag,
-      at: single,
-      params,
-      body: MapBody,
-      reply: MapReply,
-      run: async (ctx, { scope: { site }, params, body }) =>
-        presentMap(ctx, await defineMap(ctx, site, { mapId: params.map_id, body })),
-    }),
-    operation({
-      id: 'updateInstallerMap',
-      method: 'PUT',
-      tag,
-      at: single,
-      params,
-      body: MapBody,
-      reply: MapReply,
-      run: async (ctx, { scope: { site }, params, body }) =>
-        presentMap(ctx, await updateMap(ctx, site, { mapId: params.map_id, change: body })),
-    }),
-    operation({
-      id: 'deleteInstallerMap',
-      method: 'DELETE',
-      tag,
-      at: single,
-      params,
-      reply: Empty,
-      run: async (ctx, { scope: { site }, params }) => {
-        await deleteMap(ctx, site, { files, mapId: params.map_id })
-        return {}
-      },
-    }),
-  ].flat()
-}
+export const installerMapOperations: Operation[] = [
+  listOperation({
+    id: 'listInstallerMaps',
+    summary: 'List the floor plans of a site by its name',
+    tag,
+    at: installerSite('/maps'),
+    item: MapReply,
+    run: async (ctx, { scope: { site }, page }) =>
+      presentPage(await listMaps(ctx.db, site, page), (map) => presentMap(ctx, map)),
+  }),
+  operation({
+    id: 'createInstallerMap',
+    summary: 'Create a floor plan as an installer',
+    method: 'POST',
+    tag,
+    at: single,
+    params,
+    body: MapBody,
+    reply: MapReply,
+    run: async (ctx, { scope: { site }, params, body }) =>
+      presentMap(ctx, await defineMap(ctx, site, { mapId: params.map_id, body })),
+  }),
+  operation({
+    id: 'updateInstallerMap',
+    summary: 'Update a floor plan as an installer',
+    method: 'PUT',
+    tag,
+    at: single,
+    params,
+    body: MapBody,
+    reply: MapReply,
+    run: async (ctx, { scope: { site }, params, body }) =>
+      presentMap(ctx, await updateMap(ctx, site, { mapId: params.map_id, change: body })),
+  }),
+].flat()

@@ -1,5 +1,5 @@
 import type { InOrg, SiteScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, countRows } from '../platform/db.ts'
 
 /**
  * Lets one transaction at a time add maps to the organization. Call it first in `tx`: everybody locks this before
@@ -9,12 +9,6 @@ export async function lockUsage(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
-export async function countMapsOfSite(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
-  const { count } = await tx
-    .selectFrom('siteMap')
-    .select((eb) => eb.fn.countAll<string>().as('count'))
-    .where('orgId', '=', orgId)
-    .where('siteId', '=', siteId)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+export function countMapsOfSite(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
+  return countRows(tx.selectFrom('siteMap').where('orgId', '=', orgId).where('siteId', '=', siteId))
 }

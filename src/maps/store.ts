@@ -9,7 +9,7 @@ import type { SiteMap } from './map.ts'
 /** Lists maps of the scope's site by id, which is the order of creation where the service chooses the id. */
 export function listMaps(reader: Reader, scope: SiteScope, page: Page): Promise<Paged<SiteMap>> {
   const hits = selectMaps(reader, scope)
-  return pageOf<SiteMap>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<SiteMap>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
 export function findMap(reader: Reader, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {

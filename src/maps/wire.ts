@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -22,34 +22,47 @@ const LatLng = (corner: string) =>
   )
 
 /** Positions are whole pixels in the specification, and fractions in what clients send. */
-const Node = Type.Object(
-  {
-    edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
-    name: Type.Optional(Type.String()),
-    position: Type.Optional(Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
-  },
-  open,
+const Node = named(
+  'MapNode',
+  Type.Object(
+    {
+      edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
+      name: Type.Optional(Type.String()),
+      position: Type.Optional(
+        named('MapPosition', Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
+      ),
+    },
+    open,
+  ),
 )
 const pathFields = { coordinate: Type.Optional(Type.String()), nodes: Type.Optional(Type.Array(Node)) }
-const Path = Type.Object(pathFields, open)
+const Path = named('MapPath', Type.Object(pathFields, open))
 
-const WayfindingVendor = Type.Object(
-  {
-    account_key: Type.Optional(Type.String()),
-    default_level_id: Type.Optional(Whole()),
-    map_id: Type.Optional(Type.String()),
-  },
-  open,
+const WayfindingVendor = named(
+  'WayfindingVendor',
+  Type.Object(
+    {
+      account_key: Type.Optional(Type.String()),
+      default_level_id: Type.Optional(Whole()),
+      map_id: Type.Optional(Type.String()),
+    },
+    open,
+  ),
 )
 
-const Geofence = Type.Object(
-  {
-    name: Type.Optional(Type.String()),
-    vertices: Type.Optional(
-      Type.Array(Type.Object({ X: Type.Optional(Type.Number()), Y: Type.Optional(Type.Number()) }, open)),
-    ),
-  },
-  open,
+const Geofence = named(
+  'MapGeofence',
+  Type.Object(
+    {
+      name: Type.Optional(Type.String()),
+      vertices: Type.Optional(
+        Type.Array(
+          named('MapVertex', Type.Object({ X: Type.Optional(Type.Number()), Y: Type.Optional(Type.Number()) }, open)),
+        ),
+      ),
+    },
+    open,
+  ),
 )
 
 /**
@@ -77,7 +90,9 @@ const fields = {
   origin_x: Type.Optional(Whole({ description: 'pixels' })),
   origin_y: Type.Optional(Whole({ description: 'pixels' })),
   ppm: Type.Optional(Type.Number({ description: 'pixels per metre; applies where type is image' })),
-  sitesurvey_path: Type.Optional(Type.Array(Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
+  sitesurvey_path: Type.Optional(
+    Type.Array(named('MapSurveyPath', Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
+  ),
   type: Type.Optional(Type.Enum(['image', 'google', 'map_vendor'], { description: 'default image' })),
   view: Type.Optional(
     Type.Union([Type.Enum(['hybrid', 'roadmap', 'satellite', 'terrain']), Type.Null()], {
@@ -86,13 +101,16 @@ const fields = {
   ),
   wall_path: Type.Optional(Path),
   wayfinding: Type.Optional(
-    Type.Object(
-      {
-        mapvendor: Type.Optional(WayfindingVendor),
-        micello: Type.Optional(WayfindingVendor),
-        snap_to_path: Type.Optional(Type.Boolean()),
-      },
-      open,
+    named(
+      'MapWayfinding',
+      Type.Object(
+        {
+          mapvendor: Type.Optional(WayfindingVendor),
+          micello: Type.Optional(WayfindingVendor),
+          snap_to_path: Type.Optional(Type.Boolean()),
+        },
+        open,
+      ),
     ),
   ),
   wayfinding_path: Type.Optional(Path),
@@ -100,21 +118,24 @@ const fields = {
   width_m: Type.Optional(Type.Number()),
 }
 
-export const MapBody = Type.Object(fields, open)
+export const MapBody = named('SiteMapUpdate', Type.Object(fields, open))
 
-export const MapReply = Type.Object(
-  {
-    ...fields,
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Uuid,
-    for_site: Type.Boolean(),
-    url: Type.Optional(Type.String({ description: 'where there is an image; works for an hour at least' })),
-    thumbnail_url: Type.Optional(Type.String()),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  open,
+export const MapReply = named(
+  'SiteMap',
+  Type.Object(
+    {
+      ...fields,
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Uuid,
+      for_site: Type.Boolean(),
+      url: Type.Optional(Type.String({ description: 'where there is an image; works for an hour at least' })),
+      thumbnail_url: Type.Optional(Type.String()),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    open,
+  ),
 )
 
 /** Defaults of the specification, which its clients expect even where nobody set the field. */
@@ -137,24 +158,33 @@ export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> 
 }
 
 /** Source: contract, `bulkAssignSiteApsToMap`. */
-export const SetMapBody = Type.Object(
-  { macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) },
-  open,
+export const SetMapBody = named(
+  'MapPlacement',
+  Type.Object(
+    { macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) },
+    open,
+  ),
 )
-export const SetMapReply = Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) })
+export const SetMapReply = named(
+  'MapPlacementResult',
+  Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) }),
+)
 
 /**
  * Members that both services have; `micello` and `mapvendor` are one. Maps of jibestream would have to be fetched by
  * the server, so they are refused. Source: contract, `importSiteWayfindings`.
  */
-export const WayfindingImportBody = Type.Object(
-  {
-    vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
-    account_key: Type.Optional(Type.String()),
-    default_level_id: Type.Optional(Whole()),
-    map_id: Type.Optional(Uuid),
-  },
-  open,
+export const WayfindingImportBody = named(
+  'WayfindingImport',
+  Type.Object(
+    {
+      vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
+      account_key: Type.Optional(Type.String()),
+      default_level_id: Type.Optional(Whole()),
+      map_id: Type.Optional(Uuid),
+    },
+    open,
+  ),
 )
 
 /** @throws AppError invalid naming the field. */

@@ -22,6 +22,7 @@ const params = { mxedge_id: Uuid }
 const commandOperations: Operation[] = [
   operation({
     id: 'bounceOrgMxEdgeDataPorts',
+    summary: 'Take data ports of an edge appliance down and up again',
     method: 'POST',
     tag,
     at: org(`${single}/services/tunterm/bounce_port`, { needs: 'operate' }),
@@ -32,6 +33,7 @@ const commandOperations: Operation[] = [
   }),
   operation({
     id: 'disconnectOrgMxEdgeTuntermAps',
+    summary: 'Disconnect access points from an edge appliance',
     method: 'POST',
     tag,
     at: org(`${single}/services/tunterm/disconnect_aps`, { needs: 'operate' }),
@@ -42,6 +44,7 @@ const commandOperations: Operation[] = [
   }),
   operation({
     id: 'controlOrgMxEdgeServices',
+    summary: 'Start, stop or restart a service of an edge appliance',
     method: 'POST',
     tag,
     at: org(`${single}/services/:name/:action`, { needs: 'operate' }),
@@ -51,6 +54,10 @@ const commandOperations: Operation[] = [
   }),
   operation({
     id: { org: 'uploadOrgMxEdgeSupportFiles', site: 'uploadSiteMxEdgeSupportFiles' },
+    summary: {
+      org: 'Let an edge appliance of an organization upload its support files',
+      site: 'Let an edge appliance of a site upload its support files',
+    },
     method: 'POST',
     tag: { org: tag, site: 'Sites MxEdges' },
     at: orgAndSite(`${single}/support`, { needs: 'operate' }),
@@ -68,11 +75,20 @@ async function refuseCommand(ctx: Context, scope: SitesScope, id: string): Promi
 
 /** Older clients use the first path, newer ones the second. */
 const versionOperations: Operation[] = [
-  { path: '/mxedges/version', id: 'getOrgMxEdgeUpgradeInfo' },
-  { path: '/mxedges/versions', id: 'listOrgMxEdgeVersions' },
-].flatMap(({ path, id }) =>
+  {
+    path: '/mxedges/version',
+    id: 'getOrgMxEdgeUpgradeInfo',
+    summary: 'List the versions that edge appliances can get by the older path',
+  },
+  {
+    path: '/mxedges/versions',
+    id: 'listOrgMxEdgeVersions',
+    summary: 'List the versions that edge appliances can get',
+  },
+].flatMap(({ path, id, summary }) =>
   operation({
     id,
+    summary,
     method: 'GET',
     tag,
     at: orgSites(path, { needs: 'read' }),
@@ -89,6 +105,7 @@ export const agentOperations: Operation[] = [
   ...versionOperations,
   operation({
     id: 'getOrgMxEdgeVmParams',
+    summary: 'Get what a virtual edge appliance is set up with',
     method: 'GET',
     tag,
     at: orgSites(`${single}/vm_params`, { needs: 'read' }),

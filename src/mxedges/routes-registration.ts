@@ -1,6 +1,6 @@
 import { org } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty, Uuid } from '../http/schemas.ts'
+import { Empty, ListErrorReply, Uuid } from '../http/schemas.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
 import { claimMxedge } from './claim-mxedge.ts'
 import { restartRegistration } from './restart-registration.ts'
@@ -16,9 +16,15 @@ import {
 const tag = 'Orgs MxEdges'
 
 /** Two names for one operation. Restarting the agent's process is an action of its service instead. */
-const restartOperations: Operation[] = (['restart', 'unregister'] as const).flatMap((action) =>
+const restartOperations: Operation[] = (
+  [
+    { action: 'restart', summary: 'Restart the registration of an edge appliance' },
+    { action: 'unregister', summary: 'Unregister an edge appliance, so that it registers anew' },
+  ] as const
+).flatMap(({ action, summary }) =>
   operation({
     id: `${action}OrgMxEdge`,
+    summary,
     method: 'POST',
     tag,
     at: org(`/mxedges/:mxedge_id/${action}`, { needs: 'write' }),
@@ -35,6 +41,7 @@ const restartOperations: Operation[] = (['restart', 'unregister'] as const).flat
 export const registrationOperations: Operation[] = [
   operation({
     id: 'claimOrgMxEdge',
+    summary: 'Claim an edge appliance by its code',
     method: 'POST',
     tag,
     at: org('/mxedges/claim', { needs: 'write' }),
@@ -47,21 +54,25 @@ export const registrationOperations: Operation[] = [
   }),
   operation({
     id: 'assignOrgMxEdgeToSite',
+    summary: 'Assign edge appliances to a site',
     method: 'POST',
     tag,
     at: org('/mxedges/assign', { needs: 'write' }),
     body: AssignMxedgesBody,
     reply: AssignMxedgesReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) =>
       presentAssign(await assignMxedges(ctx, scope, { ids: body.mxedge_ids, siteId: body.site_id })),
   }),
   operation({
     id: 'unassignOrgMxEdgeFromSite',
+    summary: 'Unassign edge appliances from their sites',
     method: 'POST',
     tag,
     at: org('/mxedges/unassign', { needs: 'write' }),
     body: UnassignMxedgesBody,
     reply: AssignMxedgesReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => presentAssign(await unassignMxedges(ctx, scope, body.mxedge_ids)),
   }),
   ...restartOperations,

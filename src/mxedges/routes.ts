@@ -19,6 +19,7 @@ import type { Mxedge } from './mxedge.ts'
 import { agentOperations } from './routes-agent.ts'
 import { mxedgeConstOperations } from './routes-const.ts'
 import { registrationOperations } from './routes-registration.ts'
+import { summaryOperations } from './routes-summary.ts'
 import { mxedgeSearchOperations } from './search/routes.ts'
 import { mxedgeStatsOperations } from './stats/routes.ts'
 import { getMxedge, listMxedges } from './store.ts'
@@ -38,12 +39,14 @@ export function mxedgeOperations(files: ImageFiles): Operation[] {
     ...mxedgeSearchOperations,
     ...mxedgeStatsOperations,
     ...registrationOperations,
+    ...summaryOperations,
   ]
 }
 
 const collectionOperations: Operation[] = [
   operation({
     id: 'createOrgMxEdge',
+    summary: 'Create an edge appliance',
     method: 'POST',
     tag: 'Orgs MxEdges',
     at: org('/mxedges', { needs: 'write' }),
@@ -54,6 +57,7 @@ const collectionOperations: Operation[] = [
   }),
   listOperation({
     id: 'listOrgMxEdges',
+    summary: 'List the edge appliances of an organization',
     tag: 'Orgs MxEdges',
     at: orgSites('/mxedges', { needs: 'read' }),
     query: MxedgesQuery,
@@ -65,6 +69,7 @@ const collectionOperations: Operation[] = [
   }),
   listOperation({
     id: 'listSiteMxEdges',
+    summary: 'List the edge appliances of a site',
     tag: 'Sites MxEdges',
     at: site('/mxedges', { needs: 'read' }),
     item: MxedgeReply,
@@ -76,12 +81,16 @@ const collectionOperations: Operation[] = [
 ].flat()
 
 function singleOperations(files: ImageFiles): Operation[] {
-  const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
+  const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' } as const
   const single = '/mxedges/:mxedge_id'
   const params = { mxedge_id: Uuid }
   return [
     operation({
       id: { org: 'getOrgMxEdge', site: 'getSiteMxEdge' },
+      summary: {
+        org: 'Get an edge appliance of an organization',
+        site: 'Get an edge appliance of a site',
+      },
       method: 'GET',
       tag,
       at: orgSitesAndSite(single, { needs: 'read' }),
@@ -92,6 +101,10 @@ function singleOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: { org: 'updateOrgMxEdge', site: 'updateSiteMxEdge' },
+      summary: {
+        org: 'Update an edge appliance of an organization',
+        site: 'Update an edge appliance of a site',
+      },
       method: 'PUT',
       tag,
       at: orgAndSite(single, { needs: 'write' }),
@@ -103,6 +116,10 @@ function singleOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: { org: 'deleteOrgMxEdge', site: 'deleteSiteMxEdge' },
+      summary: {
+        org: 'Delete an edge appliance of an organization',
+        site: 'Delete an edge appliance of a site',
+      },
       method: 'DELETE',
       tag,
       at: orgAndSite(single, { needs: 'write' }),

@@ -4,17 +4,25 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, countRows, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Mxedge, MxedgeContent } from './mxedge.ts'
 
 /** Selects the appliances of the scope's sites. */
 export function selectMxedges(reader: Reader, scope: SitesScope) {
+  return fromMxedges(reader, scope).selectAll()
+}
+
+function fromMxedges(reader: Reader, scope: SitesScope) {
   return reader
     .selectFrom('mxedge')
-    .selectAll()
     .where('orgId', '=', scope.orgId)
     .where(inSites(scope, sql.ref('mxedge.site_id')))
+}
+
+/** Counts the edge appliances that the scope covers. */
+export function countVisibleMxedges(reader: Reader, scope: SitesScope): Promise<number> {
+  return countRows(fromMxedges(reader, scope))
 }
 
 /**
@@ -28,7 +36,7 @@ export function listMxedges(
 ): Promise<Paged<Mxedge>> {
   const all = selectMxedges(reader, scope)
   const hits = forSite === null ? all : all.where('siteId', forSite ? 'is not' : 'is', null)
-  return pageOf<Mxedge>(reader, hits, page, { sizes: sizesOf(hits, sql`hit.doc_bytes`) })
+  return pageOf<Mxedge>(reader, { hits, sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
 export async function getMxedge(reader: Reader, scope: SitesScope, id: string): Promise<Mxedge> {

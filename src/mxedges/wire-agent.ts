@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from '../http/schemas.ts'
+import { Uuid, named } from '../http/schemas.ts'
 import { isVirtual } from './models.ts'
 import type { Mxedge } from './mxedge.ts'
 
@@ -9,14 +9,17 @@ export const serviceParams = {
   action: Type.Enum(['restart', 'start', 'stop']),
 }
 
-export const BouncePortBody = Type.Object(
-  { ports: Type.Array(Type.String()), hold_time: Type.Optional(Type.Integer({ description: 'milliseconds' })) },
-  { additionalProperties: true },
+export const BouncePortBody = named(
+  'MxedgePortBounce',
+  Type.Object(
+    { ports: Type.Array(Type.String()), hold_time: Type.Optional(Type.Integer({ description: 'milliseconds' })) },
+    { additionalProperties: true },
+  ),
 )
 
-export const DisconnectApsBody = Type.Object(
-  { macs: Type.Array(Type.String(), { minItems: 1 }) },
-  { additionalProperties: true },
+export const DisconnectApsBody = named(
+  'MxedgeApDisconnect',
+  Type.Object({ macs: Type.Array(Type.String(), { minItems: 1 }) }, { additionalProperties: true }),
 )
 
 export const VersionsQuery = Type.Object({
@@ -25,15 +28,18 @@ export const VersionsQuery = Type.Object({
 })
 
 export const VersionsReply = Type.Array(
-  Type.Object({
-    package: Type.String(),
-    version: Type.String(),
-    distro: Type.Optional(Type.String()),
-    default: Type.Optional(Type.Boolean()),
-  }),
+  named(
+    'MxedgeVersion',
+    Type.Object({
+      package: Type.String(),
+      version: Type.String(),
+      distro: Type.Optional(Type.String()),
+      default: Type.Optional(Type.Boolean()),
+    }),
+  ),
 )
 
-export const VmParamsReply = Type.Object({ name: Type.String(), model: Type.String() })
+export const VmParamsReply = named('MxedgeVmParams', Type.Object({ name: Type.String(), model: Type.String() }))
 
 /** Null for an appliance that is no virtual machine. */
 export function presentVmParams({ name, model }: Mxedge): Static<typeof VmParamsReply> | null {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { AssignReport } from './assign-mxedges.ts'
@@ -26,35 +26,41 @@ const settable = {
 }
 
 /** The rest of an appliance's document is stored as received. */
-export const CreateMxedgeBody = Type.Object({ name: Name, model: Model, ...settable }, { additionalProperties: true })
-export const UpdateMxedgeBody = Type.Object(
-  { name: Type.Optional(Name), model: Type.Optional(Model), ...settable },
-  { additionalProperties: true },
+export const CreateMxedgeBody = named(
+  'MxedgeCreate',
+  Type.Object({ name: Name, model: Model, ...settable }, { additionalProperties: true }),
+)
+export const UpdateMxedgeBody = named(
+  'MxedgeUpdate',
+  Type.Object({ name: Type.Optional(Name), model: Type.Optional(Model), ...settable }, { additionalProperties: true }),
 )
 
 const ImageUrl = Type.Optional(Type.String({ description: 'expires within two hours' }))
 
-export const MxedgeReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    for_site: Type.Boolean({ description: 'whether a site has it' }),
-    name: Type.String(),
-    model: Type.String(),
-    mxcluster_id: Type.Optional(Uuid),
-    mac: Type.Optional(Type.String()),
-    serial: Type.Optional(Type.String()),
-    magic: Type.Optional(Type.String({ description: 'with which an appliance registers as this one' })),
-    mxagent_registered: Type.Boolean(),
-    tunterm_registered: Type.Boolean(),
-    image1_url: ImageUrl,
-    image2_url: ImageUrl,
-    image3_url: ImageUrl,
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const MxedgeReply = named(
+  'Mxedge',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      for_site: Type.Boolean({ description: 'whether a site has it' }),
+      name: Type.String(),
+      model: Type.String(),
+      mxcluster_id: Type.Optional(Uuid),
+      mac: Type.Optional(Type.String()),
+      serial: Type.Optional(Type.String()),
+      magic: Type.Optional(Type.String({ description: 'with which an appliance registers as this one' })),
+      mxagent_registered: Type.Boolean(),
+      tunterm_registered: Type.Boolean(),
+      image1_url: ImageUrl,
+      image2_url: ImageUrl,
+      image3_url: ImageUrl,
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export interface Showing {
@@ -94,19 +100,25 @@ export function presentOwn(mxedge: Mxedge) {
   }
 }
 
-export const ClaimMxedgeBody = Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) })
-export const ClaimMxedgeReply = Type.Object({ id: Uuid, magic: Type.String() })
+export const ClaimMxedgeBody = named(
+  'MxedgeClaim',
+  Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
+)
+export const ClaimMxedgeReply = named('MxedgeClaimResult', Type.Object({ id: Uuid, magic: Type.String() }))
 
 const Ids = Type.Array(Uuid, { maxItems: 1000 })
-export const AssignMxedgesBody = Type.Object({ site_id: Uuid, mxedge_ids: Ids })
-export const UnassignMxedgesBody = Type.Object({ mxedge_ids: Ids })
+export const AssignMxedgesBody = named('MxedgeAssignment', Type.Object({ site_id: Uuid, mxedge_ids: Ids }))
+export const UnassignMxedgesBody = named('MxedgeUnassignment', Type.Object({ mxedge_ids: Ids }))
 
 /** `reason` runs parallel to `error`, as in the inventory; both are present only where something failed. */
-export const AssignMxedgesReply = Type.Object({
-  success: Type.Array(Uuid),
-  error: Type.Optional(Type.Array(Uuid)),
-  reason: Type.Optional(Type.Array(Type.String())),
-})
+export const AssignMxedgesReply = named(
+  'MxedgeAssignmentResult',
+  Type.Object({
+    success: Type.Array(Uuid),
+    error: Type.Optional(Type.Array(Uuid)),
+    reason: Type.Optional(Type.Array(Type.String())),
+  }),
+)
 
 /** @throws AppError invalid, with the same members, where none of the appliances exists. */
 export function presentAssign({ success, unknown }: AssignReport): Static<typeof AssignMxedgesReply> {

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
-import { insertPrivilege } from '../access/store.ts'
+import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -29,8 +29,7 @@ export async function cloneOrg(
     const org = await insertOrg(tx, scope, { name: copyName, doc, at })
     if (setting !== undefined) await upsertSetting(tx, scope, { doc: cloneSetting(setting.doc), at })
     const { adminId } = scope.actor
-    if (adminId !== null)
-      await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    if (adminId !== null) await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     const message = `Add Org "${org.name}"`
     await appendAudit(tx, scope, { message, after: { ...auditDocumentOfOrg(org), cloned_from: original.orgId }, at })
     return org

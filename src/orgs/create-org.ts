@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
-import { insertPrivilege } from '../access/store.ts'
+import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -15,8 +15,7 @@ export async function createOrg(ctx: Context, scope: OrgScope, body: Document): 
   const { adminId } = scope.actor
   return inTx(ctx, async (tx) => {
     const org = await insertOrg(tx, scope, { ...content, at })
-    if (adminId !== null)
-      await insertPrivilege(tx, { orgId: org.id, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+    if (adminId !== null) await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     await appendAudit(tx, scope, { message: `Add Org "${org.name}"`, after: auditDocumentOfOrg(org), at })
     return org
   })

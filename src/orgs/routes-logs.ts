@@ -1,6 +1,6 @@
 import { orgSites } from '../http/at.ts'
 import { countOperation, searchOperation } from '../http/list-operation.ts'
-import { presentPage, setPageHeaders } from '../http/lists.ts'
+import { pageHeaders, presentPage, setPageHeaders } from '../http/lists.ts'
 import type { Operation } from '../http/operation.ts'
 import { countAuditLog, listAuditLog } from './store-logs.ts'
 import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire-logs.ts'
@@ -9,19 +9,21 @@ const tag = 'Orgs Logs'
 
 /** Older clients use the first path, newer ones the second. */
 const spellings = [
-  { id: 'listOrgAuditLogs', path: '/logs' },
-  { id: 'searchOrgAuditLogs', path: '/logs/search' },
+  { id: 'listOrgAuditLogs', summary: 'List the audit log of an organization', path: '/logs' },
+  { id: 'searchOrgAuditLogs', summary: 'Search the audit log of an organization', path: '/logs/search' },
 ]
 
 /** The audit log. Source: contract, Orgs Logs. */
 export const auditLogOperations: Operation[] = [
-  ...spellings.map(({ id, path }) =>
+  ...spellings.map(({ id, summary, path }) =>
     searchOperation({
       id,
+      summary,
       tag,
       at: orgSites(path, { needs: 'read' }),
       query: LogsQuery,
       item: LogReply,
+      headers: pageHeaders,
       parse: parseLogsQuery,
       run: async (ctx, { scope, search, reply }) => {
         const found = await listAuditLog(ctx.db, scope, search)
@@ -32,6 +34,7 @@ export const auditLogOperations: Operation[] = [
   ),
   countOperation({
     id: 'countOrgAuditLogs',
+    summary: 'Count the audit log of an organization by a field',
     tag,
     at: orgSites('/logs/count', { needs: 'read' }),
     query: LogsCountQuery,

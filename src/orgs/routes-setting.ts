@@ -14,6 +14,7 @@ const tag = 'Orgs Setting'
 export const orgSettingOperations: Operation[] = [
   operation({
     id: 'getOrgSettings',
+    summary: 'Get the settings of an organization',
     method: 'GET',
     tag,
     at: orgSites('/setting', { needs: 'read' }),
@@ -22,6 +23,7 @@ export const orgSettingOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgSettings',
+    summary: 'Update the settings of an organization',
     method: 'PUT',
     tag,
     at: org('/setting', { needs: 'admin' }),

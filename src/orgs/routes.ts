@@ -36,6 +36,7 @@ const newOrg = at({ audience: 'person', needs: null, path: '/orgs', params: {} }
 export const orgOperations: Operation[] = [
   operation({
     id: 'createOrg',
+    summary: 'Create an organization',
     method: 'POST',
     tag: 'Orgs',
     at: newOrg,
@@ -45,6 +46,7 @@ export const orgOperations: Operation[] = [
   }),
   operation({
     id: 'getOrg',
+    summary: 'Get an organization',
     method: 'GET',
     tag: 'Orgs',
     at: orgSites('', { needs: 'read' }),
@@ -53,6 +55,7 @@ export const orgOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrg',
+    summary: 'Update an organization',
     method: 'PUT',
     tag: 'Orgs',
     at: org('', { needs: 'admin' }),
@@ -62,6 +65,7 @@ export const orgOperations: Operation[] = [
   }),
   operation({
     id: 'cloneOrg',
+    summary: 'Create an organization from the settings of another',
     method: 'POST',
     tag: 'Orgs',
     at: org('/clone', { needs: 'admin' }),
@@ -80,6 +84,7 @@ export function siteOperations(context: Context): Operation[] {
   return [
     operation({
       id: 'listOrgSites',
+      summary: 'List the sites of an organization',
       method: 'GET',
       tag: 'Orgs Sites',
       at: orgSites('/sites', { needs: 'read' }),
@@ -94,6 +99,7 @@ export function siteOperations(context: Context): Operation[] {
     }),
     operation({
       id: 'createOrgSite',
+      summary: 'Create a site',
       method: 'POST',
       tag: 'Orgs Sites',
       at: org('/sites', { needs: 'write' }),
@@ -103,6 +109,7 @@ export function siteOperations(context: Context): Operation[] {
     }),
     operation({
       id: 'getSiteInfo',
+      summary: 'Get a site',
       method: 'GET',
       tag: 'Sites',
       at: site('', { needs: 'read' }),
@@ -111,6 +118,7 @@ export function siteOperations(context: Context): Operation[] {
     }),
     operation({
       id: 'updateSiteInfo',
+      summary: 'Update a site',
       method: 'PUT',
       tag: 'Sites',
       at: site('', { needs: 'write' }),

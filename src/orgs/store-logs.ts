@@ -4,7 +4,7 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { sizesOf } from '../http/store-bounds.ts'
-import { pageOf } from '../http/store-pages.ts'
+import { countsOf, pageOf } from '../http/store-pages.ts'
 import { type Db, containing } from '../platform/db.ts'
 import type { AuditLogTable } from '../events/tables.ts'
 
@@ -28,9 +28,8 @@ export interface AuditFilter extends AuditMatch, Page {
 /** Lists the records of a time range. */
 export function listAuditLog(db: Db, scope: SitesScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
   const hits = matching(db, scope, filter).selectAll()
-  const way = filter.sort.direction === 'asc' ? sql`asc` : sql`desc`
-  const order = sql`hit.${sql.ref(filter.sort.by)} ${way}, hit.id ${way}`
-  return pageOf<AuditRecord>(db, hits, filter, { order, sizes: sizesOf(hits, sql`hit.bytes`) })
+  const { by, direction } = filter.sort
+  return pageOf<AuditRecord>(db, { hits, order: [by, 'id'], direction, sizes: sizesOf(sql`hit.bytes`) }, filter)
 }
 
 function matching(db: Db, scope: SitesScope, match: AuditMatch) {
@@ -56,22 +55,7 @@ export interface AuditCount extends AuditMatch {
  * Counts the records of each admin, message or site, the most frequent first, and returns how many different values
  * there are.
  */
-export async function countAuditLog(
-  db: Db,
-  scope: SitesScope,
-  { distinct, limit, ...match }: AuditCount,
-): Promise<Counts> {
-  const rows = await matching(db, scope, match)
-    .select(sql<string | null>`${sql.ref(distinct)}::text`.as('value'))
-    .select(sql<string>`count(*)`.as('count'))
-    .select(sql<string>`count(*) over ()`.as('total'))
-    .groupBy(sql.ref(distinct))
-    .orderBy('count', 'desc')
-    .orderBy('value')
-    .limit(limit)
-    .execute()
-  return {
-    rows: rows.map(({ value, count }) => ({ value, count: Number(count) })),
-    total: Number(rows[0]?.total ?? 0),
-  }
+export function countAuditLog(db: Db, scope: SitesScope, { distinct, limit, ...match }: AuditCount): Promise<Counts> {
+  const hits = matching(db, scope, match).select(sql.ref(distinct).as(distinct))
+  return countsOf(db, hits, { field: sql`${sql.ref(distinct)}::text`, limit })
 }

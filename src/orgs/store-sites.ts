@@ -25,7 +25,7 @@ export function listSites(db: Db, scope: Reach, page: Page): Promise<Paged<Site>
     .selectAll()
     .where('orgId', '=', scope.orgId)
     .where(inSites(scope, sql.ref('site.id')))
-  return pageOf<Site>(db, hits, page, { order: sql`hit.name, hit.id`, sizes: sizesOf(hits, sql`hit.doc_bytes`) })
+  return pageOf<Site>(db, { hits, order: ['name', 'id'], sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
 export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from './store-logs.ts'
 import { pageQuery, parsePage } from '../http/lists.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 
@@ -28,20 +28,23 @@ export const LogsCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum(['admin_id', 'admin_name', 'message', 'site_id'], { default: 'admin_name' })),
 })
 
-export const LogReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  site_id: Type.Union([Uuid, Type.Null()]),
-  for_site: Type.Boolean({ description: 'whether a site was changed, or something in it' }),
-  admin_id: Type.Union([Uuid, Type.Null()]),
-  admin_name: Type.Union([Type.String(), Type.Null()]),
-  message: Type.String(),
-  src_ip: Type.Optional(Type.String()),
-  user_agent: Type.Optional(Type.String()),
-  before: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  after: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  timestamp: Timestamp,
-})
+export const LogReply = named(
+  'AuditLog',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Union([Uuid, Type.Null()]),
+    for_site: Type.Boolean({ description: 'whether a site was changed, or something in it' }),
+    admin_id: Type.Union([Uuid, Type.Null()]),
+    admin_name: Type.Union([Type.String(), Type.Null()]),
+    message: Type.String(),
+    src_ip: Type.Optional(Type.String()),
+    user_agent: Type.Optional(Type.String()),
+    before: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    after: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    timestamp: Timestamp,
+  }),
+)
 
 export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter {
   const { by, direction } = parseSort(query.sort ?? '-timestamp')

@@ -1,27 +1,35 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { omitSecrets } from './secrets.ts'
 import type { Setting } from './store-setting.ts'
 
-const PasswordPolicy = Type.Object(
-  {
-    enabled: Type.Optional(Type.Boolean({ default: false })),
-    min_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 8, description: 'less than 8 is 8' })),
-    requires_special_char: Type.Optional(Type.Boolean({ default: false })),
-    requires_two_factor_auth: Type.Optional(Type.Boolean({ default: false })),
-    expiry_in_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500, description: '0: never' })),
-  },
-  { additionalProperties: true },
+const PasswordPolicy = named(
+  'PasswordPolicy',
+  Type.Object(
+    {
+      enabled: Type.Optional(Type.Boolean({ default: false })),
+      min_length: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 128, default: 8, description: 'less than 8 is 8' }),
+      ),
+      requires_special_char: Type.Optional(Type.Boolean({ default: false })),
+      requires_two_factor_auth: Type.Optional(Type.Boolean({ default: false })),
+      expiry_in_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500, description: '0: never' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
-const ApiPolicy = Type.Object(
-  {
-    no_reveal: Type.Optional(
-      Type.Boolean({ default: false, description: 'hide secrets from everyone, not only from who may not write' }),
-    ),
-  },
-  { additionalProperties: true },
+const ApiPolicy = named(
+  'ApiPolicy',
+  Type.Object(
+    {
+      no_reveal: Type.Optional(
+        Type.Boolean({ default: false, description: 'hide secrets from everyone, not only from who may not write' }),
+      ),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const UpdownMinutes = Type.Optional(
@@ -38,16 +46,19 @@ export const updownThresholds = {
   gateway_updown_threshold: UpdownMinutes,
 }
 
-const Installer = Type.Object(
-  {
-    allow_all_devices: Type.Optional(Type.Boolean({ default: false })),
-    allow_all_sites: Type.Optional(Type.Boolean({ default: false })),
-    extra_site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
-    grace_period: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 36_500, default: 7, description: 'days after the claim' }),
-    ),
-  },
-  { additionalProperties: true },
+const Installer = named(
+  'InstallerPolicy',
+  Type.Object(
+    {
+      allow_all_devices: Type.Optional(Type.Boolean({ default: false })),
+      allow_all_sites: Type.Optional(Type.Boolean({ default: false })),
+      extra_site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
+      grace_period: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 36_500, default: 7, description: 'days after the claim' }),
+      ),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const settable = {
@@ -60,15 +71,18 @@ const settable = {
   ),
 }
 
-export const SettingBody = Type.Object(settable, { additionalProperties: true })
-export const SettingReply = Type.Object(
-  {
-    org_id: Uuid,
-    ...settable,
-    created_time: Type.Optional(Timestamp),
-    modified_time: Type.Optional(Timestamp),
-  },
-  { additionalProperties: true },
+export const SettingBody = named('OrgSettingUpdate', Type.Object(settable, { additionalProperties: true }))
+export const SettingReply = named(
+  'OrgSetting',
+  Type.Object(
+    {
+      org_id: Uuid,
+      ...settable,
+      created_time: Type.Optional(Timestamp),
+      modified_time: Type.Optional(Timestamp),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** @param setting Undefined while there are no settings. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Org } from './store.ts'
 import type { Site } from './store-sites.ts'
@@ -16,23 +16,35 @@ const orgFields = {
   session_expiry: Type.Optional(Type.Integer({ minimum: 10, maximum: 20160, description: 'minutes, default 1440' })),
 }
 
-export const CreateOrgBody = Type.Object({ name: Name, ...orgFields }, { additionalProperties: true })
-export const UpdateOrgBody = Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true })
-export const CloneOrgBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
-export const OrgReply = Type.Object(
-  {
-    ...orgFields,
-    id: Uuid,
-    name: Type.String(),
-    allow_mist: Type.Boolean(),
-    session_expiry: Type.Integer(),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const CreateOrgBody = named(
+  'OrgCreate',
+  Type.Object({ name: Name, ...orgFields }, { additionalProperties: true }),
+)
+export const UpdateOrgBody = named(
+  'OrgUpdate',
+  Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true }),
+)
+export const CloneOrgBody = named(
+  'OrgClone',
+  Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true }),
+)
+export const OrgReply = named(
+  'Org',
+  Type.Object(
+    {
+      ...orgFields,
+      id: Uuid,
+      name: Type.String(),
+      allow_mist: Type.Boolean(),
+      session_expiry: Type.Integer(),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
-const LatLng = Type.Object({ lat: Type.Number(), lng: Type.Number() })
+const LatLng = named('LatLng', Type.Object({ lat: Type.Number(), lng: Type.Number() }))
 
 const siteFields = {
   timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
@@ -52,21 +64,30 @@ const siteFields = {
   tzoffset: Type.Optional(Type.Integer()),
 }
 
-export const CreateSiteBody = Type.Object({ name: Name, ...siteFields }, { additionalProperties: true })
-export const UpdateSiteBody = Type.Object({ name: Type.Optional(Name), ...siteFields }, { additionalProperties: true })
-export const SiteReply = Type.Object(
-  {
-    ...siteFields,
-    country_code: Type.Optional(Type.String()),
-    latlng: Type.Optional(LatLng),
-    id: Uuid,
-    org_id: Uuid,
-    name: Type.String(),
-    timezone: Type.String(),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const CreateSiteBody = named(
+  'SiteCreate',
+  Type.Object({ name: Name, ...siteFields }, { additionalProperties: true }),
+)
+export const UpdateSiteBody = named(
+  'SiteUpdate',
+  Type.Object({ name: Type.Optional(Name), ...siteFields }, { additionalProperties: true }),
+)
+export const SiteReply = named(
+  'Site',
+  Type.Object(
+    {
+      ...siteFields,
+      country_code: Type.Optional(Type.String()),
+      latlng: Type.Optional(LatLng),
+      id: Uuid,
+      org_id: Uuid,
+      name: Type.String(),
+      timezone: Type.String(),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function presentOrg(org: Org): Static<typeof OrgReply> {

@@ -4,6 +4,7 @@ import {
   Kysely,
   PostgresDialect,
   type RawBuilder,
+  type SelectQueryBuilder,
   type Transaction,
   sql,
 } from 'kysely'
@@ -36,6 +37,12 @@ export function containing(part: string): string {
 /** Encodes a value for a jsonb column. */
 export function json(value: unknown): string {
   return JSON.stringify(value)
+}
+
+/** Counts the rows of a query that selects nothing yet. */
+export async function countRows<T extends keyof Schema>(query: SelectQueryBuilder<Schema, T, object>): Promise<number> {
+  const { count } = await query.select(sql<string>`count(*)`.as('count')).executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 /** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */

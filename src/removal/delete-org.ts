@@ -1,8 +1,9 @@
 import type { OrgScope } from '../access/scope.ts'
 import { recordLoss } from '../accounts/grants/record-loss.ts'
-import { holdGrants, listMemberIds } from '../accounts/grants/store.ts'
+import { lockGrants, listMemberIds } from '../accounts/grants/store.ts'
 import { deleteSsoAdminsOfOrg } from '../accounts/store-removal.ts'
 import { appendAudit } from '../events/append.ts'
+import { deleteActiveTargetsOfOrg } from '../devices/store-removal.ts'
 import { deleteDeviceEventsOfOrg } from '../events/store-removal.ts'
 import { deleteDownloadsOfOrg } from '../firmware/store-removal.ts'
 import { auditDocumentOfOrg } from '../orgs/org.ts'
@@ -10,7 +11,6 @@ import { deleteOrgRow } from '../orgs/store-removal.ts'
 import { getOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { deleteActiveTargetsOfOrg } from '../rollout/store-removal.ts'
 import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
 
@@ -22,7 +22,7 @@ import { assertNothingInTheWay } from './refusal.ts'
 export async function deleteOrg(ctx: Context, scope: OrgScope): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await holdGrants(tx, scope)
+    await lockGrants(tx, scope)
     const org = await getOrg(tx, scope)
     await assertNothingInTheWay(tx, scope)
     await lockWebhooks(tx, scope)

@@ -1,6 +1,6 @@
 import type { OrgScope } from '../access/scope.ts'
-import { holdGrants } from '../accounts/grants/store.ts'
-import { takeGrants } from '../accounts/grants/take-grants.ts'
+import { lockGrants } from '../accounts/grants/store.ts'
+import { revokeGrants } from '../accounts/grants/revoke-grants.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/site-groups/site-group.ts'
 import { deleteSiteGroupRow, lockSiteGroup, setMembers } from '../orgs/site-groups/store.ts'
@@ -11,11 +11,11 @@ import { inTx } from '../platform/db.ts'
 export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    const grants = await holdGrants(tx, scope)
+    const grants = await lockGrants(tx, scope)
     const group = await lockSiteGroup(tx, scope, id)
     const message = `Delete Site Group "${group.name}"`
     await setMembers(tx, scope, { groupId: group.id, siteIds: [], at })
-    const lost = await takeGrants(tx, scope, { place: { groupId: group.id }, message, at, grants })
+    const lost = await revokeGrants(tx, scope, { place: { groupId: group.id }, message, at, grants })
     await deleteSiteGroupRow(tx, scope, group.id)
     await appendAudit(tx, scope, { message, before: { ...auditDocument(group), ...lost }, at })
   })

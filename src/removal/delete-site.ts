@@ -1,6 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
-import { holdGrants } from '../accounts/grants/store.ts'
-import { takeGrants } from '../accounts/grants/take-grants.ts'
+import { lockGrants } from '../accounts/grants/store.ts'
+import { revokeGrants } from '../accounts/grants/revoke-grants.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
 import { appendAudit } from '../events/append.ts'
 import { unassignMxedges } from '../mxedges/store-removal.ts'
@@ -21,12 +21,12 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     // The organization is locked before its site, as everywhere.
-    const grants = await holdGrants(tx, scope)
+    const grants = await lockGrants(tx, scope)
     const site = await lockSite(tx, scope)
     await assertNothingInTheWay(tx, scope)
     await lockWebhooks(tx, scope)
     const message = `Delete Site "${site.name}"`
-    const lost = await takeGrants(tx, scope, { place: { siteId: site.id }, message, at, grants })
+    const lost = await revokeGrants(tx, scope, { place: { siteId: site.id }, message, at, grants })
     await forgetInstallerSite(tx, scope, site.id)
     const mxedges = await unassignMxedges(tx, scope, at)
     await deleteSiteRow(tx, scope)

@@ -20,6 +20,7 @@ const siteOfOrg = at(
 export const removalOperations: Operation[] = [
   operation({
     id: 'deleteOrg',
+    summary: 'Delete an organization with all that it has',
     method: 'DELETE',
     tag: 'Orgs',
     at: org('', { needs: 'admin' }),
@@ -28,6 +29,7 @@ export const removalOperations: Operation[] = [
   }),
   operation({
     id: 'deleteSite',
+    summary: 'Delete a site with all that it has',
     method: 'DELETE',
     tag: 'Sites',
     at: siteOfOrg,
@@ -36,6 +38,7 @@ export const removalOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSiteGroup',
+    summary: 'Delete a site group',
     method: 'DELETE',
     tag: 'Orgs Sitegroups',
     at: org('/sitegroups/:sitegroup_id', { needs: 'write' }),

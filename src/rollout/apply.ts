@@ -1,7 +1,10 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
+import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
+import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
+import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
@@ -10,16 +13,8 @@ import type { OrgRound } from './decide-org-upgrade.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
-import { type UpgradeHold, isTerminal } from './rollout.ts'
-import {
-  type TargetChange,
-  addOrgFailures,
-  cancelQueuedCommands,
-  deleteActiveTargets,
-  updateFwUpdates,
-  updateSiteUpgrades,
-  updateTargets,
-} from './store-apply.ts'
+import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
+import { type TargetChange, addOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
@@ -46,6 +41,17 @@ export async function applyRounds(
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision))
   await updateTargets(tx, scope, steps.map(targetChange), at)
+  for (const inFlight of [true, false]) {
+    const turned = steps.filter(
+      ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,
+    )
+    await updateInFlight(
+      tx,
+      scope,
+      turned.map(({ target }) => target.deviceId),
+      inFlight,
+    )
+  }
   await deleteActiveTargets(
     tx,
     scope,

@@ -1,7 +1,7 @@
 import { progressAt } from '../devices/stats/fwupdate.ts'
 import type { FwUpdate } from '../devices/tables.ts'
 import type { TargetState } from './rollout.ts'
-import type { FwUpdateChange } from './store-apply.ts'
+import type { FwUpdateChange } from '../devices/stats/store-fwupdates.ts'
 
 const { requested, downloaded, installed, verifying, done } = progressAt
 

@@ -1,4 +1,3 @@
-import { inFlightStates } from '../devices/commands/upgrade-target.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { TargetCounts, TargetState } from './tables.ts'
 
@@ -16,6 +15,15 @@ export type {
 
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]
+
+/** The device was commanded, and the outcome is not known yet. */
+export const inFlightStates = [
+  'dl_requested',
+  'downloading',
+  'reboot_requested',
+  'rebooting',
+  'verifying',
+] as const satisfies readonly TargetState[]
 
 export const waitingStates = ['planned', 'deferred', 'downloaded'] as const satisfies readonly TargetState[]
 

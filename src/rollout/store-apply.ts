@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { inOrder } from '../devices/commands/store.ts'
-import { type Tx, anyOf, json } from '../platform/db.ts'
-import type { FwUpdate } from '../devices/tables.ts'
+import type { Tx } from '../platform/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { SiteUpgradeChange, Now } from './decide-next.ts'
 import type { TargetState } from './rollout.ts'
 
@@ -20,6 +19,20 @@ export interface TargetChange {
   readonly newCommandId: string | null
 }
 
+const targetColumns = columnsOf('upgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  deviceId: 'uuid',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  failedAttempts: 'integer',
+  lostAttempts: 'integer',
+  retryAtMs: 'float8',
+  staged: 'boolean',
+  commandId: 'uuid',
+})
+
 export async function updateTargets(
   tx: Tx,
   scope: OrgScope,
@@ -27,19 +40,7 @@ export async function updateTargets(
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map((change) => ({
-    org_id: scope.orgId,
-    upgrade_id: change.upgradeId,
-    device_id: change.deviceId,
-    state: change.state,
-    reason: change.reason,
-    attempt: change.attempt,
-    failed_attempts: change.failedAttempts,
-    lost_attempts: change.lostAttempts,
-    retry_at_ms: change.retryAtMs,
-    staged: change.staged,
-    command_id: change.newCommandId,
-  }))
+  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId, commandId: change.newCommandId }))
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
@@ -49,36 +50,28 @@ export async function updateTargets(
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id)
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, upgrade_id uuid,
-      device_id uuid, state text, reason text, attempt integer, failed_attempts integer, lost_attempts integer, retry_at_ms float8, staged boolean, command_id uuid)
+    from ${rowsAs('change', targetColumns, rows)}
     left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
   `.execute(tx)
 }
 
-/** Releases devices whose targets have ended, so that another upgrade may take them. */
-export async function deleteActiveTargets(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
-  if (deviceIds.length === 0) return
-  await tx
-    .deleteFrom('activeUpgradeTarget')
-    .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', anyOf(deviceIds))
-    .execute()
-}
-
-/** Cancels those of the commands that have not been sent; the others stay as they are. */
-export async function cancelQueuedCommands(tx: Tx, scope: OrgScope, ids: readonly string[], at: Date): Promise<void> {
-  if (ids.length === 0) return
-  await sql`
-    with locked as materialized (
-      select command.org_id, command.id from device_command command
-      where command.org_id = ${scope.orgId} and command.id = any(${ids}) and command.state = 'queued' ${inOrder}
-    )
-    update device_command command set state = 'cancelled', finished_at = ${at}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
-  `.execute(tx)
-}
+const siteUpgradeColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  stopping: 'text',
+  stopReason: 'text',
+  hold: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  hardFailures: 'jsonb',
+  upgradedByPhase: 'jsonb',
+  finishedAt: 'timestamptz',
+  dueMs: 'float8',
+})
 
 /** Saves the site upgrades and releases their claims. */
 export async function updateSiteUpgrades(
@@ -86,33 +79,11 @@ export async function updateSiteUpgrades(
   scope: OrgScope,
   changes: readonly { readonly id: string; readonly change: SiteUpgradeChange }[],
 ): Promise<void> {
-  const rows = changes.map(({ id, change }) => ({
-    org_id: scope.orgId,
-    id,
-    status: change.status,
-    stopping: change.stopping,
-    stop_reason: change.stopReason,
-    hold: change.hold,
-    current_phase: change.currentPhase,
-    phase_opened_ms: change.phaseOpenedMs,
-    counts: change.counts,
-    hard_failures: change.hardFailures,
-    upgraded_by_phase: change.upgradedByPhase,
-    finished_at: change.finishedAt,
-    due_ms: change.dueMs,
-  }))
-  await sql`
-    update site_upgrade set
-      status = change.status, stopping = change.stopping, stop_reason = change.stop_reason,
-      hold = change.hold,
-      current_phase = change.current_phase, phase_opened_ms = change.phase_opened_ms, counts = change.counts,
-      hard_failures = change.hard_failures, upgraded_by_phase = change.upgraded_by_phase,
-      finished_at = change.finished_at, due_ms = change.due_ms, lease_until_ms = null
-    from jsonb_to_recordset(${json(rows)}::jsonb) as change (org_id uuid, id uuid, status text, stopping text,
-      stop_reason text, hold jsonb, current_phase integer, phase_opened_ms float8, counts jsonb, hard_failures jsonb,
-      upgraded_by_phase jsonb, finished_at timestamptz, due_ms float8)
-    where site_upgrade.org_id = change.org_id and site_upgrade.id = change.id
-  `.execute(tx)
+  const rows = changes.map(({ id, change }) => ({ ...change, orgId: scope.orgId, id }))
+  await updateRows(tx, siteUpgradeColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`lease_until_ms = null`,
+  })
 }
 
 export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: string, failures: number): Promise<void> {
@@ -122,32 +93,4 @@ export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: stri
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .execute()
-}
-
-export interface FwUpdateChange {
-  readonly deviceId: string
-  /** Null: no update is under way any more. */
-  readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
-}
-
-/** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
-export async function updateFwUpdates(
-  tx: Tx,
-  scope: OrgScope,
-  changes: readonly FwUpdateChange[],
-  at: Date,
-): Promise<void> {
-  if (changes.length === 0) return
-  const rows = changes.map(({ deviceId, shown }) => ({ org_id: scope.orgId, device_id: deviceId, shown }))
-  await sql`
-    with change as (
-      select status.org_id, status.device_id, new.shown
-      from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, shown jsonb)
-      join device_status status on status.org_id = new.org_id and status.device_id = new.device_id
-      order by status.device_id for update of status
-    )
-    update device_status status set fwupdate = change.shown || jsonb_build_object(
-      'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from change where status.org_id = change.org_id and status.device_id = change.device_id
-  `.execute(tx)
 }

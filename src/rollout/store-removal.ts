@@ -1,16 +1,9 @@
-import { sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, countRows } from '../platform/db.ts'
 
 /** How many upgrades of the organization, or of the site alone, have not ended. */
-export async function countRunningUpgrades(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
+export function countRunningUpgrades(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
   const all = tx.selectFrom('siteUpgrade').where('orgId', '=', scope.orgId).where('finishedAt', 'is', null)
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
-  const { count } = await here.select(sql<string>`count(*)`.as('count')).executeTakeFirstOrThrow()
-  return Number(count)
-}
-
-/** These rows have no foreign key to their organization, so they do not go with it. */
-export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
-  await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
+  return countRows(here)
 }

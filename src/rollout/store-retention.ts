@@ -1,5 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
+import { endedCommands } from '../devices/commands/store-retention.ts'
 import type { AgingRows } from '../platform/retention.ts'
+
+/** Commands that have ended, but for those of an upgrade that goes on: it decides by them, however old. */
+export const agingCommands: AgingRows = {
+  ...endedCommands,
+  isOld: (before) => sql`${endedCommands.isOld(before)} and not exists (
+    select from site_upgrade
+    where site_upgrade.org_id = device_command.org_id and site_upgrade.id = device_command.site_upgrade_id
+      and site_upgrade.finished_at is null)`,
+}
 
 /** Of organization upgrades whose last site upgrade ended before `before`. One that goes on anywhere is kept whole. */
 function ended(upgrade: RawBuilder<unknown>, before: Date): RawBuilder<unknown> {

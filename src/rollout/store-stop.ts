@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
+import { cancelQueuedOfSiteUpgrades } from '../devices/commands/store-cancel.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
 
@@ -56,16 +56,7 @@ export async function haltTargets(
   at: Date,
 ): Promise<string[]> {
   if (siteUpgradeIds.length === 0) return []
-  await sql`
-    with halted as (
-      select command.id from upgrade_target target
-      join device_command command on command.org_id = target.org_id and command.id = target.command_id
-      where target.org_id = ${scope.orgId} and target.upgrade_id = any(${siteUpgradeIds}) and command.state = 'queued'
-      order by command.id for update of command
-    )
-    update device_command command set state = 'cancelled', finished_at = ${at}
-    from halted where command.org_id = ${scope.orgId} and command.id = halted.id and command.state = 'queued'
-  `.execute(tx)
+  await cancelQueuedOfSiteUpgrades(tx, scope, siteUpgradeIds, at)
   const commanded = await tx
     .selectFrom('upgradeTarget as target')
     .innerJoin('deviceCommand as command', (join) =>

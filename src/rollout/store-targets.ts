@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
@@ -100,6 +101,13 @@ export async function listTargets(
 
 type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
 
+const keyColumns = columnsOf('upgradeTarget', { upgradeId: 'uuid', deviceId: 'uuid' })
+const siteUpgradeColumns = columnsOf(
+  'siteUpgrade',
+  { id: 'uuid' },
+  { stopping: 'boolean', held: 'boolean', upTo: 'integer', giveUp: 'boolean', isDue: 'boolean', isEarly: 'boolean' },
+)
+
 /**
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
  * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and those
@@ -124,12 +132,15 @@ export function targetQuery(
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const upTo = siteUpgrades.map(({ stopping, currentPhase, plan }) => (stopping === null ? currentPhase : plan.phases))
-  const giveUp = siteUpgrades.map(
-    ({ currentPhase, phaseOpenedMs, plan }) =>
-      currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
-  )
-  const isEarly = siteUpgrades.map(({ rebootAt, plan }) => plan.stages && rebootAt > now)
+  const rows = siteUpgrades.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, rebootAt, plan, isDue }) => ({
+    id,
+    stopping: stopping !== null,
+    held: hold !== null,
+    upTo: stopping === null ? currentPhase : plan.phases,
+    giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
+    isDue,
+    isEarly: plan.stages && rebootAt > now,
+  }))
   return sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
@@ -140,16 +151,12 @@ export function targetQuery(
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
-    from unnest(${siteUpgrades.map(({ id }) => id)}::uuid[], ${siteUpgrades.map(({ stopping }) => stopping !== null)}::boolean[],
-      ${siteUpgrades.map(({ hold }) => hold !== null)}::boolean[], ${upTo}::integer[], ${giveUp}::boolean[],
-      ${siteUpgrades.map(({ isDue }) => isDue)}::boolean[], ${isEarly}::boolean[])
-      as site_upgrade (id, stopping, held, up_to, give_up, is_due, is_early)
+    from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}
     cross join lateral (
       select * from upgrade_target
       where site_upgrade.is_due and org_id = ${scope.orgId} and upgrade_id = site_upgrade.id
       union all
-      select changed_target.* from unnest(${changes.map(({ upgradeId }) => upgradeId)}::uuid[],
-        ${changes.map(({ deviceId }) => deviceId)}::uuid[]) as changed (upgrade_id, device_id)
+      select changed_target.* from ${rowsAs('changed', keyColumns, changes)}
       cross join lateral (
         select * from upgrade_target
         where org_id = ${scope.orgId} and upgrade_id = changed.upgrade_id and device_id = changed.device_id

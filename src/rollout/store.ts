@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { orgPhasesOf } from './store-phases.ts'
@@ -88,18 +89,18 @@ export interface HeldClaims extends TargetLimits {
   readonly changes: readonly TargetKey[]
 }
 
+const claimColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
+
 /** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
 export async function lockSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
   { claims, changes, ...limits }: HeldClaims,
 ): Promise<LockedSiteUpgrade[]> {
-  const ids = claims.map(({ id }) => id)
-  const epochs = claims.map(({ epoch }) => epoch)
-  const orgIds = claims.map(() => scope.orgId)
+  const given = claims.map(({ id, epoch }) => ({ orgId: scope.orgId, id, epoch }))
   const claimed = sql<
     Pick<SiteUpgradeClaim, 'orgId' | 'id' | 'epoch'>
-  >`unnest(${orgIds}::uuid[], ${ids}::uuid[], ${epochs}::bigint[])`.as<'claim'>(sql`claim (org_id, id, epoch)`)
+  >`(select * from ${rowsAs('given', claimColumns, given)})`
   const rows = await tx
     .selectFrom('siteUpgrade')
     .select([
@@ -129,7 +130,7 @@ export async function lockSiteUpgrades(
         'siteName',
       ),
     )
-    .innerJoin(claimed, (on) =>
+    .innerJoin(claimed.as('claim'), (on) =>
       on
         .onRef('siteUpgrade.orgId', '=', 'claim.orgId')
         .onRef('siteUpgrade.id', '=', 'claim.id')

@@ -6,7 +6,6 @@ declare module '../platform/schema.ts' {
     orgUpgrade: OrgUpgradeTable
     siteUpgrade: SiteUpgradeTable
     upgradeTarget: UpgradeTargetTable
-    activeUpgradeTarget: ActiveUpgradeTargetTable
   }
 }
 
@@ -179,10 +178,4 @@ export interface UpgradeTargetTable {
   /** The device has the image, and `activate` would install it. */
   staged: Generated<boolean>
   reason: string | null
-}
-
-export interface ActiveUpgradeTargetTable {
-  orgId: string
-  deviceId: string
-  upgradeId: string
 }

@@ -7,15 +7,9 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
-import { updateFwUpdates } from '../rollout/store-apply.ts'
-import {
-  type Candidate,
-  type NewUpgrade,
-  type WantedDevice,
-  insertUpgrade,
-  listCandidates,
-  insertActiveTargets,
-} from './store-create.ts'
+import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
+import { type Candidate, type NewUpgrade, insertUpgrade, listCandidates } from '../rollout/store-create.ts'
+import { type ActiveTarget, insertActiveTargets } from '../devices/commands/store-upgrades.ts'
 import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import {
   planDevices,
@@ -50,9 +44,10 @@ export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: O
     const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
     refuseDownloadStrategy(request, plans)
     await shareImages(tx, scope, plans)
+    const orgUpgradeId = uuidv7()
     const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-    const claimed = await insertActiveTargets(tx, scope, listWanted(plans, siteUpgrades))
-    const upgrade = planUpgrade(request, { id: uuidv7(), siteUpgrades, times, plans, claimed, now, nowMs })
+    const claimed = await insertActiveTargets(tx, scope, listWanted(plans, { orgUpgradeId, siteUpgrades }))
+    const upgrade = planUpgrade(request, { id: orgUpgradeId, siteUpgrades, times, plans, claimed, now, nowMs })
     await insertUpgrade(tx, scope, upgrade)
     await appendCreation(tx, scope, { upgrade, candidates, sites, now })
     return getOrgUpgrade(tx, scope, upgrade.org.id)
@@ -64,11 +59,15 @@ async function refuseUnknownModels(tx: Tx, scope: OrgScope, { models }: OrgUpgra
   refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
 }
 
-function listWanted(plans: readonly Planned[], siteUpgrades: readonly SiteUpgradeOf[]): WantedDevice[] {
+function listWanted(
+  plans: readonly Planned[],
+  { orgUpgradeId, siteUpgrades }: { readonly orgUpgradeId: string; readonly siteUpgrades: readonly SiteUpgradeOf[] },
+): ActiveTarget[] {
   const upgradeIds = new Map(siteUpgrades.map(({ site, upgradeId }) => [site.id, upgradeId]))
-  return plans.flatMap(({ kind, device }) => {
-    const upgradeId = upgradeIds.get(device.siteId)
-    return kind === 'upgrade' && upgradeId !== undefined ? [{ deviceId: device.id, upgradeId }] : []
+  return plans.flatMap((plan) => {
+    const upgradeId = upgradeIds.get(plan.device.siteId)
+    if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
+    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, imageId: plan.entry.imageId }]
   })
 }
 

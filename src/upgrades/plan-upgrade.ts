@@ -1,7 +1,7 @@
 import { canStage } from '../rollout/decide-order.ts'
 import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
-import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from './store-create.ts'
+import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
 import type { OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 

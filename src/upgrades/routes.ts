@@ -23,12 +23,17 @@ const one = '/devices/upgrade/:upgrade_id'
 const params = { upgrade_id: Uuid }
 
 /** Pause and resume are our own: the interface has no way to let a held upgrade go on. */
-const changes = { cancel: cancelOrgUpgrade, pause: pauseOrgUpgrade, resume: resumeOrgUpgrade }
+const changes = [
+  { name: 'cancel', summary: 'Cancel an upgrade', change: cancelOrgUpgrade },
+  { name: 'pause', summary: 'Pause an upgrade', change: pauseOrgUpgrade },
+  { name: 'resume', summary: 'Resume an upgrade that is paused or held', change: resumeOrgUpgrade },
+]
 
 /** Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade. */
 export const upgradeOperations: Operation[] = [
   operation({
     id: 'upgradeOrgDevices',
+    summary: 'Upgrade the devices of an organization in phases',
     method: 'POST',
     tag,
     at: org('/devices/upgrade', { needs: 'write' }),
@@ -40,6 +45,7 @@ export const upgradeOperations: Operation[] = [
   }),
   listOperation({
     id: 'listOrgDeviceUpgrades',
+    summary: 'List the upgrades of an organization',
     tag,
     at: org('/devices/upgrade', { needs: 'read' }),
     item: OrgUpgradeItemReply,
@@ -47,6 +53,7 @@ export const upgradeOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgDeviceUpgrade',
+    summary: 'Get an upgrade with the state of each device',
     method: 'GET',
     tag,
     at: org(one, { needs: 'read' }),
@@ -55,9 +62,10 @@ export const upgradeOperations: Operation[] = [
     run: async (ctx, { scope, params: { upgrade_id: id } }) =>
       presentOrgUpgrade(await getOrgUpgrade(ctx.db, scope, id)),
   }),
-  ...Object.entries(changes).map(([name, change]) =>
+  ...changes.map(({ name, summary, change }) =>
     operation({
       id: `${name}OrgDeviceUpgrade`,
+      summary,
       method: 'POST',
       tag,
       at: org(`${one}/${name}`, { needs: 'write' }),

@@ -94,7 +94,7 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
   // A site upgrade is two ids on the wire.
   const bytes = sql`(select 128 * count(*) from site_upgrade part
     where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id)`
-  return pageOf<OrgUpgradeItem>(reader, hits, page, { order: sql`hit.id desc`, sizes: sizesOf(hits, bytes) })
+  return pageOf<OrgUpgradeItem>(reader, { hits, direction: 'desc', sizes: sizesOf(bytes) }, page)
 }
 
 /** Locks it against the engine, as the engine does. @throws AppError not_found */

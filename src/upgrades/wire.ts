@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
@@ -9,14 +9,17 @@ import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
-const EpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799 })
+const DeprecatedEpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799, deprecated: true })
 
-const VersionItem = Type.Object({
-  firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
-  force: Type.Optional(Type.Boolean({ default: false })),
-  model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
-  version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-})
+const VersionItem = named(
+  'UpgradeVersion',
+  Type.Object({
+    firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
+    force: Type.Optional(Type.Boolean({ default: false })),
+    model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  }),
+)
 
 /** Strategies of the interface that the service may lack: naming one is a 400 that says so. */
 const publishedStrategies = ['rrm']
@@ -52,9 +55,9 @@ const commonFields = {
   versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
   force: Type.Optional(Type.Boolean({ default: false })),
   start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-  start_time: Type.Optional(EpochS),
+  start_time: Type.Optional(DeprecatedEpochS),
   reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
-  reboot_at: Type.Optional(EpochS),
+  reboot_at: Type.Optional(DeprecatedEpochS),
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
   dry_run: Type.Optional(Type.Boolean({ default: false })),
@@ -68,13 +71,13 @@ export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
     ...commonFields,
     download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
     reboot_strategy: Type.Optional(Strategy),
-    strategy: Type.Optional(Strategy),
+    strategy: Type.Optional(Type.Enum(Strategy.enum, { deprecated: true })),
     ...publishedFields,
     ...fieldsOf(registry),
   })
 }
 
-export const OrgUpgradeBody = orgUpgradeBodyOf(strategies)
+export const OrgUpgradeBody = named('OrgUpgradeCreate', orgUpgradeBodyOf(strategies))
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
 /** Refused like `dry_run` in the body: a client that asks for a preview here must not start an upgrade. */
@@ -100,52 +103,67 @@ const buckets = {
 
 const Macs = Type.Array(Type.String())
 
-const SiteUpgradeReply = Type.Object({
-  id: Uuid,
-  start_time: Type.Integer(),
-  status: Type.String(),
-  targets: Type.Object({
-    scheduled: Macs,
-    download_requested: Macs,
-    downloading: Macs,
-    downloaded: Macs,
-    reboot_in_progress: Macs,
-    rebooted: Macs,
-    upgraded: Macs,
-    failed: Macs,
-    skipped: Macs,
-    cancelled: Macs,
-    total: Type.Integer(),
+const SiteUpgradeReply = named(
+  'SiteUpgrade',
+  Type.Object({
+    id: Uuid,
+    start_time: Type.Integer(),
+    status: Type.String(),
+    targets: named(
+      'UpgradeTargets',
+      Type.Object({
+        scheduled: Macs,
+        download_requested: Macs,
+        downloading: Macs,
+        downloaded: Macs,
+        reboot_in_progress: Macs,
+        rebooted: Macs,
+        upgraded: Macs,
+        failed: Macs,
+        skipped: Macs,
+        cancelled: Macs,
+        total: Type.Integer(),
+      }),
+    ),
+    /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
+    held: Type.Optional(
+      named(
+        'UpgradeHold',
+        Type.Object({
+          by: Type.Enum(['gate', 'user']),
+          reason: Type.String(),
+          timestamp: Timestamp,
+        }),
+      ),
+    ),
+    /** Why it stopped before its end. */
+    stop_reason: Type.Optional(Type.String()),
+    /** Devices that were left out, warnings, and why devices failed. */
+    notes: Type.Array(named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() }))),
   }),
-  /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
-  held: Type.Optional(
-    Type.Object({
-      by: Type.Enum(['gate', 'user']),
-      reason: Type.String(),
-      timestamp: Timestamp,
-    }),
-  ),
-  /** Why it stopped before its end. */
-  stop_reason: Type.Optional(Type.String()),
-  /** Devices that were left out, warnings, and why devices failed. */
-  notes: Type.Array(Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
-})
+)
 
-export const OrgUpgradeReply = Type.Object({
-  id: Uuid,
-  enable_p2p: Type.Boolean(),
-  force: Type.Boolean(),
-  strategy: Type.String(),
-  target_version: Type.String(),
-  upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
-  /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
-  notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
-})
+export const OrgUpgradeReply = named(
+  'OrgUpgrade',
+  Type.Object({
+    id: Uuid,
+    enable_p2p: Type.Boolean(),
+    force: Type.Boolean(),
+    strategy: Type.String(),
+    target_version: Type.String(),
+    upgrades: Type.Array(named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply }))),
+    /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
+    notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
+  }),
+)
 
-export const OrgUpgradeItemReply = Type.Object({
-  id: Uuid,
-  site_upgrades: Type.Array(Type.Object({ site_id: Uuid, upgrade_id: Uuid })),
-})
+export const OrgUpgradeItemReply = named(
+  'OrgUpgradeItem',
+  Type.Object({
+    id: Uuid,
+    site_upgrades: Type.Array(named('SiteUpgradeItem', Type.Object({ site_id: Uuid, upgrade_id: Uuid }))),
+  }),
+)
 
 export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgradeReply> {
   return {

@@ -1,4 +1,5 @@
 import { uuidv7 } from 'uuidv7'
+import { type SetAsideEvent, deleteEvents, setAsideEvents, takeEvents, updateProgress } from '../events/store-outbox.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
@@ -10,16 +11,12 @@ import { insertMessages } from './store.ts'
 import { addToLanes, lockLanes } from './store-lanes.ts'
 import {
   type QueueKey,
-  deleteEvents,
   firstKey,
   listQueues,
   listWaitingEvents,
   lockSubscribers,
-  takeEvents,
   tryLockRouter,
-  updateProgress,
 } from './store-route.ts'
-import { type SetAsideEvent, setAsideEvents } from './store-set-aside.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */

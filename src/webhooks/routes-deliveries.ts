@@ -14,13 +14,17 @@ import {
   presentDelivery,
 } from './wire-deliveries.ts'
 
-const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' }
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const params = { webhook_id: Uuid }
 
 /** The delivery records of a webhook, under the path of the webhook. Source: contract, Webhooks. */
 export const deliveryOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgWebhooksDeliveries', site: 'searchSiteWebhooksDeliveries' },
+    summary: {
+      org: 'Search the deliveries of a webhook of an organization',
+      site: 'Search the deliveries of a webhook of a site',
+    },
     tag,
     at: orgAndSite('/webhooks/:webhook_id/events/search', { needs: 'read' }),
     params,
@@ -34,6 +38,10 @@ export const deliveryOperations: Operation[] = [
   }),
   countOperation({
     id: { org: 'countOrgWebhooksDeliveries', site: 'countSiteWebhooksDeliveries' },
+    summary: {
+      org: 'Count the deliveries of a webhook of an organization by a field',
+      site: 'Count the deliveries of a webhook of a site by a field',
+    },
     tag,
     at: orgAndSite('/webhooks/:webhook_id/events/count', { needs: 'read' }),
     params,

@@ -22,7 +22,7 @@ import {
   presentWebhook,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' }
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const single = '/webhooks/:webhook_id'
 const params = { webhook_id: Uuid }
 
@@ -34,6 +34,7 @@ export function webhookOperations(outbound: OutboundHttp): Operation[] {
 /** Source: contract, Constants Definitions. */
 const topicOperations = operation({
   id: 'listWebhookTopics',
+  summary: 'List the topics that webhooks can subscribe to',
   method: 'GET',
   tag: 'Constants',
   at: self('/const/webhook_topics'),
@@ -45,6 +46,10 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
   return [
     listOperation({
       id: { org: 'listOrgWebhooks', site: 'listSiteWebhooks' },
+      summary: {
+        org: 'List the webhooks of an organization',
+        site: 'List the webhooks of a site',
+      },
       tag,
       at: orgAndSite('/webhooks', { needs: 'read' }),
       item: WebhookReply,
@@ -56,6 +61,10 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
     }),
     operation({
       id: { org: 'createOrgWebhook', site: 'createSiteWebhook' },
+      summary: {
+        org: 'Create a webhook of an organization',
+        site: 'Create a webhook of a site',
+      },
       method: 'POST',
       tag,
       at: orgAndSite('/webhooks', { needs: 'write' }),
@@ -73,6 +82,10 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
   return [
     operation({
       id: { org: 'getOrgWebhook', site: 'getSiteWebhook' },
+      summary: {
+        org: 'Get a webhook of an organization',
+        site: 'Get a webhook of a site',
+      },
       method: 'GET',
       tag,
       at: orgAndSite(single, { needs: 'read' }),
@@ -85,6 +98,10 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
     }),
     operation({
       id: { org: 'updateOrgWebhook', site: 'updateSiteWebhook' },
+      summary: {
+        org: 'Update a webhook of an organization',
+        site: 'Update a webhook of a site',
+      },
       method: 'PUT',
       tag,
       at: orgAndSite(single, { needs: 'write' }),
@@ -98,6 +115,10 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
     }),
     operation({
       id: { org: 'deleteOrgWebhook', site: 'deleteSiteWebhook' },
+      summary: {
+        org: 'Delete a webhook of an organization',
+        site: 'Delete a webhook of a site',
+      },
       method: 'DELETE',
       tag,
       at: orgAndSite(single, { needs: 'write' }),
@@ -110,6 +131,10 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
     }),
     operation({
       id: { org: 'pingOrgWebhook', site: 'pingSiteWebhook' },
+      summary: {
+        org: 'Send a test message to a webhook of an organization',
+        site: 'Send a test message to a webhook of a site',
+      },
       method: 'POST',
       tag,
       at: orgAndSite(`${single}/ping`, { needs: 'write' }),

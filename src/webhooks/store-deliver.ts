@@ -1,8 +1,9 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
-import { type LaneKey, rowsOf } from './store-lanes.ts'
+import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
   /** Increases with each claim: the holder of an older epoch has lost the lane. */
@@ -64,7 +65,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
-    from webhook w, ${rowsOf(keys)}
+    from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
     returning l.org_id, l.webhook_id, l.epoch, l.failures, l.open_until, w.site_id, w.doc, w.secrets
   `.execute(tx)
@@ -119,8 +120,7 @@ async function listDueMessages(
     from (
       select l.webhook_id, m.id, m.topic, m.attempt, m.body, m.rank,
         sum(octet_length(m.body)) over each_rank as bytes_all, row_number() over each_rank as place
-      from unnest(${lanes.map(({ orgId }) => orgId)}::uuid[], ${lanes.map(({ webhookId }) => webhookId)}::uuid[])
-          with ordinality as k (org_id, webhook_id, lane)
+      from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
         join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
         cross join lateral (
@@ -162,19 +162,6 @@ export async function deleteMessages(tx: Tx, orgIds: readonly string[], ids: rea
     .execute()
 }
 
-/** Subtracts deleted messages from the counts of their lanes, which must be locked. */
-export async function subtractFromLanes(
-  tx: Tx,
-  changes: readonly (LaneKey & { readonly messages: number })[],
-): Promise<void> {
-  await sql`
-    update webhook_lane l set pending = l.pending - k.messages
-    from unnest(${changes.map(({ orgId }) => orgId)}::uuid[], ${changes.map(({ webhookId }) => webhookId)}::uuid[],
-      ${changes.map(({ messages }) => messages)}::integer[]) as k (org_id, webhook_id, messages)
-    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
-  `.execute(tx)
-}
-
 export interface Reschedule {
   readonly orgId: string
   readonly id: string
@@ -183,14 +170,15 @@ export interface Reschedule {
   readonly dueAt: Date
 }
 
+const rescheduleColumns = columnsOf('webhookMessage', {
+  orgId: 'uuid',
+  id: 'uuid',
+  attempt: 'integer',
+  dueAt: 'timestamptz',
+})
+
 export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): Promise<void> {
-  await sql`
-    update webhook_message m set attempt = k.attempt, due_at = k.due_at
-    from unnest(${rows.map(({ orgId }) => orgId)}::uuid[], ${rows.map(({ id }) => id)}::uuid[],
-      ${rows.map(({ attempt }) => attempt)}::integer[], ${rows.map(({ dueAt }) => dueAt)}::timestamptz[])
-      as k (org_id, id, attempt, due_at)
-    where m.org_id = k.org_id and m.id = k.id
-  `.execute(tx)
+  await updateRows(tx, rescheduleColumns, rows, { key: ['orgId', 'id'] })
 }
 
 /** One attempt, as the search shows it. */
@@ -198,21 +186,38 @@ export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
   readonly exchange: Pick<Selectable<WebhookBodyTable>, 'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody'>
 }
 
+const deliveryColumns = columnsOf('webhookDelivery', {
+  orgId: 'uuid',
+  id: 'uuid',
+  webhookId: 'uuid',
+  messageId: 'uuid',
+  siteId: 'uuid',
+  topic: 'text',
+  attempt: 'integer',
+  status: 'text',
+  statusCode: 'integer',
+  error: 'text',
+  reqUrl: 'text',
+  createdAt: 'timestamptz',
+})
+
+const bodyColumns = columnsOf('webhookBody', {
+  orgId: 'uuid',
+  deliveryId: 'uuid',
+  reqHeaders: 'text',
+  reqPayload: 'text',
+  respHeaders: 'text',
+  respBody: 'text',
+  createdAt: 'timestamptz',
+})
+
 export async function insertDeliveries(tx: Tx, records: readonly DeliveryRecord[]): Promise<void> {
-  const column = <K extends keyof DeliveryRecord>(name: K) => records.map((record) => record[name])
-  const part = <K extends keyof DeliveryRecord['exchange']>(name: K) => records.map(({ exchange }) => exchange[name])
-  await sql`
-    insert into webhook_delivery (org_id, id, webhook_id, message_id, site_id, topic, attempt, status, status_code, error,
-      req_url, created_at)
-    select * from unnest(${column('orgId')}::uuid[], ${column('id')}::uuid[], ${column('webhookId')}::uuid[],
-      ${column('messageId')}::uuid[], ${column('siteId')}::uuid[], ${column('topic')}::text[],
-      ${column('attempt')}::integer[], ${column('status')}::text[], ${column('statusCode')}::integer[],
-      ${column('error')}::text[], ${column('reqUrl')}::text[], ${column('createdAt')}::timestamptz[])
-  `.execute(tx)
-  await sql`
-    insert into webhook_body (org_id, delivery_id, req_headers, req_payload, resp_headers, resp_body, created_at)
-    select * from unnest(${column('orgId')}::uuid[], ${column('id')}::uuid[], ${part('reqHeaders')}::text[],
-      ${part('reqPayload')}::text[], ${part('respHeaders')}::text[], ${part('respBody')}::text[],
-      ${column('createdAt')}::timestamptz[])
-  `.execute(tx)
+  await insertRows(tx, deliveryColumns, records)
+  const bodies = records.map(({ orgId, id, createdAt, exchange }) => ({
+    ...exchange,
+    orgId,
+    deliveryId: id,
+    createdAt,
+  }))
+  await insertRows(tx, bodyColumns, bodies)
 }

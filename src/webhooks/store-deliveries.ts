@@ -37,29 +37,33 @@ function hitsOf(db: Db, scope: InOrg, filter: DeliveryFilter) {
   return hits
 }
 
-/** Stands for the request and response of deliveries whose bodies have expired. */
-const noExchange = { reqHeaders: '', reqPayload: '', respHeaders: null, respBody: null }
+type Exchange = DeliveryRecord['exchange']
 
-/** Lists attempts by time, with request and response as long as these are kept. */
+/** Lists attempts by time, with request and response as long as these are kept; empty texts replace expired ones. */
 export async function searchDeliveries(db: Db, scope: InOrg, search: DeliverySearch): Promise<Paged<DeliveryRecord>> {
-  const way = search.direction === 'asc' ? sql`asc` : sql`desc`
-  const { rows: page, ...whole } = await pageOf<Selectable<WebhookDeliveryTable>>(
+  const { rows, ...whole } = await pageOf<Selectable<WebhookDeliveryTable> & Exchange>(
     db,
-    hitsOf(db, scope, search).selectAll('d'),
+    {
+      hits: hitsOf(db, scope, search).selectAll('d'),
+      order: ['created_at', 'id'],
+      direction: search.direction,
+      // A delivery and its body are in partitions of the same day.
+      rows: sql`select page.*, coalesce(body.req_headers, '') as req_headers,
+          coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body
+        from page left join lateral (
+          select * from webhook_body b
+          where b.org_id = ${scope.orgId} and b.created_at = page.created_at and b.delivery_id = page.id limit 1
+        ) as body on true`,
+      sizes: sizesOfExchanges(scope, search),
+    },
     search,
-    { order: sql`hit.created_at ${way}, hit.id ${way}`, sizes: sizesOfExchanges(scope, search) },
   )
-  const keys = page.map(({ id, createdAt }) => ({ id, createdAt }))
-  const { rows: bodies } = await sql<DeliveryRecord['exchange'] & { deliveryId: string }>`
-    select b.delivery_id, b.req_headers, b.req_payload, b.resp_headers, b.resp_body
-    from webhook_body b
-      join unnest(${keys.map(({ id }) => id)}::uuid[], ${keys.map(({ createdAt }) => createdAt)}::timestamptz[])
-        as k (id, created_at) on k.created_at = b.created_at and k.id = b.delivery_id
-    where b.org_id = ${scope.orgId}
-  `.execute(db)
-  const exchanges = new Map(bodies.map(({ deliveryId, ...exchange }) => [deliveryId, exchange]))
-  const rows = page.map((delivery) => Object.assign(delivery, { exchange: exchanges.get(delivery.id) ?? noExchange }))
-  return { rows, ...whole }
+  return {
+    rows: rows.map(({ reqHeaders, reqPayload, respHeaders, respBody, ...delivery }) =>
+      Object.assign(delivery, { exchange: { reqHeaders, reqPayload, respHeaders, respBody } }),
+    ),
+    ...whole,
+  }
 }
 
 /** Deliveries whose texts are at most this long are not in the index of large deliveries. */

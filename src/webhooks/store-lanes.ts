@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { NewMessage } from './store.ts'
 
 export interface LaneKey {
@@ -11,13 +12,16 @@ export interface LaneChange extends LaneKey {
   readonly messages: number
 }
 
-const orgIds = (keys: readonly LaneKey[]): string[] => keys.map(({ orgId }) => orgId)
-const webhookIds = (keys: readonly LaneKey[]): string[] => keys.map(({ webhookId }) => webhookId)
+const keyTypes = { orgId: 'uuid', webhookId: 'uuid' } as const
+const changeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
+const releaseColumns = columnsOf(
+  'webhookLane',
+  { ...keyTypes, failures: 'integer', openUntil: 'timestamptz' },
+  { slotSeconds: 'float8', messages: 'integer' },
+)
 
-/** Returns the lanes as rows `k (org_id, webhook_id)` for a `from` clause. */
-export function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
-  return sql`unnest(${orgIds(keys)}::uuid[], ${webhookIds(keys)}::uuid[]) as k (org_id, webhook_id)`
-}
+/** Names the lanes as rows of `rowsAs`. */
+export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
 
 /**
  * Locks the lanes until `tx` ends, in the order of their keys, so that two transactions never wait for
@@ -28,7 +32,7 @@ export function rowsOf(keys: readonly LaneKey[]): RawBuilder<unknown> {
 export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, string>> {
   const { rows } = await sql<{ webhookId: string; epoch: string }>`
     select l.webhook_id, l.epoch
-    from webhook_lane l join ${rowsOf(keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
     order by l.org_id, l.webhook_id
     for update of l
   `.execute(tx)
@@ -37,7 +41,6 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<s
 
 /** Adds new messages to the counts of their lanes, which must be locked, and makes the lanes due. */
 export async function addToLanes(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
-  const perLane = countPerLane(messages)
   // An idle lane starts level with the least served busy lane, so that idling earns no priority.
   await sql`
     update webhook_lane l
@@ -45,8 +48,7 @@ export async function addToLanes(tx: Tx, messages: readonly NewMessage[], now: D
         next_at = least(l.next_at, greatest(l.open_until, ${now}::timestamptz)),
         vtime = case when l.pending > 0 then l.vtime
           else greatest(l.vtime, (select min(vtime) from webhook_lane where pending > 0)) end
-    from unnest(${orgIds(perLane)}::uuid[], ${webhookIds(perLane)}::uuid[],
-      ${perLane.map((lane) => lane.messages)}::integer[]) as k (org_id, webhook_id, messages)
+    from ${rowsAs('k', changeColumns, countPerLane(messages))}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -79,7 +81,7 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
     update webhook_lane l
     set next_at = ${nextAt(sql`l.open_until`)},
         pending = (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
-    from webhook w, ${rowsOf(keys)}
+    from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -91,6 +93,15 @@ export interface LaneRelease extends LaneKey {
   readonly slotSeconds: number
 }
 
+/** Subtracts deleted messages from the counts of their lanes, which must be locked. */
+export async function subtractFromLanes(tx: Tx, changes: readonly LaneChange[]): Promise<void> {
+  await sql`
+    update webhook_lane l set pending = l.pending - k.messages
+    from ${rowsAs('k', changeColumns, changes)}
+    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
 /**
  * Releases leased lanes and subtracts deleted messages from their counts. The lanes must be locked and still
  * leased by the caller.
@@ -100,11 +111,7 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
     update webhook_lane l
     set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
         pending = l.pending - k.messages, next_at = ${nextAt(sql`k.open_until`)}
-    from webhook w, unnest(${orgIds(releases)}::uuid[], ${webhookIds(releases)}::uuid[],
-      ${releases.map((lane) => lane.failures)}::integer[], ${releases.map((lane) => lane.openUntil)}::timestamptz[],
-      ${releases.map((lane) => lane.slotSeconds)}::double precision[],
-      ${releases.map((lane) => lane.messages)}::integer[])
-      as k (org_id, webhook_id, failures, open_until, slot_seconds, messages)
+    from webhook w, ${rowsAs('k', releaseColumns, releases)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { topics } from '../events/topics.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { Subscriber, WaitingEvent } from './plan-round.ts'
 
 /** An arbitrary fixed number, so that one router works at a time, in whichever process. */
@@ -54,6 +55,8 @@ export async function listQueues(
   }))
 }
 
+const queueColumns = columnsOf('webhookOutbox', { orgId: 'uuid', topic: 'text' })
+
 /** Lists the oldest events of each queue without their content, in the order of `queues` and of ids. */
 export async function listWaitingEvents(
   tx: Tx,
@@ -62,8 +65,7 @@ export async function listWaitingEvents(
 ): Promise<WaitingEvent[][]> {
   const { rows } = await sql<WaitingEvent & { queue: string }>`
     select k.queue, e.*
-    from unnest(${queues.map(({ orgId }) => orgId)}::uuid[], ${queues.map(({ topic }) => topic)}::text[])
-        with ordinality as k (org_id, topic, queue)
+    from ${rowsAs('k', queueColumns, queues, 'queue')}
       cross join lateral (
         select o.id, o.org_id, o.site_id, o.topic, o.bytes, o.routed_to from webhook_outbox o
         where o.set_aside_at is null and o.org_id = k.org_id and o.topic = k.topic
@@ -86,34 +88,4 @@ export async function lockSubscribers(tx: Tx, orgIds: readonly string[]): Promis
     .forKeyShare()
     .execute()
   return rows
-}
-
-/** Deletes events from the outbox. @returns The JSON text of each by its id. */
-export async function takeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    delete from webhook_outbox where id = any(${ids}::uuid[]) returning id, event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
-}
-
-/** Like takeEvents, but without reading the events. */
-export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
-}
-
-export interface RoutingProgress {
-  readonly id: string
-  readonly routedTo: string
-}
-
-/** Records the progress of events that stay in the outbox. @returns The JSON text of each by its id. */
-export async function updateProgress(tx: Tx, progress: readonly RoutingProgress[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    update webhook_outbox o set routed_to = k.routed_to
-    from unnest(${progress.map(({ id }) => id)}::uuid[], ${progress.map(({ routedTo }) => routedTo)}::uuid[])
-      as k (id, routed_to)
-    where o.id = k.id
-    returning o.id, o.event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
 }

@@ -4,6 +4,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from './tables.ts'
 
@@ -31,7 +32,7 @@ function selectWebhooks(reader: Reader, scope: PlaceScope) {
 export function listWebhooks(db: Db, scope: PlaceScope, page: Page): Promise<Paged<WebhookRow>> {
   const hits = selectWebhooks(db, scope)
   const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
-  return pageOf<WebhookRow>(db, hits, page, { sizes: sizesOf(hits, bytes) })
+  return pageOf<WebhookRow>(db, { hits, sizes: sizesOf(bytes) }, page)
 }
 
 /** @throws AppError not_found. */
@@ -66,7 +67,7 @@ export async function insertWebhook(
   const { at } = content
   const row = await tx
     .insertInto('webhook')
-    .values({ orgId: scope.orgId, id, siteId: siteIdOf(scope), createdAt: at, ...columnsOf(content) })
+    .values({ orgId: scope.orgId, id, siteId: siteIdOf(scope), createdAt: at, ...storedColumns(content) })
     .returningAll()
     .executeTakeFirstOrThrow()
   await tx.insertInto('webhookLane').values({ orgId: scope.orgId, webhookId: id }).execute()
@@ -81,14 +82,14 @@ export async function updateWebhookRow(
 ): Promise<WebhookRow> {
   return tx
     .updateTable('webhook')
-    .set(columnsOf(content))
+    .set(storedColumns(content))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-function columnsOf({ enabled, topics, doc, secrets, at }: StoredContent) {
+function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
   return { enabled, topics: [...topics], doc: json(doc), secrets, modifiedAt: at }
 }
 
@@ -106,13 +107,18 @@ export interface NewMessage {
   readonly eventCount: number
 }
 
+const messageColumns = columnsOf('webhookMessage', {
+  orgId: 'uuid',
+  id: 'uuid',
+  webhookId: 'uuid',
+  topic: 'text',
+  body: 'bytea',
+  eventCount: 'integer',
+  dueAt: 'timestamptz',
+  createdAt: 'timestamptz',
+})
+
 /** Inserts messages that are due at once. The lanes must be locked, and addToLanes must follow. */
 export async function insertMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
-  const column = <K extends keyof NewMessage>(name: K) => messages.map((message) => message[name])
-  await sql`
-    insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, due_at, created_at)
-    select m.*, ${at}::timestamptz, ${at}::timestamptz
-    from unnest(${column('orgId')}::uuid[], ${column('id')}::uuid[], ${column('webhookId')}::uuid[],
-      ${column('topic')}::text[], ${column('body')}::bytea[], ${column('eventCount')}::integer[]) m
-  `.execute(tx)
+  await insertRows(tx, messageColumns, messages, { every: { dueAt: at, createdAt: at } })
 }

@@ -3,7 +3,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Task } from '../platform/jobs.ts'
 import { preparePartitions } from './partitions.ts'
-import { deleteEventsSetAsideBefore } from './store-set-aside.ts'
+import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
 import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
 import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 

@@ -39,7 +39,7 @@ const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_
 const readOnly = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
 
 /** The types of receivers that deliveries support. */
-const builtTypes: ReadonlySet<string> = new Set(['http-post', 'splunk'])
+export const webhookTypes = ['http-post', 'splunk'] as const
 
 /**
  * Merges a client's body into the stored webhook (null on creation) and validates the result. The caller
@@ -57,7 +57,8 @@ export function mergeWebhook(
   const merged = omitFields(mergeDocument(stored, body), readOnly)
   const { enabled = true, topics = [], type = 'http-post', headers, url } = merged
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
-  if (!builtTypes.has(String(type))) throw invalidField('type', `${String(type)} is not supported by this release`)
+  if (!webhookTypes.some((known) => known === type))
+    throw invalidField('type', `${String(type)} is not supported by this release`)
   if (type === 'splunk') checkSplunkToken(merged['splunk_token'])
   checkHeaders(headers)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))

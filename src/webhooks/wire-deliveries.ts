@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery, parsePage } from '../http/lists.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
@@ -26,22 +26,25 @@ export const DeliveryCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum(['status', 'status_code', 'topic', 'webhook_id'], { default: 'status' })),
 })
 
-export const DeliveryReply = Type.Object({
-  id: Uuid,
-  webhook_id: Uuid,
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  topic: Type.String(),
-  timestamp: Timestamp,
-  status: Type.Enum(['success', 'failure']),
-  status_code: Type.Optional(Type.Integer()),
-  error: Type.Optional(Type.String()),
-  req_url: Type.String(),
-  req_headers: Type.String({ description: 'a JSON object' }),
-  req_payload: Type.String(),
-  resp_headers: Type.Optional(Type.String({ description: 'a JSON object' })),
-  resp_body: Type.Optional(Type.String()),
-})
+export const DeliveryReply = named(
+  'WebhookDelivery',
+  Type.Object({
+    id: Uuid,
+    webhook_id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    topic: Type.String(),
+    timestamp: Timestamp,
+    status: Type.Enum(['success', 'failure']),
+    status_code: Type.Optional(Type.Integer()),
+    error: Type.Optional(Type.String()),
+    req_url: Type.String(),
+    req_headers: Type.String({ description: 'a JSON object' }),
+    req_payload: Type.String(),
+    resp_headers: Type.Optional(Type.String({ description: 'a JSON object' })),
+    resp_body: Type.Optional(Type.String()),
+  }),
+)
 
 type Filter = Omit<DeliveryFilter, 'webhookId'>
 

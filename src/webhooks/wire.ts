@@ -1,17 +1,15 @@
 import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/documents.ts'
-import { Timestamp, Uuid } from '../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { WebhookTopic } from './topics.ts'
-import type { Webhook } from './webhook.ts'
+import { type Webhook, webhookTypes } from './webhook.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
 const settable = {
   name: Type.Optional(TextOrNull),
-  type: Type.Optional(
-    Type.Enum(['http-post', 'splunk', 'oauth2', 'aws-sns', 'google-pubsub'], { default: 'http-post' }),
-  ),
+  type: Type.Optional(Type.Enum(webhookTypes, { default: 'http-post' })),
   topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
   enabled: Type.Optional(Type.Boolean({ default: true })),
   verify_cert: Type.Optional(Type.Boolean({ default: true })),
@@ -31,22 +29,31 @@ const settable = {
 
 const Url = Type.String({ minLength: 1, maxLength: 2000 })
 
-export const CreateWebhookBody = Type.Object({ url: Url, ...settable }, { additionalProperties: true })
-export const UpdateWebhookBody = Type.Object({ url: Type.Optional(Url), ...settable }, { additionalProperties: true })
-export const WebhookReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    for_site: Type.Boolean(),
-    enabled: Type.Boolean(),
-    type: Type.String(),
-    verify_cert: Type.Boolean(),
-    topics: Type.Array(Type.String()),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const CreateWebhookBody = named(
+  'WebhookCreate',
+  Type.Object({ url: Url, ...settable }, { additionalProperties: true }),
+)
+export const UpdateWebhookBody = named(
+  'WebhookUpdate',
+  Type.Object({ url: Type.Optional(Url), ...settable }, { additionalProperties: true }),
+)
+export const WebhookReply = named(
+  'Webhook',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      for_site: Type.Boolean(),
+      enabled: Type.Boolean(),
+      type: Type.String(),
+      verify_cert: Type.Boolean(),
+      topics: Type.Array(Type.String()),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /**
@@ -71,12 +78,15 @@ export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<t
 }
 
 export const WebhookTopicsReply = Type.Array(
-  Type.Object({
-    key: Type.String(),
-    for_org: Type.Boolean(),
-    has_delivery_results: Type.Boolean(),
-    allows_single_event_per_message: Type.Boolean(),
-  }),
+  named(
+    'WebhookTopic',
+    Type.Object({
+      key: Type.String(),
+      for_org: Type.Boolean(),
+      has_delivery_results: Type.Boolean(),
+      allows_single_event_per_message: Type.Boolean(),
+    }),
+  ),
 )
 
 export function presentTopic(topic: WebhookTopic): Static<typeof WebhookTopicsReply>[number] {

@@ -1,7 +1,7 @@
 import { addMs } from '../platform/clock.ts'
 import { type Transactional, type Tx, inTx } from '../platform/db.ts'
 import type { Attempt } from './deliver-message.ts'
-import { deleteMessages, insertDeliveries, rescheduleMessages, subtractFromLanes } from './store-deliver.ts'
+import { deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
 import {
   type LaneChange,
   type LaneKey,
@@ -9,6 +9,7 @@ import {
   countPerLane,
   lockLanes,
   releaseLanes,
+  subtractFromLanes,
 } from './store-lanes.ts'
 
 export interface FlushEntry {

@@ -17,7 +17,7 @@ const put = (adminId: string, privileges: unknown, as = server.org) =>
 const revoke = (adminId: string, as = server.org) => server.call('DELETE', `${admins}/${adminId}`, { as })
 
 describe('admins of an organization', () => {
-  it('lists who may do what here, and nothing of elsewhere', async () => {
+  it('lists the privileges in this organization, and none in others', async () => {
     const elsewhere = await server.addOrg('Elsewhere')
     const siteId = await addSite(server, 'Theirs')
     await put(elsewhere.adminId, [{ scope: 'org', role: 'read' }]).then(({ status }) => expect(status).toBe(404))
@@ -41,7 +41,7 @@ describe('admins of an organization', () => {
     expect((await revoke(person.adminId)).status).toBe(200)
   })
 
-  it('replaces privileges, at once also for tokens, and nothing else of the account', async () => {
+  it('replaces privileges, immediately also for tokens, and nothing else of the account', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'write' }])
     const body = { privileges: [{ scope: 'org', role: 'read' }], email: 'taken@example.test', first_name: 'Eve' }
     const changed = await server.call('PUT', `${admins}/${person.adminId}`, { body })
@@ -56,7 +56,7 @@ describe('admins of an organization', () => {
     })
   })
 
-  it('revokes, after which the organization is not there for them', async () => {
+  it('revokes all privileges, after which the admin no longer finds the organization', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'write' }])
     expect(await revoke(person.adminId)).toMatchObject({ status: 200, body: {} })
     expect((await server.call('GET', `/orgs/${server.org.orgId}`, { as: person })).status).toBe(404)
@@ -64,20 +64,20 @@ describe('admins of an organization', () => {
     expect((await revoke(person.adminId)).status).toBe(404)
   })
 
-  it.each(['write', 'read', 'helpdesk', 'installer'] as const)('is not for %s to change', async (role) => {
+  it.each(['write', 'read', 'helpdesk', 'installer'] as const)("can't be changed by the role %s", async (role) => {
     const person = await addPerson(server, [{ scope: 'org', role }])
     const more = [{ scope: 'org', role: 'admin' }]
     expect((await put(person.adminId, more, person)).status).toBe(403)
     expect((await revoke(server.org.adminId, person)).status).toBe(403)
   })
 
-  it('is not for who administers single sites', async () => {
+  it("can't be changed by administrators of single sites", async () => {
     const siteId = await addSite(server, 'One')
     const person = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
     expect((await put(person.adminId, [{ scope: 'org', role: 'admin' }], person)).status).toBe(403)
   })
 
-  it('does not reach the admins of others', async () => {
+  it('does not reach the admins of other organizations', async () => {
     const stranger = await server.addOrg('Stranger')
     expect((await put(stranger.adminId, [{ scope: 'org', role: 'read' }])).status).toBe(404)
     expect((await revoke(stranger.adminId)).status).toBe(404)
@@ -87,7 +87,7 @@ describe('admins of an organization', () => {
     expect((await put(person.adminId, [{ scope: 'org', role: 'read', org_id: stranger.orgId }])).status).toBe(400)
   })
 
-  it('leaves the privileges of single sign-on to the identity provider', async () => {
+  it('leaves the privileges of SSO admins to the identity provider', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
     await makeSsoAdmin(server, person)
     expect((await put(person.adminId, [{ scope: 'org', role: 'admin' }])).status).toBe(400)
@@ -98,7 +98,7 @@ describe('admins of an organization', () => {
 describe('the last admin', () => {
   it('can neither leave nor be demoted', async () => {
     const sso = await addPerson(server, [{ scope: 'org', role: 'admin' }])
-    // Who depends on an identity provider does not count.
+    // An admin who depends on an identity provider does not count.
     await makeSsoAdmin(server, sso)
     expect((await revoke(server.org.adminId)).status).toBe(400)
     expect((await put(server.org.adminId, [{ scope: 'org', role: 'write' }])).status).toBe(400)
@@ -106,7 +106,7 @@ describe('the last admin', () => {
     expect((await server.call('GET', '/self')).body.privileges).toMatchObject([{ role: 'admin' }])
   })
 
-  it('remains when two take each other away at once', async () => {
+  it('remains if two revoke each other at the same time', async () => {
     const one = await server.addOrg('Two admins')
     const other = await server.addOrg('Of the other')
     await server.ctx.db
@@ -130,7 +130,7 @@ describe('the last admin', () => {
   })
 })
 
-describe('what each role may do', () => {
+describe('the permissions of each role', () => {
   let siteId: string
   let deviceId: string
   beforeEach(async () => {
@@ -139,7 +139,10 @@ describe('what each role may do', () => {
     deviceId = device?.id ?? ''
   })
 
-  /** Statuses of: the account record, reading, acting on a device, changing a site, changing the organization. */
+  /**
+   * The statuses of reading the account, reading a site, acting on a device, changing a site and changing the
+   * organization.
+   */
   async function tryAll(as: TestOrg): Promise<number[]> {
     const org = `/orgs/${server.org.orgId}`
     const calls = [
@@ -154,7 +157,7 @@ describe('what each role may do', () => {
     return statuses
   }
 
-  // A device that is not connected can't be restarted: 400 says that the caller might have.
+  // A device that is not connected can't be restarted: 400 means that the caller had the permission.
   it.each([
     ['admin', [200, 200, 400, 200, 200]],
     ['write', [200, 200, 400, 200, 403]],
@@ -165,7 +168,7 @@ describe('what each role may do', () => {
     expect(await tryAll(await addPerson(server, [{ scope: 'org', role }]))).toEqual(statuses)
   })
 
-  it('is bound to a site, and to the sites of a group', async () => {
+  it('are limited to a site, and to the sites of a group', async () => {
     const groupId = randomUUID()
     await server.call('PUT', `/sites/${siteId}`, { body: { sitegroup_ids: [groupId] } })
     const other = await addSite(server, 'Other')
@@ -179,7 +182,7 @@ describe('what each role may do', () => {
     }
   })
 
-  it('lets installers reach nothing of the organization, nor make one', async () => {
+  it('give installers nothing of the organization, and no way to create one', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'installer' }])
     const org = `/orgs/${server.org.orgId}`
     for (const path of [org, `${org}/sites`, `${org}/inventory`, `${org}/admins`, `${org}/setting`, `${org}/apitokens`])

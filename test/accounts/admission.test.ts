@@ -10,9 +10,9 @@ import { createTestClock } from '../support/test-clock.ts'
 
 let closed: TestServer
 let byInvitation: TestServer
-/** Anybody may register; nobody is tracked who does not say so. */
+/** Anyone may register, and nobody is tracked by default. */
 let open: TestServer
-/** The one of these that a test calls. */
+/** The server that a test calls. */
 let server: TestServer
 
 beforeAll(async () => {
@@ -45,7 +45,11 @@ async function selfOf({ headers }: Answer): Promise<Answer> {
   return server.call('GET', '/self', { as: null, headers: { cookie } })
 }
 
-/** An invitation to the first organization, as an administrator makes it. @returns The mailed token. */
+/**
+ * Invites to the first organization as its administrator.
+ *
+ * @returns The mailed token.
+ */
 async function invite(email: string, { hours = 24 } = {}): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const { ctx, org } = server
@@ -64,19 +68,19 @@ async function invite(email: string, { hours = 24 } = {}): Promise<string> {
 const invitesOf = (email: string) =>
   server.ctx.db.selectFrom('invite').select('id').where('email', '=', email).execute()
 
-describe('where registration is closed', () => {
+describe('closed registration', () => {
   beforeEach(() => {
     server = closed
   })
 
-  it('lets nobody in, not even with a code', async () => {
+  it('admits nobody, not even with a code', async () => {
     const { email } = server.org
     for (const fields of [{}, { email }, { invite_code: 'friend' }])
-      expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed.' } })
+      expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed' } })
     expect(await mailsTo(server.dataDir, email)).toEqual([])
   })
 
-  it('lets in whom an administrator has invited, and nobody else who has the token', async () => {
+  it('admits people whom an administrator has invited, and nobody else who has the token', async () => {
     const email = newEmail()
     const token = await invite(email)
     expect(await register({ referer_invite_token: token })).toMatchObject({ status: 403 })
@@ -87,23 +91,23 @@ describe('where registration is closed', () => {
     const old = await invite(late, { hours: 0 })
     expect(await register({ email: late, referer_invite_token: old })).toMatchObject({
       status: 403,
-      body: { detail: 'Registration is closed.' },
+      body: { detail: 'Registration is closed' },
     })
   })
 })
 
-describe('where registration is by invitation', () => {
+describe('registration by invitation', () => {
   beforeEach(() => {
     server = byInvitation
   })
 
-  it('takes one of the codes', async () => {
+  it('accepts each of the codes', async () => {
     const email = newEmail()
     expect((await register({ email, invite_code: 'foe' })).status).toBe(200)
     expect((await verifyFirst(email)).status).toBe(200)
   })
 
-  it('refuses others alike, for a new address and for a known one', async () => {
+  it('refuses all other codes with the same reply for a new and a known address', async () => {
     const { email } = server.org
     for (const fields of [
       {},
@@ -114,12 +118,12 @@ describe('where registration is by invitation', () => {
     ])
       expect(await register(fields)).toMatchObject({
         status: 403,
-        body: { detail: 'Registration needs an invitation.' },
+        body: { detail: 'Registration needs an invitation' },
       })
     expect(await mailsTo(server.dataDir, email)).toEqual([])
   })
 
-  it('takes the token of an invitation, from whom it was sent to and while it lasts', async () => {
+  it('accepts the token of an invitation from its address until it expires', async () => {
     const email = newEmail()
     const token = await invite(email)
     expect((await register({ referer_invite_token: token })).status).toBe(403)
@@ -134,7 +138,7 @@ describe('the token of an invitation', () => {
     server = open
   })
 
-  it('gives its privileges once the address is verified', async () => {
+  it('grants its privileges once the address is verified', async () => {
     const email = newEmail()
     expect((await register({ email, account_only: true, referer_invite_token: await invite(email) })).status).toBe(200)
     const verified = await verifyFirst(email)
@@ -145,7 +149,7 @@ describe('the token of an invitation', () => {
     expect(await invitesOf(email)).toEqual([])
   })
 
-  it('gives nothing to another address, whose account is made all the same', async () => {
+  it('grants nothing to another address, whose account is created nevertheless', async () => {
     const email = newEmail()
     const invited = newEmail()
     await register({ email, account_only: true, referer_invite_token: await invite(invited) })
@@ -161,7 +165,7 @@ describe('the token of an invitation', () => {
   it.each([
     ['too short', { min_length: 30 }, /at least 30 characters/, 30],
     ['without a special character', { requires_special_char: true }, /special character/, 8],
-  ])('gives nothing to a password that is %s for the organization', async (_what, policy, detail, minLength) => {
+  ])('grants nothing if the password is %s for the organization', async (_what, policy, detail, minLength) => {
     const path = `/orgs/${server.org.orgId}/setting`
     const setPolicy = (enabled: boolean) =>
       server.call('PUT', path, { body: { password_policy: { enabled, ...policy } } })
@@ -178,7 +182,7 @@ describe('the token of an invitation', () => {
     expect(await invitesOf(email)).toHaveLength(1)
   })
 
-  it('is not kept', async () => {
+  it('is not stored', async () => {
     const email = newEmail()
     const token = await invite(email)
     await register({ email, referer_invite_token: token })
@@ -196,7 +200,7 @@ describe('no_tracking', () => {
     ['nothing', {}, true],
     ['yes', { no_tracking: true }, true],
     ['no', { no_tracking: false }, false],
-  ])('after %s where GDPR applies', async (_what, wish, expected) => {
+  ])('is set to the GDPR default unless the request sets it: %s', async (_what, wish, expected) => {
     const email = newEmail()
     await register({ email, ...wish })
     expect((await selfOf(await verifyFirst(email))).body.no_tracking).toBe(expected)

@@ -12,7 +12,7 @@ const json =
   (response) =>
     response.end(JSON.stringify(value))
 
-/** What the provider does, by the answer it is asked about; to any other it says that it is wrong. */
+/** How the provider replies to each response; to any other it replies that it is wrong. */
 const behaviours: Readonly<Record<string, Respond>> = {
   solved: json({ success: true }),
   fails: (response) => response.writeHead(500).end('{"success": true}'),
@@ -27,14 +27,14 @@ const behaviours: Readonly<Record<string, Respond>> = {
   'does not answer': () => {},
 }
 
-/** Stands for the CAPTCHA's provider, on a real socket. */
+/** Simulates the provider of the CAPTCHA, on a real socket. */
 let provider: Server
 let verifyUrl: string
-/** The fields of each question in a test. */
+/** The fields of each request to the provider during a test. */
 let asked: URLSearchParams[]
 let google: TestServer
 let hcaptcha: TestServer
-/** Nothing listens where it would ask. */
+/** Nothing listens at the provider's URL. */
 let unreachable: TestServer
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('a required CAPTCHA', () => {
     ['google', { recaptcha: 'solved', recaptcha_flavor: 'google' }],
     ['hcaptcha', { captcha: 'solved', captcha_flavor: 'vendor_b' }],
     ['hcaptcha', { recaptcha: 'solved', recaptcha_flavor: 'hcaptcha' }],
-  ] as const)('of %s takes %j', async (flavor, fields) => {
+  ] as const)('of %s accepts %j', async (flavor, fields) => {
     const server = flavor === 'google' ? google : hcaptcha
     const answer = await register(server, fields)
     expect(answer).toMatchObject({ status: 200, body: {} })
@@ -137,13 +137,13 @@ describe('a required CAPTCHA', () => {
     expect(await mailsTo(google.dataDir, answer.email)).toEqual([])
   })
 
-  it('refuses a default flavor that is not the one of the server', async () => {
+  it("refuses a default flavor that differs from the server's", async () => {
     const answer = await register(hcaptcha, { captcha: 'solved' })
     expect(answer).toMatchObject({ status: 400, body: { reason: 'must be vendor_b (hcaptcha)' } })
   })
 
   it.each(Object.keys(behaviours).filter((name) => name !== 'solved'))(
-    'lets nobody in while the provider %s',
+    'admits nobody while the provider %s',
     async (captcha) => {
       const answer = await register(google, { captcha })
       expect(answer).toMatchObject({ status: 503, body: { detail: expect.stringContaining('CAPTCHA') } })
@@ -152,11 +152,11 @@ describe('a required CAPTCHA', () => {
     },
   )
 
-  it('lets nobody in while the provider can not be reached', async () => {
+  it('admits nobody while the provider can not be reached', async () => {
     expect((await register(unreachable, { captcha: 'solved' })).status).toBe(503)
   })
 
-  it('is asked for before anything is done with the address', async () => {
+  it('is checked before the address is used', async () => {
     const { email } = google.org
     expect((await register(google, { email, captcha: 'guessed' })).status).toBe(400)
     expect(await mailsTo(google.dataDir, email)).toEqual([])

@@ -13,7 +13,7 @@ afterAll(() => server.close())
 const privileges = [{ scope: 'org', role: 'admin' }]
 const content = { name: 'Back door', privileges }
 
-describe('who is demoted while their request is under way', () => {
+describe('an admin who is demoted during a request', () => {
   it.each([
     ['makes a token', 'POST', 'apitokens', content],
     ['invites', 'POST', 'invites', { email: 'friend@example.test', privileges }],
@@ -21,7 +21,7 @@ describe('who is demoted while their request is under way', () => {
     ['makes an SSO', 'POST', 'ssos', { name: 'Back door' }],
     ['changes privileges', 'PUT', 'admins/FRIEND', { privileges }],
     ['changes an SSO', 'PUT', 'ssos/SSO', { issuer: 'https://evil.example' }],
-  ])('gives nothing any more: %s', async (_what, method, path, body) => {
+  ])('grants nothing any more: %s', async (_what, method, path, body) => {
     const org = await server.addOrg()
     const inOrg = { ...server, org }
     const caller = await addPerson(inOrg, [{ scope: 'org', role: 'admin' }])
@@ -39,8 +39,8 @@ describe('who is demoted while their request is under way', () => {
   })
 })
 
-describe('what was given for a site that is gone', () => {
-  it('is not given by an invitation any more, and the audit log does not say so', async () => {
+describe('a grant for a deleted site', () => {
+  it('is not given by an invitation, and the audit log does not claim so', async () => {
     const [org, guest] = [await server.addOrg(), await server.addOrg()]
     const call = (method: string, place: string, body?: unknown) =>
       server.call(method, `/orgs/${org.orgId}/${place}`, { as: org, body })
@@ -61,7 +61,7 @@ describe('what was given for a site that is gone', () => {
     ['a token', 'apitokens', { name: 'x' }, { name: 'y' }],
     ['a role of single sign-on', 'ssoroles', { name: 'x' }, { name: 'y' }],
     ['an invitation', 'invites', { email: 'friend@example.test' }, { first_name: 'Y' }],
-  ])('does not keep the rest of %s from being changed', async (_what, path, fields, change) => {
+  ])('does not block other changes of %s', async (_what, path, fields, change) => {
     const org = await server.addOrg()
     const call = (method: string, place: string, body: unknown) =>
       server.call(method, `/orgs/${org.orgId}/${place}`, { as: org, body })

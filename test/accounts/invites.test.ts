@@ -40,7 +40,7 @@ const roleOf = async (as: TestOrg) =>
   )?.role
 
 describe('an invitation', () => {
-  it('goes by mail to its address, and gives what it says', async () => {
+  it('is mailed to its address and grants its privileges', async () => {
     const guest = await server.addOrg('Guest')
     const created = await invite(guest.email.toUpperCase(), { first_name: 'Ada', hours: 48, secret: 'no' })
     expect(created).toEqual({
@@ -59,12 +59,12 @@ describe('an invitation', () => {
     expect(mail.html).not.toMatch(/<img|src=/)
     expect(await accept(guest, tokenIn(mail))).toMatchObject({ status: 200, body: {} })
     expect(await roleOf(guest)).toBe('read')
-    // Good once.
+    // It works once.
     expect((await accept(guest, tokenIn(mail))).status).toBe(404)
     expect((await server.call('GET', invites)).body).not.toContainEqual(expect.objectContaining({ id: created.id }))
   })
 
-  it('is accepted once, however many of it and of its like come at once', async () => {
+  it('is accepted once, however many requests come at the same time', async () => {
     const guest = await server.addOrg('Guest')
     await invite(guest.email)
     await invite(guest.email)
@@ -79,7 +79,7 @@ describe('an invitation', () => {
     expect(await held.where('orgId', '=', server.org.orgId).execute()).toEqual([{ role: 'read' }])
   })
 
-  it('is recorded where it belongs, without its token, and nowhere else', async () => {
+  it('is recorded in its organization without its token, and nowhere else', async () => {
     const guest = await server.addOrg('Guest')
     await invite(guest.email)
     const token = await tokenOf(guest.email)
@@ -92,7 +92,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(theirs.body)).not.toContain('Invite')
   })
 
-  it('is of no use to whoever it is forwarded to', async () => {
+  it('does not work for a person to whom it was forwarded', async () => {
     const guest = await server.addOrg('Guest')
     const thief = await server.addOrg('Thief')
     await invite(guest.email)
@@ -103,27 +103,27 @@ describe('an invitation', () => {
     expect((await accept(guest, token)).status).toBe(200)
   })
 
-  it('is not for accounts whose address an identity provider has named', async () => {
+  it('is refused to accounts whose address an identity provider has named', async () => {
     const guest = await server.addOrg('Guest')
     await invite(guest.email)
     await makeSsoAdmin(server, guest)
     expect((await accept(guest, await tokenOf(guest.email))).status).toBe(403)
   })
 
-  it('is not for tokens of organizations', async () => {
+  it('is refused to tokens of organizations', async () => {
     const created = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {
       body: { name: 'x', privileges: [{ scope: 'org', role: 'admin' }] },
     })
     const as = { ...server.org, token: created.body.key }
     expect((await accept(as, 'whatever')).status).toBe(403)
-    // They may invite though, within what they may do, and only while they exist.
+    // They may invite, though, within their own privileges and only while they exist.
     const guest = await server.addOrg('Guest')
     await invite(guest.email, {}, as)
     await server.call('DELETE', `/orgs/${server.org.orgId}/apitokens/${created.body.id}`)
     expect((await accept(guest, await tokenOf(guest.email))).status).toBe(400)
   })
 
-  it('ends after its hours, and is swept a month later', async () => {
+  it('expires after its hours, and is deleted a month later', async () => {
     const guest = await server.addOrg('Guest')
     const { id } = await invite(guest.email, { hours: 1 })
     const token = await tokenOf(guest.email)
@@ -138,18 +138,18 @@ describe('an invitation', () => {
     expect((await accept(guest, token)).status).toBe(404)
   })
 
-  it('answers alike whether the address has an account', async () => {
+  it('gets the same reply whether or not the address has an account', async () => {
     const known = await invite((await server.addOrg('Known')).email)
     const unknown = await invite(newAddress())
     const shape = ({ id: _, email: __, ...rest }: Record<string, unknown>) => rest
     expect(shape(known)).toEqual(shape(unknown))
   })
 
-  it('sends an address three mails an hour', async () => {
+  it('sends at most three mails an hour to an address', async () => {
     const email = newAddress()
     for (let count = 0; count < 4; count += 1) await invite(email)
     await waitForMail(server.dataDir, email, 3)
-    // One to another address is written after a fourth would have been.
+    // A mail to another address arrives after a fourth mail would have.
     const witness = newAddress()
     await invite(witness)
     await waitForMail(server.dataDir, witness)
@@ -158,19 +158,19 @@ describe('an invitation', () => {
 
   it.each([
     ['no address', { email: undefined }],
-    ['an address that is none', { email: 'a b@c' }],
+    ['a malformed address', { email: 'a b@c' }],
     ['an address with markup', { email: '<a>@example.test' }],
     ['a long address', { email: `${'a'.repeat(60)}@example.test` }],
     ['no privileges', { privileges: [] }],
     ['too many hours', { hours: 169 }],
-    ['hours that are no number', { hours: '24' }],
-    ['a role that there is not', { privileges: [{ scope: 'org', role: 'owner' }] }],
-  ])('needs more than %s', async (_what, fields) => {
+    ['hours that are not a number', { hours: '24' }],
+    ['an unknown role', { privileges: [{ scope: 'org', role: 'owner' }] }],
+  ])('is refused with %s', async (_what, fields) => {
     const body = { email: newAddress(), privileges: readAll, ...fields }
     expect((await server.call('POST', invites, { body })).status).toBe(400)
   })
 
-  it('is not for who is an admin already', async () => {
+  it('is refused for the address of an admin', async () => {
     expect(
       (await server.call('POST', invites, { body: { email: server.org.email, privileges: readAll } })).status,
     ).toBe(400)
@@ -184,14 +184,14 @@ describe('an invitation', () => {
   })
 })
 
-describe('what the inviter may give', () => {
+describe('what the inviter may grant', () => {
   it.each(['write', 'read', 'helpdesk', 'installer'] as const)('%s invites nobody', async (role) => {
     const as = await addPerson(server, [{ scope: 'org', role }])
     const body = { email: newAddress(), privileges: readAll }
     expect((await server.call('POST', invites, { as, body })).status).toBe(403)
   })
 
-  it('is their own sites where they administer these', async () => {
+  it('is limited to the sites that they administer', async () => {
     const siteId = await addSite(server, 'Theirs')
     const as = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
     const refused = { email: newAddress(), privileges: readAll }
@@ -213,7 +213,7 @@ describe('what the inviter may give', () => {
       async ({ adminId }: TestOrg) => server.call('DELETE', `/orgs/${server.org.orgId}/admins/${adminId}`),
     ],
     ['is gone', async ({ adminId }: TestOrg) => server.ctx.db.deleteFrom('admin').where('id', '=', adminId).execute()],
-  ])('is nothing more once the inviter %s', async (_what, change) => {
+  ])('is nothing once the inviter %s', async (_what, change) => {
     const inviter = await addPerson(server, [{ scope: 'org', role: 'admin' }])
     const guest = await server.addOrg('Guest')
     await invite(guest.email, { privileges: [{ scope: 'org', role: 'write' }] }, inviter)
@@ -225,7 +225,7 @@ describe('what the inviter may give', () => {
 })
 
 describe('changing an invitation', () => {
-  it('sends it anew, and the link before works no more', async () => {
+  it('sends it again, and the old link stops working', async () => {
     const guest = await server.addOrg('Guest')
     const { id, email } = await invite(guest.email)
     const first = await tokenOf(email)
@@ -237,7 +237,7 @@ describe('changing an invitation', () => {
     expect(await roleOf(guest)).toBe('helpdesk')
   })
 
-  it('withdraws it', async () => {
+  it('can withdraw it', async () => {
     const guest = await server.addOrg('Guest')
     const { id } = await invite(guest.email)
     const token = await tokenOf(guest.email)
@@ -248,7 +248,7 @@ describe('changing an invitation', () => {
 })
 
 describe('the page behind the link', () => {
-  it('changes nothing when it is opened, and is the same for every token', async () => {
+  it('changes nothing by being opened, and is the same for every token', async () => {
     const guest = await server.addOrg('Guest')
     await invite(guest.email)
     const token = await tokenOf(guest.email)

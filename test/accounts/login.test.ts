@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  // Each test has an address window of its own.
+  // Each test has its own window of the limit by address.
   clock.advance(MINUTE_MS)
   org = await server.addOrg()
   browser = createBrowser(server)
@@ -27,7 +27,7 @@ beforeEach(async () => {
 const setSetting = (body: unknown) => server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body })
 
 describe('login', () => {
-  it('opens a new session each time, whatever cookie came with it', async () => {
+  it('opens a new session each time, whatever cookie the request has', async () => {
     browser.cookies.set('sessionid', 'chosen-by-an-attacker').set('csrftoken', 'chosen too')
     expect(await browser.login(org.email, org.password)).toSatisfy(isEmptyAnswer)
     const first = browser.cookies.get('sessionid')
@@ -39,7 +39,7 @@ describe('login', () => {
     expect((await browser.call('GET', '/self')).status).toBe(200)
   })
 
-  it('takes JSON only, which a form of another site can not send', async () => {
+  it('accepts only JSON, which a form of another site can not send', async () => {
     const text = `email=${org.email}&password=${org.password}`
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const answer = await server.call('POST', '/login', { as: null, body: text, headers })
@@ -53,7 +53,7 @@ describe('login', () => {
     for (const value of browser.cookies.values()) expect(stored).not.toContain(value)
   })
 
-  it('answers an unknown address, a wrong password and a pending registration alike', async () => {
+  it('gives the same reply to an unknown address, a wrong password and a pending registration', async () => {
     const pending = `pending-${org.email}`
     const names = { first_name: 'A', last_name: 'B', org_name: 'C' }
     await server.call('POST', '/register', { as: null, body: { email: pending, password: org.password, ...names } })
@@ -70,7 +70,7 @@ describe('login', () => {
     expect(browser.cookies.size).toBe(0)
   })
 
-  it.each(['an account', 'no account'])('bounds guessing at %s without locking it', async (what) => {
+  it.each(['an account', 'no account'])('limits guesses at %s without locking it', async (what) => {
     const email = what === 'an account' ? org.email : `unknown-${org.email}`
     for (let i = 0; i < 5; i += 1) expect((await browser.login(email, `guess ${i}`)).status).toBe(400)
     const refused = await browser.login(email, org.password)
@@ -81,14 +81,14 @@ describe('login', () => {
     expect((await browser.login(email, org.password)).status).toBe(what === 'an account' ? 200 : 400)
   })
 
-  it('lets no burst through where it would let no sequence through', async () => {
+  it('limits bursts of guesses like sequences', async () => {
     const guesses = Array.from({ length: 20 }, (_, i) => createBrowser(server).login(org.email, `guess ${i}`))
     const statuses = (await Promise.all(guesses)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 400)).toHaveLength(5)
     expect(statuses.filter((status) => status === 429)).toHaveLength(15)
   })
 
-  it('counts Basic among the guesses', async () => {
+  it('counts HTTP Basic among the guesses', async () => {
     const basic = (password: string) => {
       const authorization = `Basic ${Buffer.from(`${org.email}:${password}`).toString('base64')}`
       return server.call('GET', '/self', { as: null, headers: { authorization } })
@@ -100,7 +100,7 @@ describe('login', () => {
     expect((await browser.login(org.email, 'guess 7')).status).toBe(429)
   })
 
-  it('bounds guesses by Basic from one address over all accounts', async () => {
+  it('limits guesses by HTTP Basic from one address over all accounts', async () => {
     const basic = (email: string, password: string, srcIp = '') => {
       const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`
       return server.call('GET', '/self', { as: null, headers: { authorization, 'x-forwarded-for': srcIp } })
@@ -110,7 +110,7 @@ describe('login', () => {
     for (let i = 0; i < 31; i += 1) statuses.push((await basic(`nobody-${i}@example.test`, 'x', `10.0.0.${i}`)).status)
     expect(statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429])
     expect((await browser.login('nobody@example.test', 'x')).status).toBe(429)
-    // Who was let in a moment ago from there goes on.
+    // A caller who was just admitted from that address is admitted again.
     expect((await basic(org.email, org.password)).status).toBe(200)
     const other = await server.addOrg()
     expect((await basic(other.email, other.password)).status).toBe(429)
@@ -118,7 +118,7 @@ describe('login', () => {
     expect((await basic(other.email, other.password)).status).toBe(200)
   })
 
-  it('lets a caller of Basic who was right before overtake those who guess', async () => {
+  it('lets a caller of HTTP Basic who was right before overtake guessing callers', async () => {
     const answered: string[] = []
     const basic = async (email: string, password: string) => {
       const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`
@@ -134,7 +134,7 @@ describe('login', () => {
     expect(answered.indexOf(org.email)).toBeLessThan(20)
   })
 
-  it('believes nobody who claims another address', async () => {
+  it('ignores a claimed client address', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 31; i += 1) {
       const headers = { 'x-forwarded-for': `203.0.113.${i}`, forwarded: `for=203.0.113.${i}` }
@@ -144,7 +144,7 @@ describe('login', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
-  it('bounds guesses from one address over all accounts', async () => {
+  it('limits guesses from one address over all accounts', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 31; i += 1) statuses.push((await browser.login(`nobody-${i}@example.test`, 'x')).status)
     expect(statuses.filter((status) => status === 400)).toHaveLength(30)
@@ -170,7 +170,7 @@ describe('login', () => {
     expect(body.results).toContainEqual(expect.objectContaining({ message: 'Login failed', admin_id: null }))
   })
 
-  it('shows wrong passwords of Basic to the owner too', async () => {
+  it('shows wrong passwords of HTTP Basic to the owner too', async () => {
     const authorization = `Basic ${Buffer.from(`${org.email.toUpperCase()}:wrong`).toString('base64')}`
     const headers = { authorization, 'user-agent': 'guesser/1' }
     expect((await server.call('GET', '/self', { as: null, headers })).status).toBe(401)
@@ -181,7 +181,7 @@ describe('login', () => {
     expect(failures).toMatchObject({ src_ips: ['127.0.0.1'], user_agents: ['guesser/1'] })
   })
 
-  it('makes an outdated hash anew', async () => {
+  it('replaces an outdated hash', async () => {
     const outdated = await hash(org.password, { memoryCost: 8192, timeCost: 1, parallelism: 1 })
     const ofAdmin = () => server.ctx.db.selectFrom('admin').selectAll().where('id', '=', org.adminId)
     await server.ctx.db.updateTable('admin').set({ passwordHash: outdated }).where('id', '=', org.adminId).execute()
@@ -204,7 +204,7 @@ describe('login', () => {
 })
 
 describe('lookup', () => {
-  it('answers the same for every address', async () => {
+  it('gives the same reply for every address', async () => {
     const lookup = (email: string) => server.call('POST', '/login/lookup', { as: null, body: { email } })
     expect(await lookup(org.email)).toSatisfy(isEmptyAnswer)
     expect((await lookup(org.email)).body).toEqual((await lookup('nobody@example.test')).body)
@@ -212,7 +212,7 @@ describe('lookup', () => {
 })
 
 describe('sessions', () => {
-  it('ends when the organization says', async () => {
+  it('ends after the time that the organization sets', async () => {
     await server.call('PUT', `/orgs/${org.orgId}`, { as: org, body: { session_expiry: 10 } })
     await browser.login(org.email, org.password)
     expect((await browser.call('GET', '/self')).body.session_expiry).toBe(10)
@@ -220,7 +220,7 @@ describe('sessions', () => {
     expect((await browser.call('GET', '/self')).status).toBe(401)
   })
 
-  it('ends when it is idle, and stays while it is used', async () => {
+  it('ends when idle, and lasts while it is used', async () => {
     await setSetting({ ui_idle_timeout: 5 })
     await browser.login(org.email, org.password)
     for (let i = 0; i < 10; i += 1) {
@@ -230,11 +230,11 @@ describe('sessions', () => {
     clock.advance(7 * MINUTE_MS)
     expect((await browser.call('GET', '/self')).status).toBe(401)
     await setSetting({ ui_idle_timeout: 0 })
-    // It has ended, it does not only sleep.
+    // The session has ended: it is not merely suspended.
     expect((await browser.call('GET', '/self')).status).toBe(401)
   })
 
-  it('writes at most once a minute that it is used', async () => {
+  it('records its use at most once a minute', async () => {
     await browser.login(org.email, org.password)
     const lastSeen = async () => {
       const rows = server.ctx.db.selectFrom('session').select('lastSeenAt').where('adminId', '=', org.adminId)
@@ -249,7 +249,7 @@ describe('sessions', () => {
     expect(await lastSeen()).toBe(clock.now().getTime())
   })
 
-  it('takes the CSRF token of no other session', async () => {
+  it('refuses the CSRF token of another session', async () => {
     await browser.login(org.email, org.password)
     const other = createBrowser(server)
     await other.login(org.email, org.password)
@@ -257,7 +257,7 @@ describe('sessions', () => {
     expect((await browser.call('PUT', '/self', { first_name: 'Eve' })).status).toBe(403)
   })
 
-  it('lets the Authorization header beat the cookies', async () => {
+  it('prefers the Authorization header to the cookies', async () => {
     const other = await server.addOrg()
     await browser.login(org.email, org.password)
     const cookie = `sessionid=${browser.cookies.get('sessionid')}`
@@ -265,7 +265,7 @@ describe('sessions', () => {
     expect(body.email).toBe(other.email)
   })
 
-  it('logs out: the cookie is worth nothing afterwards, and no address to go on to is given', async () => {
+  it('logs out: the cookie stops working, and no URL to go to is given', async () => {
     await browser.login(org.email, org.password)
     const kept = new Map(browser.cookies)
     const answer = await browser.call('POST', '/logout?forward=https://evil.test', '')
@@ -278,9 +278,9 @@ describe('sessions', () => {
   })
 
   it.each([
-    ['that has a logout address', { custom_logout_url: 'https://idp.example.test/bye' }],
-    ['that has none', {}],
-  ])('leads on after the logout from an SSO %s', async (_what, more: { custom_logout_url?: string }) => {
+    ['with a logout URL', { custom_logout_url: 'https://idp.example.test/bye' }],
+    ['without a logout URL', {}],
+  ])('returns where to go after a logout from an SSO %s', async (_what, more: { custom_logout_url?: string }) => {
     const body = { name: 'idp', idp_type: 'saml', ...more }
     const sso = await server.call('POST', `/orgs/${org.orgId}/ssos`, { as: org, body })
     expect(sso.status).toBe(200)
@@ -293,7 +293,7 @@ describe('sessions', () => {
     expect(answer.body).toEqual(url === undefined ? {} : { forward_url: url })
   })
 
-  it('keeps the session of a cookie that comes with other credentials', async () => {
+  it('keeps the session of a cookie sent with other credentials', async () => {
     await browser.login(org.email, org.password)
     const cookie = `sessionid=${browser.cookies.get('sessionid')}`
     const other = await server.addOrg()

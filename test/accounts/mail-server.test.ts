@@ -34,7 +34,7 @@ async function startMails(): Promise<Smtp> {
   return smtp
 }
 
-it('brings the link to its reader', async () => {
+it('delivers the link', async () => {
   const smtp = await startMails()
   const server = await startServer(smtp.url)
   const email = `${randomUUID()}@example.test`
@@ -45,7 +45,7 @@ it('brings the link to its reader', async () => {
   expect(verified.status).toBe(200)
 })
 
-it('answers the same whether the mail server takes a recipient or not', async () => {
+it('gives the same reply whether or not the mail server accepts a recipient', async () => {
   const smtp = await startMails()
   const server = await startServer(smtp.url)
   expect(await register(server, 'ada@nowhere.test')).toMatchObject({ status: 200, body: {} })

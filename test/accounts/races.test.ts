@@ -33,8 +33,10 @@ beforeEach(async () => {
 })
 
 /**
- * Starts `work` while a transaction has done `first` and not committed; once `work` waits for it, it
- * does `then` and commits. @returns What `work` came to.
+ * Starts `work` while a transaction has done `first` and not committed. Once `work` waits for the transaction, it does
+ * `then` and commits.
+ *
+ * @returns The result of `work`.
  */
 async function during<T>(
   first: (tx: Tx) => Promise<unknown>,
@@ -61,7 +63,7 @@ const passwordHash = async () =>
   (await server.ctx.db.selectFrom('admin').select('passwordHash').where('id', '=', org.adminId).executeTakeFirst())
     ?.passwordHash
 
-/** What a recovery does: the old password is void, and every session of the account ends. */
+/** Does what a recovery does: it replaces the password and ends every session of the account. */
 async function recover(tx: Tx): Promise<void> {
   const set = { passwordHash: recoveredHash, passwordModifiedAt: clock.now() }
   await tx.updateTable('admin').set(set).where('id', '=', org.adminId).execute()
@@ -69,42 +71,42 @@ async function recover(tx: Tx): Promise<void> {
 }
 
 describe('a login', () => {
-  it('opens no session for a password that is recovered while it is checked', async () => {
+  it('opens no session if the account is recovered while the password is checked', async () => {
     const wrong = await createBrowser(server).login(org.email, 'wrong')
     const answer = await during(recover, () => createBrowser(server).login(org.email, org.password))
     expect([answer.status, answer.body]).toEqual([400, wrong.body])
     expect(await sessions()).toEqual([])
   })
 
-  it('asks for the second factor that is turned on while the password is checked', async () => {
+  it('requires a second factor that is enabled while the password is checked', async () => {
     const enable = (tx: Tx) =>
       tx.updateTable('admin').set({ totpSince: clock.now() }).where('id', '=', org.adminId).execute()
     const answer = await during(enable, () => createBrowser(server).login(org.email, org.password))
     expect(answer.body).toMatchObject({ two_factor_required: true })
   })
 
-  it('fails as ever where the account is deleted meanwhile', async () => {
+  it('fails with the usual reply if the account is deleted meanwhile', async () => {
     const remove = (tx: Tx) => tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
     const answer = await during(remove, () => createBrowser(server).login(org.email, org.password))
     expect(answer.status).toBe(400)
   })
 })
 
-describe('who has proved a password that is recovered before they have done what needs it', () => {
-  it('sets no other', async () => {
+describe('a caller whose proved password is recovered before the change', () => {
+  it('sets no other password', async () => {
     const body = { password: newPassword, old_password: org.password }
     expect((await during(recover, () => browser.call('PUT', '/self', body))).status).toBe(403)
     expect(await passwordHash()).toBe(recoveredHash)
   })
 
-  it('gives the account no other address', async () => {
+  it('does not change the address', async () => {
     const body = { email: `other-${org.email}`, password: org.password }
     expect((await during(recover, () => browser.call('POST', '/self/update', body))).status).toBe(403)
     const tokens = server.ctx.db.selectFrom('mailedToken').select('adminId').where('adminId', '=', org.adminId)
     expect(await tokens.execute()).toEqual([])
   })
 
-  it('turns no second factor on', async () => {
+  it('does not enable a second factor', async () => {
     const { body: offer } = await browser.call('GET', '/self/two_factor/token')
     const body = { two_factor: codeAt(offer.two_factor_secret, clock.now()), password: org.password }
     expect((await during(recover, () => browser.call('POST', '/self/two_factor/verify', body))).status).toBe(403)
@@ -112,7 +114,7 @@ describe('who has proved a password that is recovered before they have done what
     expect((await row.executeTakeFirstOrThrow()).totpSince).toBeNull()
   })
 
-  it('deletes no account', async () => {
+  it('does not delete the account', async () => {
     const other = await server.addOrg()
     const scope = { scope: 'org', role: 'admin', siteId: null, sitegroupId: null } as const
     await server.ctx.db
@@ -126,7 +128,7 @@ describe('who has proved a password that is recovered before they have done what
 })
 
 describe('a second factor', () => {
-  it('is refused, and nothing breaks, where the account is recovered while the code is on its way', async () => {
+  it('is refused without a deadlock if the account is recovered while the code is checked', async () => {
     const { body: offer } = await browser.call('GET', '/self/two_factor/token')
     const code = () => codeAt(offer.two_factor_secret, clock.now())
     expect((await browser.call('POST', '/self/two_factor/verify', { two_factor: code() })).status).toBe(200)
@@ -143,7 +145,7 @@ describe('a second factor', () => {
 })
 
 describe('a link to recover', () => {
-  it('waits for another change of the account, and is void where that has voided it', async () => {
+  it('waits for another change of the account, and fails if that change revoked it', async () => {
     expect((await server.call('POST', '/recover', { as: null, body: { email: org.email } })).status).toBe(200)
     const token = tokenIn(await waitForMail(server.dataDir, org.email))
     const answer = await during(
@@ -155,7 +157,7 @@ describe('a link to recover', () => {
     expect(await passwordHash()).not.toBe(recoveredHash)
   })
 
-  it('is void with its account', async () => {
+  it('fails once its account is deleted', async () => {
     expect((await server.call('POST', '/recover', { as: null, body: { email: org.email } })).status).toBe(200)
     const token = tokenIn(await waitForMail(server.dataDir, org.email))
     const remove = (tx: Tx) => tx.deleteFrom('admin').where('id', '=', org.adminId).execute()
@@ -165,7 +167,7 @@ describe('a link to recover', () => {
 })
 
 describe('an address', () => {
-  it('is given to one account only, however close two come', async () => {
+  it('is given to only one of two concurrent requests', async () => {
     const email = `new-${org.email}`
     expect((await browser.call('POST', '/self/update', { email })).status).toBe(200)
     const token = tokenIn(await waitForMail(server.dataDir, email))
@@ -175,7 +177,7 @@ describe('an address', () => {
     const confirm = () => server.call('POST', `/self/update/verify/${token}`, { as: null })
     expect(await during(register, confirm)).toMatchObject({
       status: 400,
-      body: { detail: 'The address has an account already.' },
+      body: { detail: 'The address already has an account' },
     })
   })
 })

@@ -34,7 +34,7 @@ const reset = (token: string, password?: string) =>
   browser.call('POST', `/recover/verify/${token}`, password === undefined ? '' : { password })
 
 describe('recovery', () => {
-  it('sets a new password by the mailed link, once, and ends all other sessions', async () => {
+  it('sets a new password by the mailed link once, and ends all other sessions', async () => {
     const other = createBrowser(server)
     await other.login(org.email, org.password)
     const token = await mailedToken()
@@ -49,20 +49,20 @@ describe('recovery', () => {
     expect(body.results).toContainEqual(expect.objectContaining({ message: 'Recover password' }))
   })
 
-  it('is good once, also for two at the same time', async () => {
+  it('works once, also for two requests at the same time', async () => {
     const token = await mailedToken()
     const both = await Promise.all([reset(token, newPassword), reset(token, 'yet another password')])
     expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404])
   })
 
-  it('voids older links', async () => {
+  it('revokes older links', async () => {
     const first = await mailedToken()
     const second = await mailedToken(2)
     expect((await reset(second, newPassword)).status).toBe(200)
     expect((await reset(first, 'yet another password')).status).toBe(404)
   })
 
-  it('answers the same and mails nothing where there is no account', async () => {
+  it('gives the same reply and mails nothing if there is no account', async () => {
     const unknown = `unknown-${org.email}`
     const [forKnown, forUnknown] = [await recover(org.email), await recover(unknown)]
     expect(forUnknown.status).toBe(forKnown.status)
@@ -71,10 +71,10 @@ describe('recovery', () => {
     expect(await mailsTo(server.dataDir, unknown)).toEqual([])
   })
 
-  it('mails an address three times an hour', async () => {
+  it('mails an address at most three times an hour', async () => {
     for (let i = 1; i <= 3; i += 1) await mailedToken(i)
     expect((await recover(org.email)).status).toBe(200)
-    // Those of another address overtake nothing that was to be sent before.
+    // Mails to another address don't overtake earlier ones.
     const other = await server.addOrg()
     await recover(other.email)
     await waitForMail(server.dataDir, other.email)
@@ -83,7 +83,7 @@ describe('recovery', () => {
     await mailedToken(4)
   })
 
-  it('is mailed to an address that somebody else has used up the mails of', async () => {
+  it('is mailed to an address even if registrations have used up its mails', async () => {
     const names = { first_name: 'A', last_name: 'B', org_name: 'C' }
     const register = () =>
       server.call('POST', '/register', { as: null, body: { ...names, email: org.email, password: newPassword } })
@@ -92,20 +92,20 @@ describe('recovery', () => {
     expect((await reset(await mailedToken(4), newPassword)).status).toBe(200)
   })
 
-  it('leads to the address of the configuration, whatever host the request names', async () => {
+  it('links to the configured URL, whatever host the request names', async () => {
     await recover(org.email, { host: 'evil.test', 'x-forwarded-host': 'evil.test' })
     const { text = '' } = await waitForMail(server.dataDir, org.email)
     expect(text).toContain(`${server.ctx.baseUrl}/verify/recover?token=`)
     expect(text).not.toContain('evil.test')
   })
 
-  it('is too late after half an hour', async () => {
+  it('expires after half an hour', async () => {
     const token = await mailedToken()
     clock.advance(30 * MINUTE_MS)
     expect(await reset(token, newPassword)).toMatchObject({ status: 400, body: { detail: 'expired' } })
   })
 
-  it('keeps the link for another try after a password that is not good enough', async () => {
+  it('keeps the link valid after an unacceptable password', async () => {
     const token = await mailedToken()
     const refused = await reset(token, 'password1')
     expect(refused).toMatchObject({ status: 400, body: { reason: 'is one of the most common passwords' } })
@@ -117,7 +117,7 @@ describe('recovery', () => {
     expect((await reset(token, `${newPassword} and more`)).status).toBe(200)
   })
 
-  it('asks for the second factor still', async () => {
+  it('still requires the second factor', async () => {
     const owner = createBrowser(server)
     await owner.login(org.email, org.password)
     const { body } = await owner.call('GET', '/self/two_factor/token')
@@ -131,10 +131,10 @@ describe('recovery', () => {
     expect((await browser.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
   })
 
-  it('opens a session without a body, as older clients ask, in which a password can be set', async () => {
+  it('opens a session without a body, for older clients, in which a password can be set', async () => {
     expect((await reset(await mailedToken())).status).toBe(200)
     expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
-    // Not with a token that somebody may have had: only in the session that the mail has opened.
+    // A token could be an intruder's: only the session that the mail opened may set the password.
     expect((await server.call('PUT', '/self', { as: org, body: { password: newPassword } })).status).toBe(401)
     const { body } = await browser.call('POST', '/self/apitokens', {})
     const holder = { ...org, token: body.key }
@@ -143,20 +143,20 @@ describe('recovery', () => {
     expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
   })
 
-  it('lets an owner in whose account somebody guesses at', async () => {
+  it('works for an account whose password is being guessed', async () => {
     for (let i = 0; i < 6; i += 1) await createBrowser(server).login(org.email, `guess ${i}`)
     expect((await reset(await mailedToken(), newPassword)).status).toBe(200)
     expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
   })
 
-  it('knows no token but the mailed one', async () => {
+  it('accepts only the mailed token', async () => {
     await mailedToken()
     expect(await reset('guess', newPassword)).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
   })
 })
 
 describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
-  it('changes nothing by being opened, and says the same of every token', async () => {
+  it('changes nothing by being opened, and is the same for every token', async () => {
     const open = (token: string) => fetch(`${server.url}${path}?token=${token}`)
     const token = await mailedToken()
     const [mailed, other] = [await open(token), await open('<script>alert(1)</script>')]
@@ -172,7 +172,7 @@ describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
 })
 
 describe('pressing its button', () => {
-  it('sets the password that is typed in, once it is good enough', async () => {
+  it('sets the password once it is acceptable', async () => {
     const url = `${server.url}/verify/recover?token=${await mailedToken()}`
     const type = async (password: string) => (await openPage(url, { password })).press()
     expect(await type('password1')).toEqual({

@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await startTestServer(clock, { trustedOrigins: ['https://portal.example.test'] })
 })
 afterAll(() => server.close())
-// Each test has an address window of its own.
+// Each test has its own window of the limit by address.
 beforeEach(() => clock.advance(60_000))
 
 const newEmail = () => `${randomUUID()}@example.test`
@@ -24,7 +24,11 @@ function register(fields: Record<string, unknown>): Promise<Answer> {
   return server.call('POST', '/register', { as: null, body: { ...people, password, ...fields } })
 }
 
-/** Registers and reads the mail. @returns The token of the link. */
+/**
+ * Registers and reads the mail.
+ *
+ * @returns The token of the link.
+ */
 async function registered(fields: Record<string, unknown> & { email: string }): Promise<string> {
   const before = (await mailsTo(server.dataDir, fields.email)).length
   expect(await register(fields)).toMatchObject({ status: 200, body: {} })
@@ -65,7 +69,7 @@ describe('from registration to the first call', () => {
     expect((await login(email.toUpperCase())).status).toBe(200)
   })
 
-  it('leaves a record in the logs of the account and of the organization', async () => {
+  it('is recorded in the logs of the account and of the organization', async () => {
     const email = newEmail()
     const { cookie } = cookiesOf(await verify(await registered({ email })))
     const self = await server.call('GET', '/self', { as: null, headers: { cookie } })
@@ -81,13 +85,13 @@ describe('from registration to the first call', () => {
     expect(JSON.stringify([kept, logs.body])).not.toMatch(/colour|argon2/)
   })
 
-  it('makes no organization where only an account is wanted', async () => {
+  it('creates no organization if only an account is requested', async () => {
     const { cookie } = cookiesOf(await verify(await registered({ email: newEmail(), account_only: true })))
     const self = await server.call('GET', '/self', { as: null, headers: { cookie } })
     expect(self).toMatchObject({ status: 200, body: { privileges: [], no_tracking: false } })
   })
 
-  it('keeps only the fields of the table', async () => {
+  it('stores only the fields of the table', async () => {
     const email = newEmail()
     const token = await registered({
       ...{ email, admin_id: randomUUID(), role: 'admin', privileges: [{ scope: 'org', role: 'admin' }] },
@@ -103,7 +107,7 @@ describe('from registration to the first call', () => {
 })
 
 describe('registration information', () => {
-  it('says that no CAPTCHA is required where none is configured', async () => {
+  it('says that no CAPTCHA is required if none is configured', async () => {
     const info = (query = '') => server.call('GET', `/register/recaptcha${query}`, { as: null })
     expect(await info()).toMatchObject({ status: 200, body: { required: false, flavor: 'google', sitekey: '' } })
     expect((await info('?captcha_flavor=vendor_b')).body).toMatchObject({ required: false, flavor: 'vendor_b' })
@@ -113,7 +117,7 @@ describe('registration information', () => {
 })
 
 describe('enumeration', () => {
-  it('answers the same for a new, a pending and a known address, and only the mails differ', async () => {
+  it('gives the same reply for a new, a pending and a known address; only the mails differ', async () => {
     const known = server.org.email
     const pending = newEmail()
     await registered({ email: pending })
@@ -134,7 +138,7 @@ describe('enumeration', () => {
     expect(rows).toEqual([])
   })
 
-  it('does not log in what is not verified, with the words for an unknown address', async () => {
+  it('refuses a login before verification like one of an unknown address', async () => {
     const email = newEmail()
     await registered({ email })
     const pending = await login(email)
@@ -148,7 +152,7 @@ describe('enumeration', () => {
 })
 
 describe('mail bombing', () => {
-  it('sends three mails an hour to an address, however it is spelled, and answers as ever', async () => {
+  it('sends at most three mails an hour to an address, however it is spelled, with the usual reply', async () => {
     const email = newEmail()
     for (let count = 0; count < 3; count += 1) await registered({ email })
     const more = await Promise.all([email, email.toUpperCase()].map((spelling) => register({ email: spelling })))
@@ -164,7 +168,7 @@ describe('mail bombing', () => {
     expect(await mailsTo(server.dataDir, email)).toHaveLength(4)
   })
 
-  it('holds for calls at the same time', async () => {
+  it('is limited for concurrent requests too', async () => {
     const email = newEmail()
     const answers = await Promise.all(Array.from({ length: 8 }, () => register({ email })))
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
@@ -172,7 +176,7 @@ describe('mail bombing', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('bounds what one network address may ask for, whomever it names and whomever it claims to be', async () => {
+  it('is limited for each IP address, whatever addresses it names or claims', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 31; i += 1) {
       const headers = { 'x-forwarded-for': `203.0.113.${i}` }
@@ -186,7 +190,7 @@ describe('mail bombing', () => {
     expect((await register({ email: newEmail() })).status).toBe(200)
   })
 
-  it('lets nobody choose what the mails say', async () => {
+  it('lets no requester choose the words of the mails', async () => {
     const email = newEmail()
     await registered({ email, first_name: 'http://evil.test <b>', org_name: 'http://evil.test' })
     const { text, html, headers, attachments } = await waitForMail(server.dataDir, email)
@@ -199,7 +203,7 @@ describe('mail bombing', () => {
 })
 
 describe('return_to', () => {
-  it.each(['https://portal.example.test/welcome?a=1', 'http://127.0.0.1:9/done'])('leads to %s', async (target) => {
+  it.each(['https://portal.example.test/welcome?a=1', 'http://127.0.0.1:9/done'])('redirects to %s', async (target) => {
     const { body } = await verify(await registered({ email: newEmail(), return_to: target }))
     expect(body).toEqual({ return_to: target })
   })
@@ -228,7 +232,7 @@ describe('return_to', () => {
 describe('bad input', () => {
   it.each([
     ['no address', { email: undefined }],
-    ['an address that is none', { email: 'nobody' }],
+    ['a malformed address', { email: 'nobody' }],
     ['two addresses', { email: 'a@example.test,b@example.test' }],
     ['a line break in an address', { email: 'a@example.test\r\nBcc: b@example.test' }],
     ['an address of 65 characters', { email: `${'a'.repeat(52)}@example.test` }],
@@ -239,20 +243,20 @@ describe('bad input', () => {
     ['a short password', { password: 'short' }],
     ['a long password', { password: 'x'.repeat(129) }],
     ['a common password', { password: 'password123' }],
-    ['its own address as password', { password: 'someone@example.test', email: 'someone@example.test' }],
-    ['a flavor that is none', { captcha_flavor: 'vendor_c' }],
-    ['a number as name', { first_name: 1 }],
-    ['a text as boolean', { account_only: 'yes' }],
+    ['its own address as the password', { password: 'someone@example.test', email: 'someone@example.test' }],
+    ['an unknown flavor', { captcha_flavor: 'vendor_c' }],
+    ['a number as a name', { first_name: 1 }],
+    ['a string as a boolean', { account_only: 'yes' }],
   ])('refuses %s', async (_what, fields) => {
     const answer = await register({ email: newEmail(), ...fields })
     expect(answer).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
   })
 
-  it('takes an address of 64 characters', async () => {
+  it('accepts an address of 64 characters', async () => {
     expect((await register({ email: `${'a'.repeat(51)}@example.test` })).status).toBe(200)
   })
 
-  it('takes JSON only', async () => {
+  it('accepts only JSON', async () => {
     const answer = await server.call('POST', '/register', {
       as: null,
       body: new URLSearchParams({ ...people, email: newEmail(), password }).toString(),

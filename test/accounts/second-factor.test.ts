@@ -28,7 +28,7 @@ interface Enrolled {
   readonly recoveryCodes: string[]
 }
 
-/** Enrols a second factor in the browser's session; the code of this step is used up by it. */
+/** Enrolls a second factor in the browser's session, which uses up the code of this step. */
 async function enrol(who = browser): Promise<Enrolled> {
   const { body: offer } = await who.call('GET', '/self/two_factor/token')
   const secret: string = offer.two_factor_secret
@@ -37,7 +37,7 @@ async function enrol(who = browser): Promise<Enrolled> {
   return { secret, recoveryCodes: answer.body.recovery_codes }
 }
 
-/** The code of the next step, which the account has not seen yet. */
+/** The code of the next step, which the account has not accepted yet. */
 function nextCode({ secret }: Enrolled): string {
   clock.advance(STEP_MS)
   return codeAt(secret, clock.now())
@@ -61,14 +61,14 @@ async function halfSession(): Promise<Browser> {
 const pass = (who: Browser, code: string) => who.call('POST', '/login/two_factor', { two_factor: code })
 
 describe('enrolling', () => {
-  it('offers a secret as text and as a picture, and turns on by a code of it', async () => {
+  it('offers a secret as text and as a picture, and is completed by a code', async () => {
     const text = await browser.call('GET', '/self/two_factor/token')
     expect(text.body.two_factor_secret).toMatch(/^[A-Z2-7]{32}$/)
     expect(text.headers.get('cache-control')).toBe('no-store')
     const image = await browser.call('GET', '/self/two_factor/token?by=qrcode')
     expect(image.headers.get('content-type')).toBe('image/png')
     expect(image.body).toMatch(/PNG/)
-    // The same as before: a page shows both.
+    // The secret is the same as before: a page shows both forms.
     expect((await browser.call('GET', '/self/two_factor/token')).body).toEqual(text.body)
     expect((await browser.call('GET', '/self')).body).toMatchObject({
       enable_two_factor: false,
@@ -82,7 +82,7 @@ describe('enrolling', () => {
     })
   })
 
-  it('keeps the secret and the recovery codes unreadable', async () => {
+  it('stores the secret and the recovery codes unreadably', async () => {
     const { secret, recoveryCodes } = await enrol()
     const { db } = server.ctx
     const admin = await db.selectFrom('admin').selectAll().where('id', '=', org.adminId).executeTakeFirstOrThrow()
@@ -92,7 +92,7 @@ describe('enrolling', () => {
     expect(codes.map(({ codeHash }) => codeHash.toString('latin1'))).not.toContain(recoveryCodes[0])
   })
 
-  it('needs the password once the login is some minutes ago', async () => {
+  it('needs the password some minutes after the login', async () => {
     clock.advance(6 * MINUTE_MS)
     const { body } = await browser.call('GET', '/self/two_factor/token')
     const two_factor = codeAt(body.two_factor_secret, clock.now())
@@ -102,13 +102,13 @@ describe('enrolling', () => {
     expect((await verify({ password: org.password })).status).toBe(200)
   })
 
-  it('needs the password of a token', async () => {
+  it('needs the password if the caller has a token', async () => {
     const { body } = await server.call('GET', '/self/two_factor/token', { as: org })
     const two_factor = codeAt(body.two_factor_secret, clock.now())
     expect((await server.call('POST', '/self/two_factor/verify', { as: org, body: { two_factor } })).status).toBe(403)
   })
 
-  it('takes no secret that was shown to somebody else', async () => {
+  it('refuses a secret that was shown to another session', async () => {
     const thief = await server.call('GET', '/self/two_factor/token', { as: org })
     const two_factor = codeAt(thief.body.two_factor_secret, clock.now())
     expect((await browser.call('POST', '/self/two_factor/verify', { two_factor })).status).toBe(400)
@@ -116,7 +116,7 @@ describe('enrolling', () => {
     expect(mine.body.two_factor_secret).not.toBe(thief.body.two_factor_secret)
   })
 
-  it('refuses a wrong code, and what was never offered', async () => {
+  it('refuses a wrong code, and a secret that was never offered', async () => {
     expect((await browser.call('POST', '/self/two_factor/verify', { two_factor: '123456' })).status).toBe(400)
     const { body } = await browser.call('GET', '/self/two_factor/token')
     const two_factor = wrongCode({ secret: body.two_factor_secret, recoveryCodes: [] })
@@ -124,7 +124,7 @@ describe('enrolling', () => {
     expect((await browser.call('GET', '/self')).body.enable_two_factor).toBe(false)
   })
 
-  it('replaces no factor that is enrolled', async () => {
+  it('does not replace an enrolled factor', async () => {
     await enrol()
     expect((await browser.call('GET', '/self/two_factor/token')).status).toBe(400)
   })
@@ -139,7 +139,7 @@ describe('enrolling', () => {
 })
 
 describe('logging in with it', () => {
-  it('opens nothing but what it takes to go on, until the code is given', async () => {
+  it('allows only what is needed to go on until the code is given', async () => {
     const enrolled = await enrol()
     const half = await halfSession()
     expect((await half.call('GET', '/self')).body).toEqual({
@@ -169,7 +169,7 @@ describe('logging in with it', () => {
     expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
   })
 
-  it('takes the code with the password', async () => {
+  it('accepts the code together with the password', async () => {
     const enrolled = await enrol()
     const at = createBrowser(server)
     expect(await at.login(org.email, org.password, nextCode(enrolled))).toSatisfy(isEmptyAnswer)
@@ -184,7 +184,7 @@ describe('logging in with it', () => {
     expect((await half.call('POST', '/logout', '')).status).toBe(200)
   })
 
-  it('takes a code once, also when it comes twice at the same time', async () => {
+  it('accepts a code once, also for two requests at the same time', async () => {
     const enrolled = await enrol()
     const [first, second] = [await halfSession(), await halfSession()]
     const code = nextCode(enrolled)
@@ -197,14 +197,14 @@ describe('logging in with it', () => {
     ['a step ago', -1, 200],
     ['a step ahead', 1, 200],
     ['two steps ahead', 2, 401],
-  ])('judges a code of %s', async (_what, steps, status) => {
+  ])('decides about a code of %s', async (_what, steps, status) => {
     const { secret } = await enrol()
     clock.advance(10 * STEP_MS)
     const half = await halfSession()
     expect((await pass(half, codeAt(secret, new Date(clock.now().getTime() + steps * STEP_MS)))).status).toBe(status)
   })
 
-  it('takes none before one that it has taken', async () => {
+  it('refuses codes older than an accepted one', async () => {
     const { secret } = await enrol()
     clock.advance(10 * STEP_MS)
     const at = (steps: number) => codeAt(secret, new Date(clock.now().getTime() + steps * STEP_MS))
@@ -212,14 +212,14 @@ describe('logging in with it', () => {
     expect((await pass(await halfSession(), at(0))).status).toBe(401)
   })
 
-  it('ends the session after five wrong codes, and bounds them over all sessions', async () => {
+  it('ends the session after five wrong codes, and limits them over all sessions', async () => {
     const enrolled = await enrol()
     const half = await halfSession()
     for (let i = 0; i < 5; i += 1) expect((await pass(half, wrongCode(enrolled))).status).toBe(401)
     expect((await half.call('GET', '/self')).status).toBe(401)
     const next = await halfSession()
     expect((await pass(next, codeAt(enrolled.secret, clock.now()))).status).toBe(429)
-    // A step of the codes is as long as the first pause.
+    // A step of the codes lasts as long as the first pause.
     expect((await pass(next, nextCode(enrolled))).status).toBe(200)
   })
 
@@ -233,19 +233,19 @@ describe('logging in with it', () => {
     })
   })
 
-  it('answers 401 without a session and 404 where none is enrolled', async () => {
+  it('replies 401 without a session, and 404 if none is enrolled', async () => {
     expect((await pass(createBrowser(server), '123456')).status).toBe(401)
     expect((await pass(browser, '123456')).status).toBe(404)
   })
 
-  it('ends a half session after a quarter of an hour', async () => {
+  it('ends a half session after 15 minutes', async () => {
     await enrol()
     const half = await halfSession()
     clock.advance(15 * MINUTE_MS)
     expect((await half.call('GET', '/self')).status).toBe(401)
   })
 
-  it('refuses Basic', async () => {
+  it('refuses HTTP Basic', async () => {
     const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
     const basic = () => server.call('GET', '/self', { as: null, headers: { authorization } })
     expect((await basic()).status).toBe(200)
@@ -255,14 +255,14 @@ describe('logging in with it', () => {
 })
 
 describe('recovery codes', () => {
-  it('are each good once, however they are typed', async () => {
+  it('work once each, however they are typed', async () => {
     const { recoveryCodes } = await enrol()
     const code = recoveryCodes[3]?.toUpperCase().replaceAll('-', ' ') ?? ''
     expect((await pass(await halfSession(), code)).status).toBe(200)
     expect((await pass(await halfSession(), code)).status).toBe(401)
   })
 
-  it('are good once for calls at the same time too', async () => {
+  it('work once for concurrent requests too', async () => {
     const { recoveryCodes } = await enrol()
     const halves = [await halfSession(), await halfSession(), await halfSession()]
     const answers = await Promise.all(halves.map((half) => pass(half, recoveryCodes[0] ?? '')))
@@ -278,7 +278,7 @@ describe('recovery codes', () => {
   })
 })
 
-describe('turning it off', () => {
+describe('disabling it', () => {
   const disable = (who: Browser, body: object) => who.call('POST', '/self/two_factor/disable', body)
 
   it('needs the password in an older session', async () => {
@@ -290,7 +290,7 @@ describe('turning it off', () => {
     expect(await createBrowser(server).login(org.email, org.password)).toSatisfy(isEmptyAnswer)
   })
 
-  it('needs a code too where the caller has not given one', async () => {
+  it('also needs a code if the session has not passed it', async () => {
     const enrolled = await enrol()
     const byToken = (body: object) => server.call('POST', '/self/two_factor/disable', { as: org, body })
     const { password } = org
@@ -299,13 +299,13 @@ describe('turning it off', () => {
     expect((await byToken({ password, two_factor: nextCode(enrolled) })).status).toBe(200)
   })
 
-  it('answers 404 where it is off', async () => {
+  it('replies 404 if it is disabled', async () => {
     expect((await disable(browser, { password: org.password })).status).toBe(404)
   })
 })
 
-describe('an organization that requires it', () => {
-  it('lets nobody in without, but to enrol', async () => {
+describe('an organization that requires a second factor', () => {
+  it('allows sessions without one only to enroll', async () => {
     const password_policy = { enabled: true, requires_two_factor_auth: true }
     await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: { password_policy } })
     const half = await halfSession()

@@ -28,7 +28,7 @@ const messagesOf = ({ body }: { body: { results: { message: string }[] } }) =>
   body.results.map(({ message }) => message)
 
 describe('the account record', () => {
-  it('changes the fields that are named, and unsets', async () => {
+  it('changes and unsets the named fields', async () => {
     const first = { first_name: 'Dorothea', last_name: 'Brooke', phone: '+44 1', no_tracking: true }
     expect(await browser.call('PUT', '/self', first)).toMatchObject({ status: 200, body: first })
     const second = await browser.call('PUT', '/self', { phone2: '+44 2', '-phone': '' })
@@ -60,13 +60,13 @@ describe('the account record', () => {
 
   it.each([
     ['a number', { first_name: 7 }],
-    ['an endless name', { first_name: 'x'.repeat(201) }],
+    ['a name that is too long', { first_name: 'x'.repeat(201) }],
     ['a text', { no_tracking: 'yes' }],
   ])('refuses %s', async (_what, body) => {
     expect((await browser.call('PUT', '/self', body)).status).toBe(400)
   })
 
-  it('is no organization’s token’s', async () => {
+  it('is not available to tokens of organizations', async () => {
     const privileges = [{ scope: 'org', role: 'admin' }]
     const made = await server.call('POST', `/orgs/${org.orgId}/apitokens`, { as: org, body: { name: 't', privileges } })
     expect(made.status).toBe(200)
@@ -85,7 +85,7 @@ describe('the account record', () => {
 describe('a new password', () => {
   const change = (who: Browser, body: object) => who.call('PUT', '/self', body)
 
-  it('ends the other sessions and tells the owner', async () => {
+  it('ends the other sessions and notifies the owner', async () => {
     const other = createBrowser(server)
     await other.login(org.email, org.password)
     const answer = await change(browser, { password: newPassword, old_password: org.password })
@@ -98,7 +98,7 @@ describe('a new password', () => {
     expect(JSON.stringify((await browser.call('GET', '/self/logs')).body)).not.toContain(newPassword)
   })
 
-  it('needs the old one, given now or to log in a moment ago', async () => {
+  it('needs the old one, given now or at a login within the last minutes', async () => {
     expect((await change(browser, { password: newPassword, old_password: 'wrong' })).status).toBe(400)
     clock.advance(6 * MINUTE_MS)
     expect((await change(browser, { password: newPassword })).status).toBe(403)
@@ -107,13 +107,13 @@ describe('a new password', () => {
     expect((await change(browser, { password: newPassword, old_password: org.password })).status).toBe(200)
   })
 
-  it('bounds guesses at the old one', async () => {
+  it('limits guesses at the old one', async () => {
     const guess = (i: number) => change(browser, { password: newPassword, old_password: `guess ${i}` })
     for (let i = 0; i < 5; i += 1) expect((await guess(i)).status).toBe(400)
     expect((await guess(5)).status).toBe(429)
   })
 
-  it('must be as the organization asks', async () => {
+  it('must satisfy the rules of the organization', async () => {
     const password_policy = { enabled: true, min_length: 12, requires_special_char: true }
     await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: { password_policy } })
     expect((await change(browser, { password: 'elevenchars' })).body.reason).toBe('must have at least 12 characters')
@@ -126,7 +126,7 @@ describe('a new address', () => {
   const request = (email: string, who = browser) => who.call('POST', '/self/update', { email })
   const confirm = (token: string) => server.call('POST', `/self/update/verify/${token}`, { as: null })
 
-  it('counts once the mailed link is used', async () => {
+  it('is set once the mailed link is used', async () => {
     const email = `new-${org.email}`
     expect(await request(email.toUpperCase())).toSatisfy(isEmptyAnswer)
     const token = tokenIn(await waitForMail(server.dataDir, email))
@@ -143,7 +143,7 @@ describe('a new address', () => {
     )
   })
 
-  it('can be confirmed by the published GET, of the account alone', async () => {
+  it('can be confirmed by the published GET, but only by its account', async () => {
     const email = `new-${org.email}`
     await request(email)
     const path = `/self/update/verify/${tokenIn(await waitForMail(server.dataDir, email))}`
@@ -153,7 +153,7 @@ describe('a new address', () => {
     expect((await browser.call('GET', '/self')).body.email).toBe(email)
   })
 
-  it('answers the same for an address that has an account, and tells only its owner', async () => {
+  it('gets the same reply if it has an account, and only its owner is told', async () => {
     const other = await server.addOrg()
     expect(await request(other.email)).toSatisfy(isEmptyAnswer)
     const mail = await waitForMail(server.dataDir, other.email)
@@ -161,7 +161,7 @@ describe('a new address', () => {
     expect(() => tokenIn(mail)).toThrow('no token')
   })
 
-  it('is refused where somebody took it in between', async () => {
+  it('is refused if another account took it meanwhile', async () => {
     const email = `new-${org.email}`
     const other = createBrowser(server)
     const otherOrg = await server.addOrg()
@@ -174,7 +174,7 @@ describe('a new address', () => {
     expect((await confirm(tokenIn(mine))).status).toBe(400)
   })
 
-  it('needs the password, and is too late after a day', async () => {
+  it('needs the password, and its link expires after a day', async () => {
     const email = `new-${org.email}`
     const byToken = (body: object) => server.call('POST', '/self/update', { as: org, body: { email, ...body } })
     expect((await byToken({})).status).toBe(403)
@@ -184,7 +184,7 @@ describe('a new address', () => {
     expect(await confirm(token)).toMatchObject({ status: 400, body: { detail: 'expired' } })
   })
 
-  it('is void once the password changes: somebody who knew the old one may have asked', async () => {
+  it('is cancelled by a new password: an intruder may have requested it', async () => {
     const email = `new-${org.email}`
     await request(email)
     const token = tokenIn(await waitForMail(server.dataDir, email))
@@ -237,15 +237,15 @@ describe('deleting the account', () => {
   })
 })
 
-describe('what happened to it', () => {
-  it('counts the calls of the hour', async () => {
+describe('the history of the account', () => {
+  it('counts the calls within the hour', async () => {
     const usage = () => server.call('GET', '/self/usage', { as: org })
     const first = await usage()
     expect(first.body).toMatchObject({ request_limit: 500, requests: expect.any(Number), seconds: expect.any(Number) })
     expect((await usage()).body.requests).toBe(first.body.requests + 1)
   })
 
-  it('lists what the admin did in organizations too, each thing once, in pages', async () => {
+  it('also lists what the admin did in organizations, each entry once, in pages', async () => {
     await browser.call('POST', `/orgs/${org.orgId}/sites`, { name: 'Middlemarch' })
     clock.advance(1000)
     await browser.call('PUT', '/self', { first_name: 'Dorothea' })
@@ -254,7 +254,7 @@ describe('what happened to it', () => {
     expect(body).toMatchObject({ total: 3, page: 1, limit: 100 })
     expect(headers.get('x-page-total')).toBe('3')
     expect(body.results[1]).toMatchObject({ org_id: org.orgId, admin_id: org.adminId })
-    // Clients fail where one of these ids is missing, or null.
+    // Clients fail if one of these ids is missing or null.
     const none = '00000000-0000-0000-0000-000000000000'
     expect(body.results[0]).toMatchObject({ org_id: none, site_id: none })
     expect(messagesOf(await browser.call('GET', '/self/logs?limit=1&page=2'))).toEqual(['Add Site "Middlemarch"'])
@@ -262,7 +262,7 @@ describe('what happened to it', () => {
     expect(messagesOf(await server.call('GET', '/self/logs', { as: org }))).toEqual(['Update account'])
   })
 
-  it('lists nothing of other people', async () => {
+  it('lists nothing about other people', async () => {
     const other = await server.addOrg()
     expect(messagesOf(await server.call('GET', '/self/logs', { as: other }))).toEqual([])
   })

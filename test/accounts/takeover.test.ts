@@ -12,7 +12,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
 
-// The provider's certificates and codes go by the real time.
+// The provider's certificates and codes use the real time.
 const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
 let smtp: Smtp
 let provider: RealProvider
@@ -44,7 +44,7 @@ const basic = () => ({
   authorization: `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`,
 })
 
-/** The mail of that subject to the owner, once it has come. */
+/** Waits for the mail to the owner with that subject. */
 const mailOf = (subject: string): Promise<Email> =>
   waitUntil(subject, async () => {
     const mine = smtp.mails.filter(({ to }) => to?.[0]?.address === org.email)
@@ -57,7 +57,7 @@ async function mint(name: string): Promise<string> {
   return body.key
 }
 
-/** A code of ours for the link, from a visit to the provider. */
+/** Signs in at the provider and returns our code for the link. */
 async function codeOf(authorization: Record<string, string>, subject: string): Promise<{ code: string }> {
   const { body } = await callByScript(server, 'GET', '/self/oauth/acme', { headers: authorization })
   return JSON.parse((await agree(openBrowser(), body.authorization_url, subject)).text) as { code: string }
@@ -76,8 +76,8 @@ async function loginBy(subject: string): Promise<number> {
   return (await callByScript(server, 'POST', '/login/oauth/acme', { body: code })).status
 }
 
-describe('what an intruder has left behind', () => {
-  /** A session, two tokens of the account, one of its organization, and an identity. */
+describe('what an intruder left behind', () => {
+  /** Creates a session, two tokens of the account, one of its organization, and an identity. */
   async function leaveBehind(subject: string) {
     const intruder = createBrowser(server)
     await intruder.login(org.email, org.password)
@@ -93,14 +93,14 @@ describe('what an intruder has left behind', () => {
     expect((await intruder.call('GET', '/self')).status).toBe(401)
     for (const key of keys) expect((await byToken(key)).status).toBe(401)
     expect(await loginBy(subject)).toBe(400)
-    // Those of the organization are not the account's.
+    // Tokens of the organization don't belong to the account.
     expect((await byToken(orgKey)).status).toBe(200)
     const { text = '', html = '' } = await mailOf('Your password was changed')
     expect(text).toContain('"nightly export"')
     expect(text).toContain(`"bootstrap" (${org.token.slice(0, 4)}...${org.token.slice(-4)})`)
     expect(text).toContain('unlinked: acme.')
     expect(text).toMatch(/still work: "terraform" \(.{11}\) of Test\. /)
-    // What somebody has named a token is no text of ours.
+    // The name of a token must not put words in our mails.
     expect(text + html).not.toMatch(/evil\.test|<b>/)
     const owner = createBrowser(server)
     await owner.login(org.email, newPassword)
@@ -114,7 +114,7 @@ describe('what an intruder has left behind', () => {
     )
   }
 
-  it('ends with a change of the password, but for the session that changes it', async () => {
+  it('ends with a change of the password, except the session that changes it', async () => {
     const left = await leaveBehind('by-change')
     const change = { password: newPassword, old_password: org.password }
     expect((await browser.call('PUT', '/self', change)).status).toBe(200)
@@ -136,7 +136,7 @@ describe('what an intruder has left behind', () => {
     await expectEnded(left, 'by-recovery')
   })
 
-  it('stays with any other change of the account', async () => {
+  it('continues after any other change of the account', async () => {
     const { keys } = await leaveBehind('by-name')
     expect((await browser.call('PUT', '/self', { first_name: 'Ada' })).status).toBe(200)
     for (const key of keys) expect((await byToken(key)).status).toBe(200)
@@ -149,7 +149,7 @@ describe('a recent proof', () => {
   const mintPaths = () => ['/self/apitokens', `/orgs/${org.orgId}/apitokens`]
   const bodyOf = (more: object = {}) => ({ name: 'x', privileges: readAll, ...more })
 
-  it('is needed by a session that makes a token: a sign-in in the last 15 minutes, or the password', async () => {
+  it('is needed to create a token in a session: a sign-in within 15 minutes, or the password', async () => {
     clock.offsetMs += 15 * MINUTE_MS - 5000
     for (const path of mintPaths()) expect((await browser.call('POST', path, bodyOf())).status).toBe(200)
     clock.offsetMs += 6000
@@ -167,7 +167,7 @@ describe('a recent proof', () => {
     expect(JSON.stringify(kept)).not.toContain(org.password)
   })
 
-  it('is a second factor that is given again', async () => {
+  it('can be a second factor that is given again', async () => {
     const { body } = await browser.call('GET', '/self/two_factor/token')
     const code = () => codeAt(body.two_factor_secret, clock.now())
     expect((await browser.call('POST', '/self/two_factor/verify', { two_factor: code() })).status).toBe(200)
@@ -177,7 +177,7 @@ describe('a recent proof', () => {
     expect((await browser.call('POST', '/self/apitokens', {})).status).toBe(200)
   })
 
-  it('counts from the second factor where a login was completed by one', async () => {
+  it('is counted from the second factor if that completed the login', async () => {
     const { body } = await browser.call('GET', '/self/two_factor/token')
     const code = () => codeAt(body.two_factor_secret, clock.now())
     await browser.call('POST', '/self/two_factor/verify', { two_factor: code() })
@@ -189,20 +189,20 @@ describe('a recent proof', () => {
     expect((await slow.call('POST', '/self/apitokens', {})).status).toBe(200)
   })
 
-  it('is HTTP Basic', async () => {
+  it('can be HTTP Basic', async () => {
     for (const path of mintPaths())
       expect((await server.call('POST', path, { as: null, headers: basic(), body: bodyOf() })).status).toBe(200)
   })
 
-  it('is not a token of the account, which makes no other one without the password', async () => {
+  it("can't be a token of the account, which creates no other token without the password", async () => {
     const post = (body: object) => server.call('POST', '/self/apitokens', { as: org, body })
     expect(await post({ name: 'another' })).toMatchObject(needsProof)
     expect((await post({ name: 'another', password: org.password })).status).toBe(200)
-    // Published clients hold a token and make tokens of the organization by it.
+    // Published clients hold a token and create tokens of the organization with it.
     expect((await server.call('POST', `/orgs/${org.orgId}/apitokens`, { as: org, body: bodyOf() })).status).toBe(200)
   })
 
-  it('is needed to link a provider, and missing it uses no code up', async () => {
+  it('is needed to link a provider, and without it the code is not used up', async () => {
     const token = { authorization: `Token ${org.token}` }
     const body = await codeOf(token, 'with-password')
     const link = (more: object = {}) =>

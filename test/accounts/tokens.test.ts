@@ -14,7 +14,7 @@ const forbidden = { status: 403 }
 
 let clock: TestClock
 let server: TestServer
-/** Path of the first organization's tokens. */
+/** The path of the first organization's tokens. */
 let orgTokens: string
 beforeAll(async () => {
   clock = createTestClock()
@@ -28,7 +28,7 @@ const readAll = [{ scope: 'org', role: 'read' }]
 /** The holder of a key, for `as`. */
 const holder = (key: string): TestOrg => ({ ...server.org, token: key })
 
-/** With the password, which a token alone does not stand for. */
+/** Creates a token with the password, which a token alone does not replace. */
 async function create(path: string, body: object, as = server.org): Promise<Answer['body']> {
   const answer = await server.call('POST', path, { body: { password: as.password, ...body }, as })
   expect(answer).toMatchObject({ status: 200 })
@@ -36,7 +36,7 @@ async function create(path: string, body: object, as = server.org): Promise<Answ
 }
 
 describe('tokens of an admin', () => {
-  it('shows the key once, keeps its hash, and lists four characters of each end', async () => {
+  it('show the key once, are stored as a hash, and are listed with four characters of each end', async () => {
     const { key, ...created } = await create('/self/apitokens', {
       name: 'script',
       role: 'admin',
@@ -64,7 +64,7 @@ describe('tokens of an admin', () => {
     expect(row.adminId).toBe(server.org.adminId)
   })
 
-  it('has the privileges its owner has at that moment', async () => {
+  it('have the privileges of their owner at each moment', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'write' }])
     const { key } = await create('/self/apitokens', {}, person)
     const write = () => server.call('POST', `/orgs/${server.org.orgId}/sites`, { as: holder(key), body: { name: 'S' } })
@@ -75,7 +75,7 @@ describe('tokens of an admin', () => {
     expect((await write()).status).toBe(404)
   })
 
-  it('renames and deletes, and records it without the key', async () => {
+  it('can be renamed and deleted, which is recorded without the key', async () => {
     const { id, key } = await create('/self/apitokens', { name: 'old' })
     expect((await server.call('PUT', `/self/apitokens/${id}`, { body: { name: 'new', key: 'x' } })).body.name).toBe(
       'new',
@@ -91,30 +91,30 @@ describe('tokens of an admin', () => {
     expect(JSON.stringify(logs.body)).not.toContain(key)
   })
 
-  it('does not reach the tokens of others', async () => {
+  it("can't be reached by others", async () => {
     const { id } = await create('/self/apitokens', { name: 'mine' })
     const stranger = await server.addOrg('Stranger')
     const path = `/self/apitokens/${id}`
     for (const [method, body] of [['GET'], ['PUT', { name: 'taken' }], ['DELETE']] as const)
       expect(await server.call(method, path, { as: stranger, body })).toMatchObject({ status: 404 })
     expect((await server.call('GET', path)).body.name).toBe('mine')
-    // Nor those of an organization, by the path of one's own.
+    // Tokens of an organization can't be reached by the path of one's own either.
     const ofOrg = await create(orgTokens, { name: 'org', privileges: readAll })
     expect((await server.call('GET', `/self/apitokens/${ofOrg.id}`)).status).toBe(404)
     expect((await server.call('GET', `${orgTokens}/${id}`)).status).toBe(404)
   })
 
-  it('is refused to admins of single sign-on and to tokens of organizations', async () => {
+  it('are refused to SSO admins and to tokens of organizations', async () => {
     const sso = await addPerson(server, [{ scope: 'org', role: 'admin' }])
     await makeSsoAdmin(server, sso)
     expect(await server.call('POST', '/self/apitokens', { as: sso, body: {} })).toMatchObject(forbidden)
     const { key } = await create(orgTokens, { name: 'org', privileges: [{ scope: 'org', role: 'admin' }] })
     expect(await server.call('POST', '/self/apitokens', { as: holder(key), body: {} })).toMatchObject(forbidden)
-    const body = { detail: 'A token of an organization has no tokens.' }
+    const body = { detail: 'The token of an organization has no tokens of its own' }
     expect(await server.call('GET', '/self/apitokens', { as: holder(key) })).toMatchObject({ ...forbidden, body })
   })
 
-  it('ends at a number, because each has a limit of calls of its own', async () => {
+  it('are limited in number, because each has a request limit of its own', async () => {
     const person = await server.addOrg('Many')
     for (let count = 1; count < 100; count += 1) await create('/self/apitokens', {}, person)
     expect(
@@ -123,7 +123,7 @@ describe('tokens of an admin', () => {
   })
 })
 
-describe('whose account changes hands meanwhile', () => {
+describe('an account that is deleted or recovered during the request', () => {
   it('gets no token once it is deleted', async () => {
     const org = await server.addOrg()
     const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
@@ -136,7 +136,7 @@ describe('whose account changes hands meanwhile', () => {
     expect((await answer).status).toBe(401)
   })
 
-  it.each(['self', 'org'])('gets no token of %s once its owner has recovered it', async (whose) => {
+  it.each(['self', 'org'])('gets no token of %s once it has been recovered', async (whose) => {
     const org = await server.addOrg()
     const path = whose === 'self' ? '/self/apitokens' : `/orgs/${org.orgId}/apitokens`
     const body = { name: 'late', privileges: readAll, password: org.password }
@@ -155,7 +155,7 @@ describe('whose account changes hands meanwhile', () => {
 })
 
 describe('tokens of an organization', () => {
-  it('is nobody: an account record with a name and without an address', async () => {
+  it('are nobody: their account record has a name and no address', async () => {
     const created = await create(orgTokens, {
       name: 'terraform',
       privileges: readAll,
@@ -174,12 +174,12 @@ describe('tokens of an organization', () => {
     expect(change).toMatchObject(forbidden)
   })
 
-  it('can make no organization, which would have no admin', async () => {
+  it("can't create an organization, which would have no admin", async () => {
     const { key } = await create(orgTokens, { name: 'x', privileges: [{ scope: 'org', role: 'admin' }] })
     expect(await server.call('POST', '/orgs', { as: holder(key), body: { name: 'Orphan' } })).toMatchObject(forbidden)
   })
 
-  it('lives without its creator, whose name then is nowhere', async () => {
+  it('outlive their creator, whose name is then no longer shown', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
     const { key, id } = await create(orgTokens, { name: 'x', privileges: readAll }, person)
     await server.ctx.db.deleteFrom('admin').where('id', '=', person.adminId).execute()
@@ -195,14 +195,14 @@ describe('tokens of an organization', () => {
     ['a site that is not named', { privileges: [{ scope: 'site', role: 'read' }] }],
     ['another organization', { privileges: [{ scope: 'org', role: 'read', org_id: randomUUID() }] }],
     ['eleven addresses', { src_ips: Array.from({ length: 11 }, (_, index) => `10.0.0.${index}`) }],
-    ['an address that is none', { src_ips: ['10.0.0.0/33'] }],
+    ['a malformed address', { src_ips: ['10.0.0.0/33'] }],
     ['no name', { name: '' }],
   ])('refuses %s', async (_what, fields) => {
     const body = { name: 'x', privileges: readAll, ...fields }
     expect(await server.call('POST', orgTokens, { body })).toMatchObject({ status: 400 })
   })
 
-  it('refuses a site of another organization as one that there is not', async () => {
+  it('refuse a site of another organization like an unknown one', async () => {
     const stranger = await server.addOrg('Stranger')
     const siteId = await addSite(server, 'Elsewhere', stranger)
     for (const site_id of [siteId, randomUUID()]) {
@@ -211,7 +211,7 @@ describe('tokens of an organization', () => {
     }
   })
 
-  it('has at most the privileges of its creator', async () => {
+  it('have at most the privileges of their creator', async () => {
     const siteId = await addSite(server, 'Mine')
     const other = await addSite(server, 'Not mine')
     const siteAdmin = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
@@ -227,7 +227,7 @@ describe('tokens of an organization', () => {
       expect(await ask(await addPerson(server, [{ scope: 'org', role }]), readAll)).toMatchObject(forbidden)
   })
 
-  it('changes name and privileges, and its addresses never', async () => {
+  it('can change name and privileges, but never addresses', async () => {
     const created = await create(orgTokens, { name: 'x', privileges: readAll, src_ips: ['127.0.0.0/8', '::1'] })
     const path = `${orgTokens}/${created.id}`
     const put = (body: unknown) => server.call('PUT', path, { body })
@@ -242,7 +242,7 @@ describe('tokens of an organization', () => {
     expect((await server.call('GET', path)).body).toEqual(changed.body)
   })
 
-  it('works from its addresses only', async () => {
+  it('work only from their addresses', async () => {
     const here = await create(orgTokens, { name: 'here', privileges: readAll, src_ips: ['127.0.0.1'] })
     const elsewhere = await create(orgTokens, { name: 'elsewhere', privileges: readAll, src_ips: ['10.0.0.0/8'] })
     expect((await server.call('GET', '/self', { as: holder(here.key) })).status).toBe(200)
@@ -258,7 +258,7 @@ describe('tokens of an organization', () => {
     ['10.0.0.1, 198.51.100.1', 403],
     ['unknown', 403],
     ['', 403],
-  ])('goes by what a trusted proxy says last: %j', async (forwardedFor, status) => {
+  ])('use the last address that a trusted proxy reports: %j', async (forwardedFor, status) => {
     const { key } = await create(orgTokens, { name: 'far', privileges: readAll, src_ips: ['10.0.0.0/8'] })
     const headers = { authorization: `Token ${key}`, 'x-forwarded-for': forwardedFor }
     const answer = await new Promise<number | undefined>((resolve, reject) => {
@@ -270,11 +270,11 @@ describe('tokens of an organization', () => {
   })
 })
 
-describe('tokens that nobody uses', () => {
+describe('unused tokens', () => {
   const works = async (key: string) => (await server.call('GET', '/self', { as: holder(key) })).status === 200
   const rowOf = (id: string) => server.ctx.db.selectFrom('apiToken').selectAll().where('id', '=', id).executeTakeFirst()
 
-  /** The token of the test itself is in use. */
+  /** The token that the test itself uses stays. */
   async function passDays(days: number): Promise<void> {
     clock.advance(days * DAY_MS)
     await server.ctx.db
@@ -284,7 +284,7 @@ describe('tokens that nobody uses', () => {
       .execute()
   }
 
-  it('work for 90 days, and not a moment longer, swept or not', async () => {
+  it('work for exactly 90 days, deleted or not', async () => {
     const { id, key } = await create('/self/apitokens', {})
     const unused = await create(orgTokens, { name: 'unused', privileges: readAll })
     await passDays(90)
@@ -297,7 +297,7 @@ describe('tokens that nobody uses', () => {
     expect((await rowOf(id))?.lastUsedAt?.getTime()).toBe(clock.now().getTime() - 1)
   })
 
-  it('writes uses some minutes apart, and never backwards', async () => {
+  it('have their uses recorded some minutes apart, and never backwards', async () => {
     const { id, key } = await create('/self/apitokens', {})
     const used = async () => {
       await works(key)
@@ -310,7 +310,7 @@ describe('tokens that nobody uses', () => {
     expect(await used()).toEqual(first)
     clock.advance(1)
     expect(await used()).toEqual(clock.now())
-    // Another process has seen a later use meanwhile.
+    // Another process has recorded a later use meanwhile.
     const later = new Date(clock.now().getTime() + 3600e3)
     clock.advance(5 * 60e3)
     await works(key)
@@ -320,7 +320,7 @@ describe('tokens that nobody uses', () => {
     expect((await server.call('GET', `/self/apitokens/${id}`)).body.last_used).toBe(Math.floor(later.getTime() / 1000))
   })
 
-  it('are removed by the sweep, which says so', async () => {
+  it('are deleted by the sweep, which is recorded', async () => {
     const own = await create('/self/apitokens', { name: 'forgotten' })
     const ofOrg = await create(orgTokens, { name: 'forgotten by all', privileges: readAll })
     await passDays(90)
@@ -336,8 +336,8 @@ describe('tokens that nobody uses', () => {
   })
 })
 
-describe('the limit of calls', () => {
-  it('holds for each token by itself and says when to come back', async () => {
+describe('the request limit', () => {
+  it('applies to each token alone, and the reply says when to retry', async () => {
     const limited = await startTestServer(clock, { requestsPerHour: 3 })
     try {
       const get = (as = limited.org) => limited.call('GET', '/self', { as })

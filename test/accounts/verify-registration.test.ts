@@ -19,7 +19,7 @@ afterAll(() => server.close())
 const newEmail = () => `${randomUUID()}@example.test`
 const people = { first_name: 'Ada', last_name: 'Lovelace', org_name: 'Engines' }
 
-/** @returns The token of the mail, which is the `count`th to the address. */
+/** @returns The token of the `count`th mail to the address. */
 async function register(email: string, password: string, count = 1): Promise<string> {
   const body = { ...people, email, password }
   expect(await server.call('POST', '/register', { as: null, body })).toMatchObject({ status: 200 })
@@ -41,7 +41,7 @@ describe('verifying', () => {
     expect(again.headers.getSetCookie()).toEqual([])
   })
 
-  it('works once for calls at the same time, on one link as on several', async () => {
+  it('works once for concurrent requests, with one link or several', async () => {
     const email = newEmail()
     const tokens = [
       await register(email, 'the first of passwords', 1),
@@ -64,7 +64,7 @@ describe('verifying', () => {
     ).toHaveLength(1)
   })
 
-  it('does so for 24 hours, says so for a month, and forgets then', async () => {
+  it('works for 24 hours; an expired link is reported as such for a month', async () => {
     const email = newEmail()
     const inTime = await register(newEmail(), 'a horse of another colour')
     clock.advance(24 * HOUR_MS - 1)
@@ -81,14 +81,14 @@ describe('verifying', () => {
     expect(await server.ctx.db.selectFrom('mailSent').selectAll().execute()).toEqual([])
   })
 
-  it.each(['nope', 'x'.repeat(200), '%00', "'"])('knows no token %s', async (token) => {
+  it.each(['nope', 'x'.repeat(200), '%00', "'"])('refuses the token %s', async (token) => {
     const answer = await verify(token)
     expect([400, 404]).toContain(answer.status)
     expect(answer.body.detail).toEqual(expect.any(String))
     if (token === 'nope') expect(answer).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
   })
 
-  it('says so where the operator has made the account since', async () => {
+  it('fails if the operator has created the account meanwhile', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     const { db } = server.ctx
@@ -101,7 +101,7 @@ describe('verifying', () => {
     expect(await db.selectFrom('privilege').select('id').where('adminId', '=', person.id).execute()).toEqual([])
   })
 
-  it('changes nothing where it fails half-way', async () => {
+  it('changes nothing if it fails halfway', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     const { db } = server.ctx
@@ -131,7 +131,7 @@ describe('pre-hijacking', () => {
     expect((await login(victim, 'known to the victim')).status).toBe(200)
   })
 
-  it('keeps no token and no password', async () => {
+  it('stores no token and no password', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     const row = await server.ctx.db
@@ -148,7 +148,7 @@ describe('pre-hijacking', () => {
 describe('the page behind the link', () => {
   const open = (query: string, method = 'GET') => fetch(`${server.url}/verify/register${query}`, { method })
 
-  it('changes nothing when it is opened, whoever opens it', async () => {
+  it('changes nothing by being opened, whoever opens it', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     const link = /http\S+/.exec((await waitForMail(server.dataDir, email)).text ?? '')?.[0] ?? ''
@@ -162,14 +162,14 @@ describe('the page behind the link', () => {
     expect((await verify(token)).status).toBe(200)
   })
 
-  it('is the same for every token but for its nonce', async () => {
+  it('is the same for every token except for its nonce', async () => {
     const token = await register(newEmail(), 'a horse of another colour')
     const plain = async (query: string) => (await (await open(query)).text()).replaceAll(/nonce="[^"]+"/g, '')
     expect(await plain(`?token=${token}`)).toBe(await plain('?token=<script>alert(1)</script>'))
     expect(await plain('')).toBe(await plain(`?token=${token}`))
   })
 
-  it('loads nothing from elsewhere and gives its address to nobody', async () => {
+  it('loads nothing from elsewhere and passes on its URL to nobody', async () => {
     const answer = await open('?token=x')
     const text = await answer.text()
     expect(text).not.toMatch(/\b(?:src|href)=/)
@@ -182,7 +182,7 @@ describe('the page behind the link', () => {
     expect((await open('?token=x')).headers.get('content-security-policy')).not.toBe(policy)
   })
 
-  it('finishes the registration when its button is pressed', async () => {
+  it('completes the registration when its button is pressed', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     expect(await press('?token=nope')).toBe('This link is not valid.')
@@ -196,7 +196,7 @@ describe('the page behind the link', () => {
     return (await page.press()).said
   }
 
-  it('can not be replaced by a form of another site', async () => {
+  it("can't be replaced by a form of another site", async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {

@@ -52,7 +52,11 @@ function describedBy(schema: Schema, hostility: Hostility, depth: number): fc.Ar
   const values = listOf(schema['enum'])
   if (values.length > 0) return fc.constantFrom(...values)
   if ('const' in schema) return fc.constant(schema['const'])
+  const types = listOf(schema['type'])
+  if (types.length > 0) return fc.oneof(...types.map((type) => valueOf({ ...schema, type }, hostility, depth)))
   switch (schema['type']) {
+    case 'null':
+      return fc.constant(null)
     case 'object':
       return depth < MAX_DEPTH ? objectOf(schema, hostility, depth) : fc.constant({})
     case 'array':
@@ -99,6 +103,7 @@ function boundsOf(schema: Schema): { min: number; max: number } {
 
 function textOf(schema: Schema, hostility: Hostility): fc.Arbitrary<string> {
   if (schema['format'] === 'uuid') return fc.uuid()
+  if (typeof schema['pattern'] === 'string') return fc.stringMatching(new RegExp(schema['pattern'], 'u'))
   const text = fc.string({ unit: 'grapheme', minLength: Number(schema['minLength'] ?? 0), maxLength: 40 })
   return hostility === 0 ? text : fc.oneof(hostileText, text)
 }

@@ -79,11 +79,15 @@ function isGiven(entry: [string, string | undefined]): entry is [string, string]
   return entry[1] !== undefined
 }
 
+/** Of a segment of the path, or of headers and path, that are too long to look for an operation. */
+const beforeAnyOperation = new Set([414, 431])
+
 /** @returns What is wrong with the answer; null when nothing is. */
 function objection({ spec }: Operation, { status, headers, body }: Answer): string | null {
   if (status >= 500) return 'a server error'
-  if (status !== 200) return status >= 300 && status < 400 ? null : refusalObjection(body)
-  const schema = spec.responses['200']?.content?.['application/json']?.schema
+  const response = spec.responses[String(status)]
+  if (response === undefined) return beforeAnyOperation.has(status) ? null : 'a status that is not declared'
+  const schema = response.content?.['application/json']?.schema
   if (!isSchema(schema) || headers.get('content-type')?.startsWith('application/json') !== true) return null
   const check = checkOf(schema)
   return check.Check(body) ? null : `an answer outside its schema: ${JSON.stringify(check.Errors(body)[0])}`
@@ -95,13 +99,6 @@ function checkOf(schema: Schema): ReturnType<typeof Compile> {
   const check = checks.get(schema) ?? Compile(schema)
   checks.set(schema, check)
   return check
-}
-
-/** `{detail}`, the parallel lists of the inventory, OAuth's error, or a JSON string where the contract has one. */
-function refusalObjection(body: unknown): string | null {
-  if (typeof body === 'string' && body !== '') return null
-  const says = isSchema(body) && ['detail', 'error'].some((name) => name in body)
-  return says ? null : 'a refusal that does not say why'
 }
 
 it('answers whatever it is sent with something that its document describes, and never with a server error', async () => {

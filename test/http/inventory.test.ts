@@ -212,7 +212,13 @@ describe('assign, unassign, delete', () => {
     const [device] = await claimNewDevices(server, 1)
     await server.ctx.db
       .insertInto('activeUpgradeTarget')
-      .values({ orgId: server.org.orgId, deviceId: device?.id ?? '', upgradeId: randomUUID() })
+      .values({
+        orgId: server.org.orgId,
+        deviceId: device?.id ?? '',
+        upgradeId: randomUUID(),
+        orgUpgradeId: randomUUID(),
+        imageId: randomUUID(),
+      })
       .execute()
     expect(await server.call('PUT', path, { body: { op: 'delete', macs: [device?.mac] } })).toMatchObject({
       status: 400,

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type OpenApi, type Operation, fetchOpenApi, operationsOf } from '../support/openapi.ts'
+import { makeReference } from '../../scripts/reference/reference.ts'
+import { type OpenApi, type Operation, fetchOpenApi, fetchPublished, operationsOf } from '../support/openapi.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 /** Nobody can have credentials before these. */
@@ -19,13 +21,24 @@ const PUBLIC = [
 
 let server: TestServer
 let document: OpenApi
+let published: OpenApi
 let operations: Operation[]
 beforeAll(async () => {
   server = await startTestServer()
   document = await fetchOpenApi(server)
+  published = await fetchPublished(server)
   operations = operationsOf(document)
 })
 afterAll(() => server.close())
+
+/** With values that name nothing, but are not refused. */
+function pathOf(path: string): string {
+  return path
+    .replace('/api/v1', '')
+    .replace('{image_name}', 'image1')
+    .replace('{device_mac}', '00005e005301')
+    .replaceAll(/\{\w+\}/g, server.org.orgId)
+}
 
 it('is OpenAPI 3.1 with every operation under /api/v1', () => {
   expect(document.openapi).toMatch(/^3\.1\./)
@@ -37,6 +50,12 @@ it('names every operation, each differently', () => {
   const ids = operations.map(({ spec }) => spec.operationId)
   expect(ids).not.toContain(undefined)
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+})
+
+it('says in one line what each operation does, each differently', () => {
+  const summaries = operations.map(({ spec }) => spec.summary ?? '')
+  expect(summaries.filter((summary) => !/^[A-Z][a-z]+,? .{2,80}[^.]$/.test(summary))).toEqual([])
+  expect(summaries.filter((summary, index) => summaries.indexOf(summary) !== index)).toEqual([])
 })
 
 it('declares every parameter of a path', () => {
@@ -56,23 +75,56 @@ it('says what success looks like', () => {
 })
 
 it('asks for credentials, except where there can be none', async () => {
-  const schemes = Object.keys(document.components.securitySchemes)
+  const schemes = Object.keys(document.components['securitySchemes'] ?? {})
   expect(document.security.flatMap((way) => Object.keys(way)).filter((name) => !schemes.includes(name))).toEqual([])
   const open = operations.filter(({ spec }) => (spec.security ?? document.security).length === 0)
   expect(new Set(open.map(({ id }) => id))).toEqual(new Set(PUBLIC))
   for (const { id, method, path } of operations.filter((operation) => !PUBLIC.includes(operation.id))) {
-    const answer = await server.call(
-      method,
-      path
-        .replace('/api/v1', '')
-        .replace('{image_name}', 'image1')
-        .replaceAll(/\{\w+\}/g, server.org.orgId),
-      {
-        as: null,
-      },
-    )
+    const answer = await server.call(method, pathOf(path), { as: null })
     expect(answer, id).toMatchObject({ status: 401, body: { detail: 'Authentication credentials were not provided.' } })
   }
+})
+
+it('requires a body where a missing one is refused', async () => {
+  const requiring = operations.filter(
+    ({ spec: { requestBody } }) =>
+      requestBody?.required === true && Object.keys(requestBody.content ?? {}).join() === 'application/json',
+  )
+  expect(requiring.length).toBeGreaterThan(30)
+  for (const { id, method, path } of requiring) {
+    const answer = await server.call(method, pathOf(path))
+    expect([answer.status, answer.body.reason], id).toEqual([400, expect.stringMatching(/required|must be/)])
+  }
+})
+
+it('is served compressed, and not again to those who have it', async () => {
+  const get = (headers: Record<string, string>) => fetch(`${server.url}/api/v1/openapi.json`, { headers })
+  const packed = await get({ 'accept-encoding': 'br, gzip' })
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  expect(packed.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(packed.headers.get('vary')).toBe('accept-encoding')
+  const length = Number(packed.headers.get('content-length'))
+  const text = await packed.text()
+  expect(length).toBeGreaterThan(0)
+  expect(length).toBeLessThan(text.length / 8)
+
+  const plain = await get({ 'accept-encoding': 'gzip;q=0, identity' })
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  expect(await plain.text()).toBe(text)
+
+  const etag = plain.headers.get('etag') ?? ''
+  expect(etag).toMatch(/^W\/"[\w-]{43}"$/)
+  expect(packed.headers.get('etag')).toBe(etag)
+  for (const known of [etag, `"other", ${etag}`, etag.slice(2), '*']) {
+    const answer = await get({ 'if-none-match': known })
+    expect([answer.status, answer.headers.get('etag'), await answer.text()], known).toEqual([304, etag, ''])
+  }
+  expect((await get({ 'if-none-match': '"other"' })).status).toBe(200)
+})
+
+it('is what the page to browse it reads', async () => {
+  expect(await (await fetch(`${server.url}/docs/json`)).json()).toEqual(published)
+  expect(await (await fetch(`${server.url}/docs/yaml`)).text()).toMatch(/^openapi: 3\.1\.0$/m)
 })
 
 it('can be browsed, with everything from the server itself', async () => {
@@ -97,5 +149,14 @@ it('can be browsed, with everything from the server itself', async () => {
 /** To refresh the snapshot after a change of the interface: npm test -- test/http/openapi.test.ts --update */
 it('is the committed document', async () => {
   const committed = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url))
-  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(committed)
+  await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot(committed)
+})
+
+it('has the committed pages of the reference', async () => {
+  const folder = fileURLToPath(new URL('../../docs/reference', import.meta.url))
+  const pages = makeReference(published)
+  for (const [file, text] of pages) await expect(text).toMatchFileSnapshot(`${folder}/${file}`)
+  expect(readdirSync(folder).toSorted()).toEqual([...pages.keys()].toSorted())
+  const headings = [...pages.values()].join('\n').match(/^## /gm)
+  expect(headings).toHaveLength(operations.length)
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
-import { setAsideEvents } from '../../src/webhooks/store-set-aside.ts'
+import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 const path = '/operator/v1/set-aside-events'

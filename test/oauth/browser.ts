@@ -1,4 +1,4 @@
-/** A page as a browser holds it: where it is, and what it says. */
+/** A page in a browser: its URL and its content. */
 export interface BrowserPage {
   readonly url: URL
   readonly status: number
@@ -12,11 +12,14 @@ export interface PageRequest {
   readonly body?: string
 }
 
-/** A browser without scripts: it keeps cookies, follows redirects and submits forms. Its fetch sends Sec-Fetch headers. */
+/**
+ * A browser without scripts. It keeps cookies, follows redirects and submits forms, and its fetch sends Sec-Fetch
+ * headers.
+ */
 export interface Browser {
-  /** Does not follow a redirect. */
+  /** Does not follow redirects. */
   open(url: string | URL, request?: PageRequest): Promise<BrowserPage>
-  /** Follows redirects until `stop` says that this address is not to be visited; it is then `location` of the result. */
+  /** Follows redirects until `stop` returns true for the next URL, which is then the `location` of the result. */
   follow(url: string | URL, stop?: (next: URL) => boolean): Promise<BrowserPage>
   submit(page: BrowserPage, fields: Record<string, string>, stop?: (next: URL) => boolean): Promise<BrowserPage>
   cookie(url: string, name: string): string | undefined

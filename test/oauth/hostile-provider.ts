@@ -4,28 +4,28 @@ import { text as textOf } from 'node:stream/consumers'
 import type { OauthProvider } from '../../src/accounts/parts.ts'
 import { closeServer, listen } from './real-provider.ts'
 
-/** What it does wrong; an empty object is an honest provider. */
+/** The provider's faults; an empty object makes it honest. */
 export interface Fault {
-  /** Members of the ID token's payload that take the place of the right ones. */
+  /** Members that replace those of the ID token's payload. */
   readonly claims?: Readonly<Record<string, unknown>>
   readonly alg?: 'RS256' | 'HS256' | 'none'
-  /** Signs with a key that its key set does not hold. */
+  /** Signs with a key that is not in its key set. */
   readonly foreignKey?: boolean
   readonly noIdToken?: boolean
-  /** Members of the query of its redirect that take the place of the right ones; null leaves one out. */
+  /** Parameters that replace those of its redirect; null removes one. */
   readonly redirect?: Readonly<Record<string, string | null>>
-  /** Answers of the token endpoint in place of its own. */
+  /** A reply of the token endpoint that replaces its own. */
   readonly token?: { readonly status: number; readonly body: unknown }
-  /** Members of its metadata that take the place of the right ones. */
+  /** Members that replace those of its metadata. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 export interface HostileProvider {
   readonly settings: OauthProvider
   fault: Fault
-  /** Forms that its token endpoint was sent. */
+  /** The forms that its token endpoint received. */
   readonly tokenRequests: URLSearchParams[]
-  /** Who it says that everybody is. */
+  /** The subject that it returns for everyone. */
   subject: string
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ export interface HostileProvider {
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const foreignKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-/** An OpenID provider that asks nobody anything and lies as it is told. */
+/** An OpenID provider that never prompts the user and lies as configured. */
 export async function startHostileProvider(name: string): Promise<HostileProvider> {
   const nonces = new Map<string, string>()
   const http = createServer((request, response) => {
@@ -89,7 +89,7 @@ function metadataOf(issuer: string): Record<string, unknown> {
     jwks_uri: `${issuer}/jwks`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    // It would like weak algorithms to be taken.
+    // It claims to support weak algorithms.
     id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
     token_endpoint_auth_methods_supported: ['client_secret_post'],
     authorization_response_iss_parameter_supported: true,

@@ -33,7 +33,7 @@ async function begin(browser: Browser, path: string): Promise<string> {
   return body.authorization_url
 }
 
-/** Where the provider leads the browser back to. */
+/** The URL to which the provider redirects. */
 async function callbackOf(browser: Browser, authorizationUrl: string): Promise<URL> {
   const { location } = await browser.open(authorizationUrl)
   return new URL(location ?? '')
@@ -50,7 +50,7 @@ async function expectNothingLinked(): Promise<void> {
   expect(await server.ctx.db.selectFrom('oauthIdentity').selectAll().execute()).toEqual([])
 }
 
-it('links what an honest provider says, so that each refusal below has its own reason', async () => {
+it('links the identity of an honest provider, so that each refusal below has its own reason', async () => {
   const browser = await signedIn(server)
   const answer = await callAs(browser, server, `POST ${SELF}`, { code: await codeOf(browser, SELF) })
   expect(answer).toEqual({ status: 200, body: { action: 'oauth account linked', id: 'mallory' } })
@@ -67,13 +67,13 @@ describe('a token', () => {
     ['without a nonce', { claims: { nonce: undefined } }],
     ['that has expired', { claims: { iat: nowS - 7200, exp: nowS - 3600 } }],
     ['without an expiry', { claims: { exp: undefined } }],
-    ['of nobody', { claims: { sub: undefined } }],
-    ['with a subject that is no text', { claims: { sub: { toString: 'mallory' } } }],
+    ['without a subject', { claims: { sub: undefined } }],
+    ['with a subject that is not a string', { claims: { sub: { toString: 'mallory' } } }],
     ['without a signature', { alg: 'none' }],
     ['signed with our own secret', { alg: 'HS256' }],
     ['signed with a foreign key', { foreignKey: true }],
-    ['that is none', { noIdToken: true }],
-    ['answer that is no object', { token: { status: 200, body: ['any'] } }],
+    ['that is missing', { noIdToken: true }],
+    ['answer that is not an object', { token: { status: 200, body: ['any'] } }],
   ])('%s is refused, and nothing linked', async (_what, fault) => {
     const browser = await signedIn(server)
     const code = await codeOf(browser, SELF)
@@ -88,7 +88,7 @@ describe('a token', () => {
     expect((await callAs(browser, server, `POST ${SELF}`, { code })).body.error).toBe('invalid_grant')
   })
 
-  it('refusal of the provider is told', async () => {
+  it('refusal of the provider is reported', async () => {
     const browser = await signedIn(server)
     const code = await codeOf(browser, SELF)
     const body = { error: 'invalid_grant', error_description: 'no such code' }
@@ -101,7 +101,7 @@ describe('a token', () => {
 describe('a redirect', () => {
   it.each<[string, Fault['redirect']]>([
     ['that names another issuer', { iss: 'https://accounts.google.com' }],
-    ['that leaves out the issuer it has promised', { iss: null }],
+    ['without the promised issuer', { iss: null }],
     ['with a state of its own', { state: 'made-up' }],
     ['without a state', { state: null }],
     ['without a code', { code: null }],
@@ -117,7 +117,7 @@ describe('a redirect', () => {
     expect((await browser.open(await callbackOf(browser, authorizationUrl))).status).toBe(400)
   })
 
-  it('with the state of another visit goes with that visit only', async () => {
+  it('with the state of another flow continues only that flow', async () => {
     const [mine, theirs] = [await signedIn(server), await signedIn(server, await server.addOrg())]
     const [myUrl, theirUrl] = [await begin(mine, SELF), await begin(theirs, SELF)]
     const swapped = await callbackOf(mine, myUrl)
@@ -128,14 +128,14 @@ describe('a redirect', () => {
     await expectNothingLinked()
   })
 
-  it('that comes twice finds its state used', async () => {
+  it('that is repeated finds its state used', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     expect((await browser.open(callback)).status).toBe(200)
     expect((await browser.open(callback)).status).toBe(400)
   })
 
-  it.each([SELF, LOGIN])('that comes in another browser is refused: %s', async (path) => {
+  it.each([SELF, LOGIN])('in another browser is refused: %s', async (path) => {
     const mallory = await signedIn(server, await server.addOrg())
     const callback = await callbackOf(mallory, await begin(mallory, path))
     const victim = await signedIn(server)
@@ -143,28 +143,28 @@ describe('a redirect', () => {
     expect((await openBrowser().open(callback)).status).toBe(400)
   })
 
-  it('is not used up by who only looks', async () => {
+  it('is not used up by a HEAD request', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     expect((await browser.open(callback, { method: 'HEAD' })).status).toBe(404)
     expect((await browser.open(callback)).status).toBe(200)
   })
 
-  it('with parameters that come twice is malformed', async () => {
+  it('with repeated parameters is malformed', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     callback.searchParams.append('code', 'another')
     expect((await browser.open(callback)).status).toBe(400)
   })
 
-  it('is too late after ten minutes', async () => {
+  it('expires after ten minutes', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     clock.offsetMs = 600_000
     expect((await browser.open(callback)).status).toBe(400)
   })
 
-  it('keeps its address and its codes to itself', async () => {
+  it('does not pass on its URL and its codes', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     const answer = await fetch(callback)
@@ -177,7 +177,7 @@ describe('mix-up', () => {
   it("does not take one provider's code for another's", async () => {
     const browser = await signedIn(server)
     const visit = new URL(await begin(browser, SELF))
-    // The victim chose evil, which sends the browser on to honest with its own state.
+    // The victim chose evil, which redirects the browser to honest with its own state.
     const detour = new URL(`${honest.settings.issuer}/authorize`)
     detour.search = visit.search
     detour.searchParams.set('redirect_uri', `${server.url}/oauth/honest/callback`)
@@ -191,7 +191,7 @@ describe('mix-up', () => {
     await expectNothingLinked()
   })
 
-  it('redeems a code at the provider it is of', async () => {
+  it('redeems a code only at its own provider', async () => {
     const browser = await signedIn(server)
     const code = await codeOf(browser, SELF)
     const answer = await callAs(browser, server, 'POST /self/oauth/honest', { code })
@@ -199,7 +199,7 @@ describe('mix-up', () => {
     await expectNothingLinked()
   })
 
-  it('keeps the same subject at two providers apart', async () => {
+  it('distinguishes the same subject at two providers', async () => {
     honest.subject = evil.subject
     const browser = await signedIn(server)
     const code = await codeOf(browser, '/self/oauth/honest')
@@ -211,14 +211,14 @@ describe('mix-up', () => {
 })
 
 describe('a code', () => {
-  it('is good once', async () => {
+  it('works once', async () => {
     const browser = await signedIn(server)
     const code = await codeOf(browser, SELF)
     const answers = await Promise.all([1, 2, 3].map(() => callAs(browser, server, `POST ${SELF}`, { code })))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400])
   })
 
-  it('of the same person links one of two accounts that come at once', async () => {
+  it('of the same person links only one of two concurrent accounts', async () => {
     for (let round = 0; round < 3; round += 1) {
       const browsers = await Promise.all([1, 2].map(async () => signedIn(server, await server.addOrg())))
       const codes = await Promise.all(browsers.map((browser) => codeOf(browser, SELF)))
@@ -230,7 +230,7 @@ describe('a code', () => {
     }
   })
 
-  it('is too late after two minutes', async () => {
+  it('expires after two minutes', async () => {
     const browser = await signedIn(server)
     const code = await codeOf(browser, SELF)
     clock.offsetMs = 120_000
@@ -238,7 +238,7 @@ describe('a code', () => {
     await expectNothingLinked()
   })
 
-  it('is of no use to another session of the same account', async () => {
+  it('does not work in another session of the same account', async () => {
     const code = await codeOf(await signedIn(server), SELF)
     const other = await signedIn(server)
     expect((await callAs(other, server, `POST ${SELF}`, { code })).body.error).toBe('invalid_grant')
@@ -248,7 +248,7 @@ describe('a code', () => {
     await expectNothingLinked()
   })
 
-  it('of a login does not link, and that of a link does not log in', async () => {
+  it('of a login does not link, and one of a link does not log in', async () => {
     const browser = await signedIn(server)
     const ofLogin = await codeOf(browser, LOGIN)
     expect((await callAs(browser, server, `POST ${SELF}`, { code: ofLogin })).body.error).toBe('invalid_grant')
@@ -257,7 +257,7 @@ describe('a code', () => {
     await expectNothingLinked()
   })
 
-  it('of a login is of no use to another browser, nor to a script', async () => {
+  it('of a login works neither in another browser nor in a script', async () => {
     const mallory = openBrowser()
     const victim = openBrowser()
     // Login CSRF: the victim's browser is made to post mallory's code.
@@ -267,7 +267,7 @@ describe('a code', () => {
     expect((await callByScript(server, 'POST', LOGIN, stolen)).body.error).toBe('invalid_grant')
   })
 
-  it('that a script began is not taken from a browser', async () => {
+  it('of a flow that a script began is not accepted from a browser', async () => {
     const codeOfScript = async () => {
       const { body } = await callByScript(server, 'GET', LOGIN)
       const victim = openBrowser()
@@ -281,7 +281,7 @@ describe('a code', () => {
     expect((await callByScript(server, 'POST', LOGIN, { body, headers })).body.error).toBe('invalid_grant')
   })
 
-  it('of the provider itself is not taken, unless the operator allows it', async () => {
+  it('of the provider itself is accepted only if the operator allows it', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
     const code = callback.searchParams.get('code') ?? ''

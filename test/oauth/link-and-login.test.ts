@@ -27,7 +27,7 @@ afterAll(async () => {
 const SELF = '/self/oauth/acme'
 const LOGIN = '/login/oauth/acme'
 
-/** Our code, after a visit to the provider under the name `subject`. */
+/** Signs in at the provider as `subject` and returns our code. */
 async function codeOf(browser: Browser, path: string, subject: string): Promise<string> {
   const { body } = await callAs(browser, server, `GET ${path}`)
   return JSON.parse((await agree(browser, body.authorization_url, subject)).text).code
@@ -47,7 +47,7 @@ async function newestLog(org: TestOrg): Promise<AnyJson> {
 const identities = () => server.ctx.db.selectFrom('oauthIdentity').selectAll().execute()
 
 describe('linking', () => {
-  it('links, shows it in the account record and audits it', async () => {
+  it('links an identity, shows it in the account record and audits it', async () => {
     const org = await server.addOrg()
     const browser = await signedIn(server, org)
     const before = await callAs(browser, server, `GET ${SELF}`)
@@ -88,20 +88,20 @@ describe('linking', () => {
     expect((await callAs(browser, server, 'GET /self')).body.oauth_acme).toBe(false)
   })
 
-  it('keeps one identity of a provider for an account, and takes the same one again', async () => {
+  it('allows one identity of a provider for an account, and accepts the same one again', async () => {
     const org = await server.addOrg()
     const subject = randomUUID()
     const browser = await link(org, subject)
     const again = await codeOf(browser, SELF, subject)
     expect(await callAs(browser, server, `POST ${SELF}`, { code: again })).toMatchObject({ body: { id: subject } })
-    // Under another name the provider asks anew.
+    // For another name the provider prompts again.
     const elsewhere = await signedIn(server, org)
     const other = await codeOf(elsewhere, SELF, randomUUID())
     expect((await callAs(elsewhere, server, `POST ${SELF}`, { code: other })).status).toBe(400)
     expect((await identities()).filter(({ adminId }) => adminId === org.adminId)).toMatchObject([{ subject }])
   })
 
-  it('is done by a script whose person signs in with a browser', async () => {
+  it('works for a script whose user signs in with a browser', async () => {
     const org = await server.addOrg()
     const headers = { authorization: `Token ${org.token}` }
     const { body } = await callByScript(server, 'GET', SELF, { headers })
@@ -115,7 +115,7 @@ describe('linking', () => {
     expect((await callByScript(server, 'POST', SELF, { headers: elsewhere, body: second })).status).toBe(400)
   })
 
-  it('is refused once its owner has recovered the account from whoever began it', async () => {
+  it('is refused once the owner has recovered the account', async () => {
     const org = await server.addOrg()
     const browser = await signedIn(server, org)
     const code = await codeOf(browser, SELF, randomUUID())
@@ -133,7 +133,7 @@ describe('linking', () => {
     expect((await identities()).filter(({ adminId }) => adminId === org.adminId)).toEqual([])
   })
 
-  it('is not for accounts that an identity provider decides about', async () => {
+  it('is refused to accounts that an identity provider manages', async () => {
     const org = await server.addOrg()
     const set = { ssoId: randomUUID(), ssoSubject: 'somebody' }
     const browser = await signedIn(server, org)
@@ -144,7 +144,7 @@ describe('linking', () => {
 })
 
 describe('login', () => {
-  it('opens a session of the account that is linked', async () => {
+  it('opens a session of the linked account', async () => {
     const org = await server.addOrg()
     await link(org, 'bert')
     const browser = openBrowser()
@@ -156,7 +156,7 @@ describe('login', () => {
     expect(await newestLog(org)).toMatchObject({ admin_id: org.adminId, message: 'Login by OAuth: acme' })
   })
 
-  it('neither makes an account nor finds one by its address', async () => {
+  it('neither creates an account nor finds one by its address', async () => {
     const admins = () => server.ctx.db.selectFrom('admin').select('id').execute()
     const before = await admins()
     const browser = openBrowser()
@@ -170,7 +170,7 @@ describe('login', () => {
     expect(await admins()).toEqual(before)
   })
 
-  it('finds no account that is deleted meanwhile', async () => {
+  it('does not find an account that is deleted meanwhile', async () => {
     const org = await server.addOrg()
     const subject = randomUUID()
     await link(org, subject)
@@ -186,7 +186,7 @@ describe('login', () => {
     expect(await answer).toMatchObject({ status: 400, body: { error: 'access_denied' } })
   })
 
-  it('still asks for the second factor', async () => {
+  it('still requires the second factor', async () => {
     const org = await server.addOrg()
     await link(org, 'carl')
     await server.ctx.db.updateTable('admin').set({ totpSince: new Date() }).where('id', '=', org.adminId).execute()
@@ -201,7 +201,7 @@ describe('login', () => {
     expect((await newestLog(org)).message).toBe('Login by OAuth: acme, two factor still missing')
   })
 
-  it('asks for a second factor where an organization requires one', async () => {
+  it('requires a second factor if an organization does', async () => {
     const org = await server.addOrg()
     await link(org, 'cora')
     const policy = { password_policy: { enabled: true, requires_two_factor_auth: true } }
@@ -211,7 +211,7 @@ describe('login', () => {
     expect((await callAs(browser, server, `POST ${LOGIN}`, { code })).body.two_factor_required).toBe(true)
   })
 
-  it('gives a script its session, whose person signs in with a browser', async () => {
+  it('opens a session for a script whose user signs in with a browser', async () => {
     await link(await server.addOrg(), 'dora')
     const begun = await callByScript(server, 'GET', LOGIN)
     const body = JSON.parse((await agree(openBrowser(), begun.body.authorization_url, 'dora')).text)
@@ -220,7 +220,7 @@ describe('login', () => {
 })
 
 describe('a denial', () => {
-  it.each([SELF, LOGIN])('is told to who posts the code: %s', async (path) => {
+  it.each([SELF, LOGIN])('is reported to the client that posts the code: %s', async (path) => {
     const browser = await signedIn(server)
     const { body } = await callAs(browser, server, `GET ${path}`)
     const page = await cancel(browser, body.authorization_url)
@@ -233,7 +233,7 @@ describe('a denial', () => {
 })
 
 describe('forward', () => {
-  it('leads the browser there with the code', async () => {
+  it('redirects the browser there with the code', async () => {
     const browser = await signedIn(server)
     const forward = 'https://portal.example.com/done?step=2#top'
     const { body } = await callAs(browser, server, `GET ${SELF}?forward=${encodeURIComponent(forward)}`)
@@ -252,7 +252,7 @@ describe('forward', () => {
     'javascript:alert(1)',
     String.raw`https://portal.example.com\@evil.test/`,
     'http://127.0.0.1:9/',
-  ])('is not %s', async (forward) => {
+  ])("can't be %s", async (forward) => {
     for (const path of [SELF, LOGIN]) {
       const answer = await server.call('GET', `${path}?forward=${encodeURIComponent(forward)}`)
       expect(answer, path).toMatchObject({ status: 400, body: { detail: 'invalid field: forward' } })

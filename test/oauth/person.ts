@@ -8,7 +8,7 @@ export interface PersonAnswer {
   readonly body: AnyJson
 }
 
-/** Calls an operation, like `GET /self`, from a page of ours in the browser, with its cookies. */
+/** Calls an operation, such as `GET /self`, from a page of ours in the browser, with its cookies. */
 export async function callAs(
   browser: Browser,
   server: TestServer,
@@ -37,7 +37,7 @@ export async function signedIn(server: TestServer, org: TestOrg = server.org): P
   return browser
 }
 
-/** Calls as a script does: no cookies, and none of the headers of browsers. */
+/** Calls as a script: without cookies and without the headers of browsers. */
 export async function callByScript(
   server: TestServer,
   method: 'GET' | 'POST' | 'DELETE',

@@ -33,7 +33,7 @@ async function startHttp(answer: (request: IncomingMessage, response: ServerResp
   return listen(http)
 }
 
-/** Our code, from a provider that redirects without asking. */
+/** Our code, from a provider that redirects without a prompt. */
 async function codeOf(browser: Browser, server: TestServer, path: string): Promise<string> {
   const { body } = await callAs(browser, server, `GET ${path}`)
   const page = await browser.follow(body.authorization_url)
@@ -48,7 +48,7 @@ async function link(server: TestServer, name: string) {
 }
 
 describe('azure', () => {
-  it('knows people by tenant and object, whatever the subject', async () => {
+  it('identifies people by tenant and object, whatever the subject', async () => {
     const provider = await startOpenId('azure')
     const server = await startServer(provider.settings)
     provider.fault = { claims: { tid: 'tenant', oid: 'object' } }
@@ -59,7 +59,7 @@ describe('azure', () => {
     expect((await callAs(browser, server, 'POST /login/oauth/azure', { code })).status).toBe(200)
   })
 
-  it('is refused where it does not name both', async () => {
+  it('is refused if it does not name both', async () => {
     const provider = await startOpenId('azure')
     const server = await startServer(provider.settings)
     provider.fault = { claims: { oid: 'object' } }
@@ -116,7 +116,7 @@ describe('github', () => {
       redirect_uri: `${server.url}/oauth/github/callback`,
     })
     expect(github.seen[2]).toMatchObject({ url: '/api/v3/user', authorization: 'Bearer gho' })
-    // Somebody else has taken the login name and the address over.
+    // Another person has taken over the login name and the address.
     github.user.body = { id: 4712, login: 'octo', email: server.org.email }
     const browser = openBrowser()
     const code = await codeOf(browser, server, '/login/oauth/github')
@@ -135,7 +135,7 @@ describe('github', () => {
     expect(await link(server, 'github')).toMatchObject({ status: 400, body: { error } })
   })
 
-  it('is refused where the redirect names another issuer', async () => {
+  it('is refused if the redirect names another issuer', async () => {
     const { github, server } = await startGithub()
     github.iss = 'https://github.com.evil.test/login/oauth'
     const browser = await signedIn(server)
@@ -145,10 +145,10 @@ describe('github', () => {
 })
 
 describe('codes of the provider itself', () => {
-  it('are taken from scripts where the operator allows it, and from no browser', async () => {
+  it('are accepted from scripts if the operator allows it, but never from browsers', async () => {
     const provider = await startOpenId('raw')
     const server = await startServer({ ...provider.settings, acceptRawCodes: true })
-    // Asked for by somebody else's program: without our nonce.
+    // Another program requested the code, without our nonce.
     provider.fault = { claims: { nonce: undefined } }
     const headers = { authorization: `Token ${server.org.token}` }
     const link = { body: { code: 'made-elsewhere', password: server.org.password } }
@@ -159,8 +159,8 @@ describe('codes of the provider itself', () => {
   })
 })
 
-describe('logins that somebody begins and does not end', () => {
-  it('are bounded for each address', async () => {
+describe('logins that begin and never end', () => {
+  it('are limited for each address', async () => {
     const provider = await startOpenId('begun')
     const server = await startServer(provider.settings)
     const begin = () => server.call('GET', '/login/oauth/begun', { as: null })
@@ -171,8 +171,8 @@ describe('logins that somebody begins and does not end', () => {
   })
 })
 
-describe('codes that somebody makes up', () => {
-  it('are bounded for each address', async () => {
+describe('made-up codes', () => {
+  it('are limited for each address', async () => {
     const provider = await startOpenId('guessed')
     const server = await startServer(provider.settings)
     const guess = () => server.call('POST', '/login/oauth/guessed', { as: null, body: { code: 'made up' } })
@@ -184,7 +184,7 @@ describe('codes that somebody makes up', () => {
   })
 })
 
-describe('a provider that is not well', () => {
+describe('a failing provider', () => {
   const down = { name: 'down', clientId: 'id', clientSecret: 'secret', acceptRawCodes: false }
   const unavailable = { status: 503, body: { error: 'temporarily_unavailable', detail: expect.any(String) } }
 
@@ -198,12 +198,12 @@ describe('a provider that is not well', () => {
         response.end(JSON.stringify({ issuer: 'x'.repeat(2_000_000) }))
       },
     ],
-  ])('is told apart from one that refuses: it %s', async (_what, answer) => {
+  ])('is distinguished from one that refuses: it %s', async (_what, answer) => {
     const server = await startServer({ ...down, issuer: await startHttp(answer) })
     expect(await server.call('GET', '/login/oauth/down', { as: null })).toMatchObject(unavailable)
   })
 
-  it('is not waited for without end, whether it never answers or trickles', async () => {
+  it('is not waited for forever, whether it never answers or trickles', async () => {
     const issuer = await startHttp((request, response) => {
       if (request.url?.startsWith('/trickling'))
         response.writeHead(200, { 'content-type': 'application/json' }).write('{')
@@ -232,19 +232,19 @@ describe('a provider that is not well', () => {
   it.each<[string, Record<string, unknown>]>([
     ['another issuer', { issuer: 'https://accounts.google.com' }],
     ['no issuer', { issuer: undefined }],
-    ['a script for an address', { authorization_endpoint: 'javascript:alert(1)' }],
-    ['an address in clear', { authorization_endpoint: 'http://provider.test/authorize' }],
-    ['no address', { authorization_endpoint: undefined }],
-    ['a wire for our secret that others can read', { token_endpoint: 'http://provider.test/token' }],
-    ['keys that others can replace', { jwks_uri: 'http://provider.test/jwks' }],
-  ])('is not believed metadata with %s', async (_what, metadata) => {
+    ['a script as an endpoint', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['an endpoint without TLS', { authorization_endpoint: 'http://provider.test/authorize' }],
+    ['no endpoint', { authorization_endpoint: undefined }],
+    ['a token endpoint without TLS', { token_endpoint: 'http://provider.test/token' }],
+    ['a key set without TLS', { jwks_uri: 'http://provider.test/jwks' }],
+  ])('is refused with %s in its metadata', async (_what, metadata) => {
     const provider = await startOpenId('odd')
     const server = await startServer(provider.settings)
     provider.fault = { metadata }
     expect(await server.call('GET', '/login/oauth/odd', { as: null })).toMatchObject(unavailable)
   })
 
-  it('may fail for a while once its metadata is known, and is asked anew in time', async () => {
+  it('may fail for a while once its metadata is known, and is asked again in time', async () => {
     const provider = await startOpenId('brief')
     const server = await startServer(provider.settings)
     const get = () => server.call('GET', '/login/oauth/brief', { as: null })
@@ -260,7 +260,7 @@ describe('a provider that is not well', () => {
     expect((await get()).status).toBe(503)
   })
 
-  it('fails between redirect and code with an answer that says so', async () => {
+  it('that fails between redirect and code is reported', async () => {
     const provider = await startOpenId('late')
     const server = await startServer(provider.settings)
     const browser = await signedIn(server)

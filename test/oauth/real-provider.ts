@@ -6,14 +6,14 @@ import type { OauthProvider } from '../../src/accounts/parts.ts'
 import type { Browser, BrowserPage } from './browser.ts'
 
 export interface RealProvider {
-  /** As the server's operator configures it. */
+  /** The provider as the server's operator configures it. */
   readonly settings: OauthProvider
-  /** Begins to answer, for a server at `baseUrl`. */
+  /** Starts serving, for a server at `baseUrl`. */
   serve(baseUrl: string): void
   close(): Promise<void>
 }
 
-/** An OpenID provider from the registry, on a free port; anybody signs in there under any name. */
+/** An OpenID provider from the registry, on a free port. Everyone can sign in there under any name. */
 export async function startRealProvider(name: string): Promise<RealProvider> {
   const http = createServer()
   const issuer = await listen(http)
@@ -42,7 +42,7 @@ export async function startRealProvider(name: string): Promise<RealProvider> {
 
 const TTL_S = 3600
 
-/** Without its warnings that what it brings for development is for development. */
+/** Silences its warnings that its defaults are for development. */
 function quietProvider(issuer: string, configuration: Readonly<Record<string, unknown>>): Provider {
   const { warn } = console
   const spy = vi.spyOn(console, 'warn').mockImplementation((...said: unknown[]) => {
@@ -55,7 +55,7 @@ function quietProvider(issuer: string, configuration: Readonly<Record<string, un
   }
 }
 
-/** @returns Its address. */
+/** @returns Its URL. */
 export async function listen(http: Server): Promise<string> {
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const { port } = http.address() as AddressInfo
@@ -67,7 +67,11 @@ export async function closeServer(http: Server): Promise<void> {
   await new Promise((resolve) => http.close(resolve))
 }
 
-/** Signs in as `login` and agrees, as far as the provider asks. @param stop As of Browser.follow. */
+/**
+ * Signs in as `login` and consents, if the provider asks.
+ *
+ * @param stop As of Browser.follow.
+ */
 export async function agree(
   browser: Browser,
   url: string,
@@ -79,7 +83,7 @@ export async function agree(
   return page
 }
 
-/** Signs in nowhere: cancels. */
+/** Cancels the sign-in. */
 export async function cancel(browser: Browser, url: string): Promise<BrowserPage> {
   const page = await browser.follow(url)
   const [, abort = ''] = /href="([^"]+\/abort)"/.exec(page.text) ?? []

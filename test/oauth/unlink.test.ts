@@ -6,7 +6,7 @@ const provider = (name: string) => ({
   name,
   clientId: 'signalbox',
   clientSecret: 'secret',
-  // Nobody has to be asked in order to unlink.
+  // Unlinking needs no visit to the provider.
   issuer: 'https://provider.invalid',
   acceptRawCodes: false,
 })
@@ -46,7 +46,7 @@ async function linkedOf({ adminId }: TestOrg): Promise<string[]> {
 const unlink = (as: TestOrg, path: string) => server.call('DELETE', path, { as })
 
 describe('unlinking', () => {
-  it.each(['/self/oauth/acme', '/login/oauth/acme'])('removes the link and audits it: DELETE %s', async (path) => {
+  it.each(['/self/oauth/acme', '/login/oauth/acme'])('deletes the link and audits it: DELETE %s', async (path) => {
     const org = await addAccount({ linked: ['acme', 'other'], password: true })
     expect(await unlink(org, path)).toMatchObject({ status: 200, body: {} })
     expect(await linkedOf(org)).toEqual(['other'])
@@ -62,7 +62,7 @@ describe('unlinking', () => {
     expect((await unlink(org, path)).status).toBe(404)
   })
 
-  it('leaves a way to sign in', async () => {
+  it('never removes the last way to sign in', async () => {
     const org = await addAccount({ linked: ['acme'], password: false })
     expect(await unlink(org, '/self/oauth/acme')).toMatchObject({
       status: 400,
@@ -71,14 +71,14 @@ describe('unlinking', () => {
     expect(await linkedOf(org)).toEqual(['acme'])
   })
 
-  it('does not count a provider that is not configured any more', async () => {
+  it('does not count a provider that is no longer configured', async () => {
     const org = await addAccount({ linked: ['acme', 'gone'], password: false })
     expect((await unlink(org, '/self/oauth/acme')).status).toBe(400)
     expect((await unlink(org, '/self/oauth/gone')).status).toBe(200)
     expect(await linkedOf(org)).toEqual(['acme'])
   })
 
-  it('of the last two at once leaves one', async () => {
+  it('of the last two at the same time leaves one', async () => {
     for (let round = 0; round < 5; round += 1) {
       const org = await addAccount({ linked: ['acme', 'other'], password: false })
       const answers = await Promise.all([unlink(org, '/self/oauth/acme'), unlink(org, '/login/oauth/other')])

@@ -10,7 +10,8 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
-    .select(['upgradeId', 'deviceId', 'state', 'phase', 'reason', 'attempt'])
+    .select(['upgradeId', 'deviceId', 'imageId', 'state', 'phase', 'reason', 'attempt'])
+    .orderBy('deviceId')
     .execute()
   const bySiteUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
   for (const { id, counts, total, upgradedByPhase } of siteUpgrades) {
@@ -25,8 +26,16 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     expect(upgradedByPhase).toEqual(Object.fromEntries([...upgraded].map(([phase, some]) => [phase, some.length])))
   }
   const open = targets.filter(({ state }) => !isTerminal(state))
-  const active = await db.selectFrom('activeUpgradeTarget').select('deviceId').execute()
-  expect(active.map(({ deviceId }) => deviceId).sort()).toEqual(open.map(({ deviceId }) => deviceId).sort())
+  const active = await db.selectFrom('activeUpgradeTarget').selectAll().orderBy('deviceId').execute()
+  const orgUpgradeIds = new Map(siteUpgrades.map(({ id, orgUpgradeId }) => [id, orgUpgradeId]))
+  const wanted = open.map(({ deviceId, upgradeId, imageId, state }) => ({
+    deviceId,
+    upgradeId,
+    orgUpgradeId: orgUpgradeIds.get(upgradeId),
+    imageId,
+    inFlight: isInFlight(state),
+  }))
+  expect(active.map(({ orgId: _, ...rest }) => rest)).toEqual(wanted)
   const upgrades = await db.selectFrom('orgUpgrade').selectAll().where('phasePlan', 'is not', null).execute()
   for (const upgrade of upgrades) {
     const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === upgrade.id)

@@ -14,7 +14,7 @@ beforeAll(async () => {
   sso = await addSso(server, idp)
 })
 beforeEach(() => {
-  // The bound of failed tries of an address is another test's.
+  // Another test covers the limit of failed attempts of an address.
   clock.offsetMs += 61_000
 })
 afterAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const mallory = { nameId: 'mallory@corp.example', attributes: { Role: 'reader' } }
 
-/** Signed in as somebody whom the identity provider would never name. */
+/** Whether the browser is signed in as a person whom the identity provider would never name. */
 const victim = 'ceo@corp.example'
 
 async function expectRefused(visit: Visit, xml: string, why: RegExp, at = sso): Promise<void> {
@@ -92,7 +92,7 @@ describe('signature wrapping', () => {
     'the signature taken away': (xml) => xml.replace(signatureOf(xml), ''),
   }
 
-  it.each(Object.entries(variants))('%s signs nobody in', async (_name, change) => {
+  it.each(Object.entries(variants))('signs nobody in: %s', async (_name, change) => {
     const visit = await beginLogin(idp, sso)
     const xml = await idp.respond(visit.request, mallory)
     const changed = change(xml)
@@ -100,25 +100,25 @@ describe('signature wrapping', () => {
     await expectRefused(visit, changed, /signature|Signature|assertion/)
   })
 
-  it('would have been the same without any change: it is the change that is refused', async () => {
+  it('accepts the same response without a change, so only the change is refused', async () => {
     const visit = await beginLogin(idp, sso)
     const page = await present(visit.browser, sso.acsUrl, await idp.respond(visit.request, mallory))
     expect(page.status).toBe(200)
   })
 })
 
-describe('what is not signed as it must be', () => {
-  it('refuses a response without any signature', async () => {
+describe('messages that are not signed correctly', () => {
+  it('are refused without any signature', async () => {
     const visit = await beginLogin(idp, sso)
     await expectRefused(visit, await idp.respond(visit.request, mallory, { signAssertion: false }), /signature/)
   })
 
-  it('refuses the signature of somebody else, whose certificate is in the message', async () => {
+  it("are refused with another signer's signature, whose certificate is in the message", async () => {
     const visit = await beginLogin(idp, sso)
     await expectRefused(visit, await idp.respond(visit.request, mallory, { ...(await makeKeys()) }), /signature/)
   })
 
-  it('refuses SHA-1 unless the SSO asks for it', async () => {
+  it('are refused with SHA-1 unless the SSO allows it', async () => {
     const sha1 = { signatureAlgorithm: 'rsa-sha1', digestAlgorithm: 'sha1' }
     const visit = await beginLogin(idp, sso)
     await expectRefused(visit, await idp.respond(visit.request, mallory, sha1), /weaker than/)
@@ -128,7 +128,7 @@ describe('what is not signed as it must be', () => {
     expect(page.status).toBe(200)
   })
 
-  it('refuses an encrypted assertion, which nobody here could read', async () => {
+  it('are refused with an encrypted assertion, which the service could not decrypt', async () => {
     const visit = await beginLogin(idp, sso)
     const { cert, key } = idp.keys
     const change = { encryptionPublicKey: cert, encryptionCert: cert, key }
@@ -136,39 +136,39 @@ describe('what is not signed as it must be', () => {
   })
 })
 
-describe('what was meant for somebody else, or another time', () => {
+describe('messages for another recipient or another time', () => {
   it.each([
     ['another audience', { audience: 'https://other.example' }, /audience/],
     ['another recipient', { recipient: 'https://other.example/acs' }, /recipient/],
     ['another destination', { destination: 'https://other.example/acs' }, /destination/],
     ['another issuer', { issuer: 'https://other.example/idp' }, /issuer/],
-    ['a request that nobody made', { inResponseTo: '_deadbeef' }, /answers no request/],
+    ['an unknown request', { inResponseTo: '_deadbeef' }, /answers no request/],
     ['no request at all', { inResponseTo: undefined }, /to which request/],
-    ['no audience', { audience: undefined }, /lacks something|AudienceRestriction/],
-  ])('%s is refused', async (_name, change, why) => {
+    ['no audience', { audience: undefined }, /lacks a required element|AudienceRestriction/],
+  ])('are refused: %s', async (_name, change, why) => {
     const visit = await beginLogin(idp, sso)
     await expectRefused(visit, await idp.respond(visit.request, mallory, change), why)
   })
 
-  it('refuses an assertion once its time is over by our clock, and before it begins', async () => {
+  it('are refused after the assertion has expired by our clock, and before it is valid', async () => {
     for (const ms of [300_000 + 121_000, -3600e3]) {
       const visit = await beginLogin(idp, sso)
       const xml = await idp.respond(visit.request, mallory, { lifetimeInSeconds: 300 })
       const before = clock.offsetMs
-      // The identity provider's clock has not moved.
+      // The clock of the identity provider has not moved.
       clock.offsetMs = ms
       await expectRefused(visit, xml, ms > 0 ? /expired/ : /not valid before/)
       clock.offsetMs = before
     }
   })
 
-  it('refuses an answer to a request that is too old', async () => {
+  it('are refused in answer to a request that is too old', async () => {
     const visit = await beginLogin(idp, sso)
     clock.offsetMs += 16 * 60_000
     await expectRefused(visit, await idp.respond(visit.request, mallory), /too old/)
   })
 
-  it('refuses the same assertion again, in the same browser and in another', async () => {
+  it('are refused when the assertion is replayed, in the same browser or in another', async () => {
     const visit = await beginLogin(idp, sso)
     const xml = await idp.respond(visit.request, mallory)
     expect((await present(visit.browser, sso.acsUrl, xml)).status).toBe(200)
@@ -178,22 +178,22 @@ describe('what was meant for somebody else, or another time', () => {
     expect(await countAdmins()).toBe(accounts)
   })
 
-  it('signs in once where an assertion comes many times at once', async () => {
+  it('sign in only once if an assertion comes many times at once', async () => {
     const visit = await beginLogin(idp, sso)
     const xml = await idp.respond(visit.request, mallory)
     const pages = await Promise.all(Array.from({ length: 5 }, () => present(visit.browser, sso.acsUrl, xml)))
     expect(pages.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  it('refuses an answer that another browser asked for', async () => {
+  it("are refused in answer to another browser's request", async () => {
     const mine = await beginLogin(idp, sso)
     const theirs = await beginLogin(idp, sso)
     const xml = await idp.respond(mine.request, mallory)
-    await expectRefused(theirs, xml, /another browser/)
+    await expectRefused(theirs, xml, /Another browser/)
     await expectRefused(mine, xml, /used before/)
     const without = await beginLogin(idp, sso)
     const answer = await idp.respond(without.request, mallory)
-    await expectRefused({ ...without, browser: openBrowser() }, answer, /another browser/)
+    await expectRefused({ ...without, browser: openBrowser() }, answer, /Another browser/)
   })
 
   it.each(['', 'short', 'x'.repeat(43)])(
@@ -203,13 +203,13 @@ describe('what was meant for somebody else, or another time', () => {
       const { location } = await mine.open(sso.loginUrl, { headers: { cookie: `saml_flow=${value}` } })
       const xml = await idp.respond(await idp.readRequest(location ?? ''), mallory)
       const theirs = { browser: openBrowser(), request: await idp.readRequest(location ?? '') }
-      await expectRefused(theirs, xml, /another browser/)
+      await expectRefused(theirs, xml, /Another browser/)
     },
   )
 })
 
 describe('another organization', () => {
-  it('is not reached by an identity provider that both trust', async () => {
+  it("can't be reached through an identity provider that both trust", async () => {
     const org = await server.addOrg()
     const other = await addSso(server, idp, { org })
     const visit = await beginLogin(idp, sso)
@@ -232,21 +232,21 @@ describe('another organization', () => {
   })
 })
 
-describe('names and documents with tricks', () => {
-  it('reads a NameID with a comment in it as a whole', async () => {
+describe('malicious names and documents', () => {
+  it('are read with the whole NameID despite a comment in it', async () => {
     const name = `${victim}.evil.example`
     const visit = await beginLogin(idp, sso)
     const xml = await idp.respond(visit.request, { ...mallory, nameId: name })
     const commented = xml.replace(`>${name}<`, `>${victim}<!-- -->.evil.example<`)
     expect(commented).not.toBe(xml)
     const page = await present(visit.browser, sso.acsUrl, commented)
-    // The signature does not cover comments, so it is right; what counts is who is signed in.
+    // The signature does not cover comments, so it is valid; what counts is who is signed in.
     expect(page.status).toBe(200)
     expect(await selfOf(visit.browser, server)).toMatchObject({ email: name })
     expect(await server.ctx.db.selectFrom('admin').select('id').where('email', '=', victim).execute()).toEqual([])
   })
 
-  it('refuses document types, entities and external ones unread', async () => {
+  it('are refused with document types or entities before parsing', async () => {
     const bombs = [
       '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;&b;">]>',
       '<!DOCTYPE a SYSTEM "file:///etc/passwd">',
@@ -259,7 +259,7 @@ describe('names and documents with tricks', () => {
     }
   })
 
-  it('refuses what is too large, too deep, or no XML, and stays quick', async () => {
+  it('are refused quickly if they are too large, too deep, or no XML', async () => {
     const visit = await beginLogin(idp, sso)
     const start = performance.now()
     const fillers = [
@@ -276,7 +276,7 @@ describe('names and documents with tricks', () => {
     expect(huge.status).toBe(413)
   })
 
-  it('refuses forms that are none', async () => {
+  it('are refused in malformed forms', async () => {
     const browser = openBrowser()
     for (const fields of [{}, { SAMLResponse: '' }, { SAMLResponse: '<script>' }])
       expect((await post(browser, sso.acsUrl, fields)).status).toBe(400)
@@ -284,8 +284,8 @@ describe('names and documents with tricks', () => {
   })
 })
 
-describe('tries without end', () => {
-  it('to begin a login are bounded for each address, and those that end well do not count', async () => {
+describe('endless attempts', () => {
+  it('to begin a login are limited for each address, and successful ones do not count', async () => {
     const begin = async () => (await openBrowser().open(sso.loginUrl)).status
     await signIn(idp, sso, mallory)
     for (let tries = 0; tries < 30; tries += 1) expect(await begin()).toBe(302)
@@ -294,7 +294,7 @@ describe('tries without end', () => {
     expect(await begin()).toBe(302)
   })
 
-  it('are bounded for each address, and so are the failures that are kept', async () => {
+  it('are limited for each address, and so are the stored failures', async () => {
     const visit = await beginLogin(idp, sso)
     const statuses: number[] = []
     for (let tries = 0; tries < 32; tries += 1) statuses.push((await present(visit.browser, sso.acsUrl, '<a/>')).status)

@@ -12,24 +12,31 @@ export interface KeyPair {
   readonly cert: string
 }
 
-/** Somebody as the identity provider knows them. */
+/** A person as the identity provider knows them. */
 export interface Person {
   readonly nameId: string
   readonly attributes?: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** A real SAML identity provider on loopback: a page asks who one is, and the answer is a form for the browser. */
+/**
+ * A real SAML identity provider on loopback. Its page asks for a name, and replies with a form that the browser
+ * submits.
+ */
 export interface IdentityProvider {
   readonly issuer: string
   readonly ssoUrl: string
   readonly keys: KeyPair
-  /** Those who can sign in, by the name that its page asks for. */
+  /** The people who can sign in, by the name that its page asks for. */
   readonly people: Map<string, Person>
-  /** The request in an address that a service sends browsers to. */
+  /** Parses the request in the URL to which a service redirects browsers. */
   readRequest(address: string): Promise<SamlRequest>
-  /** A response to a request, as XML; `change` are options of the package. */
+  /** Creates the XML of a response to a request; `change` are options of the package. */
   respond(request: SamlRequest, person: Person, change?: Readonly<Record<string, unknown>>): Promise<string>
-  /** Signs what is not signed yet. @param reference XPath of the element. */
+  /**
+   * Signs XML that has no signature yet.
+   *
+   * @param reference The XPath of the element.
+   */
   sign(xml: string, reference: string): string
   close(): Promise<void>
 }

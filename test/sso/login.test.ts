@@ -30,7 +30,7 @@ const ada = {
 }
 
 describe('signing in', () => {
-  it('leads through the real identity provider and back', async () => {
+  it('goes through the real identity provider and back', async () => {
     idp.people.set('ada', ada)
     const browser = openBrowser()
     const asked = await browser.follow(sso.loginUrl)
@@ -48,7 +48,7 @@ describe('signing in', () => {
     })
   })
 
-  it('finds the same account again and renews its names and privileges', async () => {
+  it('finds the same account again and updates its names and privileges', async () => {
     const first = await selfOf(await signIn(idp, sso, ada), server)
     const attributes = { Role: ['admin', 'reader'], FirstName: 'Augusta', LastName: 'King' }
     const second = await selfOf(await signIn(idp, sso, { ...ada, attributes }), server)
@@ -67,7 +67,7 @@ describe('signing in', () => {
     ])
   })
 
-  it('never becomes the account that has the same address', async () => {
+  it('never signs in to an account with the same address', async () => {
     const person = { ...ada, nameId: server.org.email }
     const self = await selfOf(await signIn(idp, sso, person), server)
     expect(self.email).toBe(server.org.email)
@@ -76,7 +76,7 @@ describe('signing in', () => {
     expect((await server.call('POST', '/login', { as: null, body })).status).toBe(200)
   })
 
-  it('asks the browser to bring the answer itself, whose cookie another site can not send', async () => {
+  it('makes the browser post the answer again from our page, with its cookie', async () => {
     const { browser, request } = await beginLogin(idp, sso)
     const xml = await idp.respond(request, ada)
     const form = { SAMLResponse: encode(xml) }
@@ -89,7 +89,7 @@ describe('signing in', () => {
     expect(await selfOf(browser, server)).toBeDefined()
   })
 
-  it('leads on to an allowed address and to no other', async () => {
+  it('redirects to an allowed URL and to no other', async () => {
     const browser = openBrowser()
     const forward = 'https://portal.example.com/start?a=1'
     const { location } = await browser.open(`${sso.loginUrl}?forward=${encodeURIComponent(forward)}`)
@@ -104,17 +104,17 @@ describe('signing in', () => {
     expect(await post(next.browser, sso.acsUrl, fields)).toMatchObject({ status: 200, location: null })
   })
 
-  it('takes a response that is signed as a whole', async () => {
+  it('accepts a response that is signed as a whole', async () => {
     const { browser, request } = await beginLogin(idp, sso)
     const xml = await idp.respond(request, ada, { signResponse: true, signAssertion: false })
     expect((await present(browser, sso.acsUrl, xml)).text).toContain('You are signed in')
   })
 
-  it('refuses an unknown role, no role, and an address that is none, and says so to administrators', async () => {
+  it('refuses an unknown role, no role and a malformed address, and tells administrators why', async () => {
     const people = [
-      [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'there is no SSO role "king"'],
-      [{ nameId: 'bob@corp.example' }, 'no role was named and there is no default_role'],
-      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'the NameID is no e-mail address'],
+      [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'There is no SSO role "king"'],
+      [{ nameId: 'bob@corp.example' }, 'No role was named and there is no default_role'],
+      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'The NameID is no e-mail address'],
     ] as const
     for (const [person, why] of people) {
       const { browser, request } = await beginLogin(idp, sso)
@@ -127,7 +127,7 @@ describe('signing in', () => {
 })
 
 describe('single sign-on admins', () => {
-  it('make no tokens and no other ways in', async () => {
+  it("can't create tokens or other ways to sign in", async () => {
     const browser = await signIn(idp, sso, ada)
     const headers = {
       'content-type': 'application/json',
@@ -137,7 +137,7 @@ describe('single sign-on admins', () => {
     expect((await browser.open(`${server.url}/api/v1/self/apitokens`, request)).status).toBe(403)
   })
 
-  it('are led to the custom logout URL, once', async () => {
+  it('are sent to the custom logout URL once', async () => {
     const browser = await signIn(idp, sso, ada)
     const headers = { 'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '' }
     const answer = await browser.open(`${server.url}/api/v1/logout`, { method: 'POST', headers })
@@ -145,7 +145,7 @@ describe('single sign-on admins', () => {
     expect(await selfOf(browser, server)).toBeUndefined()
   })
 
-  it('get no forward_url where the SSO has none', async () => {
+  it('get no forward_url if the SSO has none', async () => {
     const plain = await addSso(server, idp, { org: await server.addOrg() })
     const browser = await signIn(idp, plain, ada)
     const headers = { 'x-csrftoken': browser.cookie(server.url, 'csrftoken') ?? '' }
@@ -153,7 +153,7 @@ describe('single sign-on admins', () => {
     expect(answer).toMatchObject({ status: 200, text: '{}' })
   })
 
-  it('are deleted by address, and no account but theirs', async () => {
+  it('are deleted by address, and no other accounts', async () => {
     const person = { ...ada, nameId: server.org.email }
     const browser = await signIn(idp, sso, person)
     const path = `/orgs/${server.org.orgId}/ssos/${sso.id}/delete_admins`
@@ -167,7 +167,7 @@ describe('single sign-on admins', () => {
     expect((await server.call('GET', '/self')).body.email).toBe(server.org.email)
   })
 
-  it('make no organization, for which their identity provider would speak too', async () => {
+  it("can't create an organization, which their identity provider would control too", async () => {
     const browser = await signIn(idp, sso, { ...ada, attributes: { Role: 'admin' } })
     const csrf = browser.cookie(server.url, 'csrftoken') ?? ''
     const headers = { 'content-type': 'application/json', 'x-csrftoken': csrf }
@@ -175,7 +175,7 @@ describe('single sign-on admins', () => {
     expect((await browser.open(`${server.url}/api/v1/orgs`, request)).status).toBe(403)
   })
 
-  it('are signed out when the identity provider has said', async () => {
+  it('are signed out at the time that the identity provider set', async () => {
     const visit = await beginLogin(idp, sso)
     const until = new Date(clock.now().getTime() + 600_000)
     const xml = await idp.respond(visit.request, ada, { signAssertion: false })
@@ -187,7 +187,7 @@ describe('single sign-on admins', () => {
     expect(await selfOf(visit.browser, server)).toBeUndefined()
   })
 
-  it('come in while their identity provider changes its key', async () => {
+  it('can sign in while their identity provider changes its key', async () => {
     const next = await makeKeys()
     const org = await server.addOrg()
     const both = await addSso(server, idp, { org, fields: { idp_cert: `${idp.keys.cert}\n${next.cert}` } })
@@ -198,7 +198,7 @@ describe('single sign-on admins', () => {
     }
   })
 
-  it('are gone with their SSO', async () => {
+  it('are deleted with their SSO', async () => {
     const org = await server.addOrg()
     const short = await addSso(server, idp, { org })
     const browser = await signIn(idp, short, ada)
@@ -208,8 +208,8 @@ describe('single sign-on admins', () => {
   })
 })
 
-describe('an SSO that is deleted', () => {
-  it('lets in nobody whose login has begun', async () => {
+describe('a deleted SSO', () => {
+  it('admits nobody whose login has begun', async () => {
     const org = await server.addOrg()
     const short = await addSso(server, idp, { org })
     const { browser, request } = await beginLogin(idp, short)
@@ -226,10 +226,25 @@ describe('an SSO that is deleted', () => {
     const left = server.ctx.db.selectFrom('admin').select('id').where('ssoId', '=', short.id)
     expect(await left.execute()).toEqual([])
   })
+
+  it('begins no login that was requested during the deletion', async () => {
+    const org = await server.addOrg()
+    const { id, loginUrl } = await addSso(server, idp, { org })
+    const begun = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('sso').select('id').where('id', '=', id).forUpdate().execute()
+      const answer = openBrowser().open(loginUrl)
+      await untilWaiting(server, 1)
+      await tx.deleteFrom('sso').where('id', '=', id).execute()
+      return { answer }
+    })
+    expect((await begun.answer).status).toBe(404)
+    const left = server.ctx.db.selectFrom('samlRequest').select('id').where('ssoId', '=', id)
+    expect(await left.execute()).toEqual([])
+  })
 })
 
-describe('an SSO that is deleted while somebody signs in', () => {
-  it('is deleted, and neither waits for the other without end', async () => {
+describe('an SSO that is deleted during a login', () => {
+  it('is deleted without a deadlock', async () => {
     const org = await server.addOrg()
     const short = await addSso(server, idp, { org })
     const { browser, request } = await beginLogin(idp, short)
@@ -249,7 +264,7 @@ describe('an SSO that is deleted while somebody signs in', () => {
 })
 
 describe('lookup', () => {
-  it('tells the address of the SSO for domains that the operator has mapped', async () => {
+  it('returns the URL of the SSO for domains that the operator has mapped', async () => {
     ssoDomains.set('corp.example', sso.id)
     const lookup = (email: string) => server.call('POST', '/login/lookup', { as: null, body: { email } })
     expect((await lookup('Anybody@Corp.example')).body).toEqual({ sso_url: sso.loginUrl })

@@ -28,7 +28,7 @@ interface Wanted {
   readonly issuedAt?: Date
 }
 
-/** Not signed yet. */
+/** The request before it is signed. */
 function logoutRequest({
   nameId,
   sessionIndexes = [],
@@ -50,11 +50,11 @@ async function signInAs(nameId: string, sessionIndex: string, at = sso): Promise
   return browser
 }
 
-/** As the identity provider makes a browser bring it. */
+/** Posts the request like a browser that the identity provider sends. */
 const bring = (xml: string, at = sso) => post(openBrowser(), `${at.entityId}/logout`, { SAMLRequest: encode(xml) })
 
-describe('a logout that the identity provider asks for', () => {
-  it('ends the session that it names, or all of the person', async () => {
+describe('a logout at the request of the identity provider', () => {
+  it('ends the named session, or all of the person', async () => {
     const nameId = 'carla@corp.example'
     const [first, second] = [await signInAs(nameId, 'one'), await signInAs(nameId, 'two')]
     const other = await signInAs('dora@corp.example', 'one')
@@ -71,7 +71,7 @@ describe('a logout that the identity provider asks for', () => {
     expect(body.results[0].message).toBe('Logout by single sign-on')
   })
 
-  it('ends all of the sessions that it names', async () => {
+  it('ends all named sessions', async () => {
     const nameId = 'gerd@corp.example'
     const browsers = [await signInAs(nameId, 'a'), await signInAs(nameId, 'b'), await signInAs(nameId, 'c')]
     expect((await bring(sign(logoutRequest({ nameId, sessionIndexes: ['a', 'b'] })))).status).toBe(200)
@@ -79,7 +79,7 @@ describe('a logout that the identity provider asks for', () => {
     expect(left.map((self) => self !== undefined)).toEqual([false, false, true])
   })
 
-  it('waits for the SSO to be deleted, and then ends nothing', async () => {
+  it('waits for a deletion of the SSO, and then ends nothing', async () => {
     const org = await server.addOrg()
     const short = await addSso(server, idp, { org })
     const nameId = 'hana@corp.example'
@@ -96,7 +96,7 @@ describe('a logout that the identity provider asks for', () => {
     expect((await page.answer).status).toBe(200)
   })
 
-  it('ends no session of a password, of another SSO or of somebody unknown', async () => {
+  it('ends no session that was opened by password, by another SSO, or by an unknown person', async () => {
     const nameId = server.org.email
     const elsewhere = await addSso(server, idp, { org: await server.addOrg() })
     const there = await signInAs(nameId, 'one', elsewhere)
@@ -109,7 +109,7 @@ describe('a logout that the identity provider asks for', () => {
     expect(self.status).toBe(200)
   })
 
-  it('is refused unless it is signed, for here, of this moment, and new', async () => {
+  it('is refused unless it is signed, meant for us, recent and new', async () => {
     const nameId = 'emil@corp.example'
     const browser = await signInAs(nameId, 'one')
     const signed = sign(logoutRequest({ nameId: 'nobody@corp.example' }))
@@ -121,7 +121,7 @@ describe('a logout that the identity provider asks for', () => {
       [sign(logoutRequest({ nameId, destination: 'https://other.example/logout' })), /destination/],
       [sign(logoutRequest({ nameId, destination: null })), /destination/],
       [sign(logoutRequest({ nameId, issuer: 'https://other.example' })), /issuer/],
-      [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /moment/],
+      [sign(logoutRequest({ nameId, issuedAt: new Date(clock.now().getTime() - 600_000) })), /five minutes/],
       [`<!DOCTYPE a>${unsigned}`, /document type/],
     ]
     for (const [xml, why] of refused) {
@@ -134,7 +134,7 @@ describe('a logout that the identity provider asks for', () => {
     expect((await failuresOf(server, sso))[0]).toMatch(/used before/)
   })
 
-  it('changes nothing by a mere visit', async () => {
+  it('changes nothing by a mere GET', async () => {
     const browser = await signInAs('frida@corp.example', 'one')
     const request = encodeURIComponent(encode(sign(logoutRequest({ nameId: 'frida@corp.example' }))))
     const page = await browser.open(`${sso.entityId}/logout?SAMLRequest=${request}`)

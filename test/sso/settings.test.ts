@@ -15,7 +15,7 @@ afterAll(() => server.close())
 const create = (fields: Record<string, unknown>) => server.call('POST', path, { body: { name: 'Company', ...fields } })
 
 describe('an SSO', () => {
-  it('keeps and echoes what was set, and nothing that was not', async () => {
+  it('stores and returns exactly what was set', async () => {
     const fields = {
       issuer: 'https://idp.example/id',
       idp_cert: keys.cert,
@@ -67,7 +67,7 @@ describe('an SSO', () => {
     ['scim_enabled', { scim_enabled: true }],
     ['name', { name: '' }],
     ['issuer', { issuer: 7 }],
-  ])('with a bad %s is refused, on creation and later', async (field, fields) => {
+  ])('is refused with a bad %s, on creation and later', async (field, fields) => {
     const refused = { status: 400, body: { detail: `invalid field: ${field}` } }
     expect(await create(fields)).toMatchObject(refused)
     const { body } = await create({})
@@ -75,14 +75,14 @@ describe('an SSO', () => {
     await server.call('DELETE', `${path}/${body.id}`)
   })
 
-  it('has a certificate with a strong RSA key, in PEM or bare', async () => {
+  it('needs a certificate with a strong RSA key, in PEM or bare base64', async () => {
     const weak = await makeKeys(1024)
     expect(await create({ idp_cert: weak.cert })).toMatchObject({ status: 400 })
     const bare = keys.cert.replaceAll(/-----[^-]+-----|\s/g, '')
     expect(await create({ idp_cert: bare })).toMatchObject({ status: 200, body: { idp_cert: bare } })
   })
 
-  it('tells its addresses before its identity provider is known, and lets nobody in until then', async () => {
+  it('shows its URLs before its identity provider is set, and admits nobody until then', async () => {
     const { body: sso } = await create({ name: 'Half' })
     const base = `${server.url}/saml/${sso.domain}`
     const { body } = await server.call('GET', `${path}/${sso.id}/metadata`)
@@ -100,7 +100,7 @@ describe('an SSO', () => {
     expect((await fetch(`${base}/login`, { redirect: 'manual' })).status).toBe(400)
   })
 
-  it('is read by readers and changed by administrators alone', async () => {
+  it('can be read by readers and changed only by administrators', async () => {
     const { body: sso } = await create({})
     const token = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {
       body: { name: 'writer', privileges: [{ scope: 'org', role: 'write' }] },
@@ -137,7 +137,7 @@ describe('an SSO role', () => {
     expect((await server.call('GET', one)).status).toBe(404)
   })
 
-  it('names places of its organization only', async () => {
+  it('can name only places of its organization', async () => {
     const roles = `/orgs/${server.org.orgId}/ssoroles`
     const other = await server.addOrg()
     const site = await server.call('POST', `/orgs/${other.orgId}/sites`, { as: other, body: { name: 'There' } })

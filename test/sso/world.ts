@@ -13,7 +13,7 @@ export interface TestSso {
   readonly entityId: string
 }
 
-/** An SSO of the organization with the identity provider, and its roles `admin` and `reader`. */
+/** Creates an SSO of the organization with the identity provider, and the roles `admin` and `reader`. */
 export async function addSso(
   server: TestServer,
   idp: IdentityProvider,
@@ -41,7 +41,7 @@ export async function addSso(
   return { org, id, domain, entityId, loginUrl: `${entityId}/login`, acsUrl: `${entityId}/acs` }
 }
 
-/** A login that has come as far as the identity provider. */
+/** A login that has reached the identity provider. */
 export interface Visit {
   readonly browser: Browser
   readonly request: Awaited<ReturnType<IdentityProvider['readRequest']>>
@@ -54,7 +54,7 @@ export async function beginLogin(idp: IdentityProvider, { loginUrl }: TestSso): 
   return { browser, request: await idp.readRequest(location ?? '') }
 }
 
-/** Brings the XML of a response to the service. */
+/** Posts the XML of a response to the service. */
 export function present(browser: Browser, url: string, xml: string): Promise<BrowserPage> {
   return post(browser, url, { SAMLResponse: encode(xml) })
 }
@@ -74,13 +74,13 @@ export async function signIn(idp: IdentityProvider, sso: TestSso, person: Person
   return browser
 }
 
-/** The account record of whoever is signed in; undefined where nobody is. */
+/** Reads the account record of the person who is signed in; undefined if nobody is. */
 export async function selfOf(browser: Browser, server: TestServer): Promise<AnyJson> {
   const { status, text } = await browser.open(`${server.url}/api/v1/self`)
   return status === 200 ? JSON.parse(text) : undefined
 }
 
-/** Why logins were refused, newest first. */
+/** Lists why logins were refused, newest first. */
 export async function failuresOf(server: TestServer, { org, id }: TestSso): Promise<string[]> {
   const { body } = await server.call('GET', `/orgs/${org.orgId}/ssos/${id}/failures`, { as: org })
   return body.results.map(({ detail }: { detail: string }) => detail)

@@ -14,11 +14,11 @@ export async function openPage(
   const script = /<script nonce="[^"]+">(.*)<\/script>/s.exec(await page.text())?.[1] ?? ''
   const listeners: ((event: { preventDefault(): void }) => Promise<void>)[] = []
   const addEventListener = (_event: string, listener: (typeof listeners)[number]) => listeners.push(listener)
-  const said = { textContent: '' }
+  const message = { textContent: '' }
   const button = { disabled: false, addEventListener }
   const elements = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, { value }]))
   const form = { hidden: false, elements, addEventListener }
-  const found: Readonly<Record<string, unknown>> = { button, form, '#said': said }
+  const found: Readonly<Record<string, unknown>> = { button, form, '#message': message }
   runInNewContext(script, {
     document: { querySelector: (selector: string) => found[selector] ?? null },
     location: new URL(url),
@@ -28,7 +28,7 @@ export async function openPage(
   return {
     async press() {
       for (const listener of listeners) await listener({ preventDefault: () => {} })
-      return { said: said.textContent, again: !button.disabled && !form.hidden }
+      return { said: message.textContent, again: !button.disabled && !form.hidden }
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'
-import { listPrivilegesOf, readerOfPlaces } from './store-privileges.ts'
+import { findPlaces, listPrivilegesOf } from './store-privileges.ts'
 
 export interface Grant {
   readonly caller: Caller
@@ -13,19 +13,19 @@ export interface Grant {
 }
 
 /**
- * Goes by what the caller may do at this moment, and holds the organization so that it stays so: since
- * the request began, they may have been demoted, and what is given here outlasts that.
+ * Asserts that the caller may grant the privileges, by what the caller may do now, and locks the organization so that
+ * this stays so: they may have been demoted since the request began, and a grant outlasts that.
  *
- * @throws AppError forbidden where the caller could not do themselves what the privileges allow;
- *   not_found for a site or a site group that the organization does not have.
+ * @throws AppError forbidden if the caller lacks one of the privileges; not_found for a site or a site group that the
+ *   organization does not have.
  */
 export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges }: Grant): Promise<void> {
   await lockOrg(tx, scope)
   const { adminId, tokenId } = caller.principal
   const holder = adminId ?? tokenId
-  const held = holder === null ? [] : await listPrivilegesOf(tx, scope.orgId, holder)
-  if (!mayGrant(held, privileges)) throw new AppError('forbidden', 'You can not give privileges that you do not have.')
-  const isKnown = await readerOfPlaces(tx, scope.orgId, privileges)
+  const held = holder === null ? [] : await listPrivilegesOf(tx, scope, holder)
+  if (!mayGrant(held, privileges)) throw new AppError('forbidden', 'You can not grant privileges that you do not have')
+  const isKnown = await findPlaces(tx, scope, privileges)
   const unknown = privileges.find((privilege) => !isKnown(privilege))
   if (unknown !== undefined) throw notFound(unknown.site_id ?? unknown.sitegroup_id ?? '')
 }

@@ -14,13 +14,13 @@ const privileges = fc.array(privilege, { maxLength: 5 })
 
 describe('mayGrant', () => {
   it.each<[string, WirePrivilege, WirePrivilege, boolean]>([
-    ['admin gives admin', { scope: 'org', role: 'admin' }, { scope: 'org', role: 'admin' }, true],
-    ['admin gives installer', { scope: 'org', role: 'admin' }, { scope: 'org', role: 'installer' }, true],
-    ['write does not give admin', { scope: 'org', role: 'write' }, { scope: 'org', role: 'admin' }, false],
-    ['write gives helpdesk', { scope: 'org', role: 'write' }, { scope: 'org', role: 'helpdesk' }, true],
-    ['write does not give installer', { scope: 'org', role: 'write' }, { scope: 'org', role: 'installer' }, false],
-    ['read does not give helpdesk', { scope: 'org', role: 'read' }, { scope: 'org', role: 'helpdesk' }, false],
-    ['installer gives no read', { scope: 'org', role: 'installer' }, { scope: 'org', role: 'read' }, false],
+    ['admin grants admin', { scope: 'org', role: 'admin' }, { scope: 'org', role: 'admin' }, true],
+    ['admin grants installer', { scope: 'org', role: 'admin' }, { scope: 'org', role: 'installer' }, true],
+    ['write does not grant admin', { scope: 'org', role: 'write' }, { scope: 'org', role: 'admin' }, false],
+    ['write grants helpdesk', { scope: 'org', role: 'write' }, { scope: 'org', role: 'helpdesk' }, true],
+    ['write does not grant installer', { scope: 'org', role: 'write' }, { scope: 'org', role: 'installer' }, false],
+    ['read does not grant helpdesk', { scope: 'org', role: 'read' }, { scope: 'org', role: 'helpdesk' }, false],
+    ['installer does not grant read', { scope: 'org', role: 'installer' }, { scope: 'org', role: 'read' }, false],
     ['org covers a site', { scope: 'org', role: 'read' }, { scope: 'site', role: 'read', site_id: 'a' }, true],
     [
       'a site is not another',
@@ -45,7 +45,7 @@ describe('mayGrant', () => {
     expect(mayGrant([held], [wanted])).toBe(may)
   })
 
-  it('lets everybody give what they have, and nobody anything more through what was given', () => {
+  it('lets everyone grant what they have, and nobody gain more through a grant', () => {
     fc.assert(
       fc.property(privileges, privileges, privileges, (held, given, further) => {
         expect(mayGrant(held, held)).toBe(true)
@@ -54,7 +54,7 @@ describe('mayGrant', () => {
     )
   })
 
-  it('needs each of them to lie within', () => {
+  it("requires each privilege to lie within one of the grantor's", () => {
     fc.assert(
       fc.property(privileges, privileges, (held, wanted) => {
         expect(mayGrant(held, wanted)).toBe(wanted.every((one) => mayGrant(held, [one])))

@@ -1,8 +1,8 @@
 import type { Role } from '../../access/principal.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
-/** What a role may hand on: itself and those that may do no more. The installer's world is one of its own. */
-const within: Record<Role, readonly Role[]> = {
+/** The roles that a role may grant: itself and those that may do no more. Installers may grant only their own role. */
+const grantableRoles: Record<Role, readonly Role[]> = {
   admin: ['admin', 'write', 'read', 'helpdesk', 'installer'],
   write: ['write', 'read', 'helpdesk'],
   helpdesk: ['helpdesk', 'read'],
@@ -10,14 +10,18 @@ const within: Record<Role, readonly Role[]> = {
   installer: ['installer'],
 }
 
-/** True when each of `wanted` lies within one that the grantor has: no role above theirs, no place outside theirs. */
+/**
+ * Tells whether each wanted privilege lies within one that the grantor has: no higher role, no place outside theirs.
+ */
 export function mayGrant(grantor: readonly WirePrivilege[], wanted: readonly WirePrivilege[]): boolean {
   return wanted.every((privilege) =>
-    grantor.some((held) => within[held.role].includes(privilege.role) && covers(held, privilege)),
+    grantor.some((held) => grantableRoles[held.role].includes(privilege.role) && covers(held, privilege)),
   )
 }
 
-/** A site group's sites change, so only the group itself or the whole organization covers it. */
+/**
+ * The sites of a group change, so only a privilege for the group itself or for the whole organization covers the group.
+ */
 function covers(held: WirePrivilege, wanted: WirePrivilege): boolean {
   if (held.scope === 'org') return true
   if (held.scope !== wanted.scope) return false

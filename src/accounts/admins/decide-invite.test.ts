@@ -21,27 +21,27 @@ const acceptance: Acceptance = {
 }
 
 describe('decideInvite', () => {
-  it('applies one that is in time, to its address', () => {
+  it('applies an invitation in time, to its address', () => {
     expect(decideInvite(acceptance)).toBe('applied')
   })
 
-  it('tells nothing but the address to who has another one', () => {
+  it('reveals only the mismatch to an account with another address', () => {
     const late = { ...acceptance.invite, expiresAt: now }
     expect(decideInvite({ ...acceptance, invite: late, email: 'eve@example.test' })).toBe('other_address')
   })
 
-  it('ends at its very time', () => {
+  it('expires exactly at its time', () => {
     expect(decideInvite({ ...acceptance, invite: { ...acceptance.invite, expiresAt: now } })).toBe('expired')
   })
 
-  it('changes nothing for who is in already', () => {
+  it('changes nothing for a member', () => {
     expect(decideInvite({ ...acceptance, isMember: true })).toBe('already_admin')
   })
 
   it.each([
     ['who was demoted', [{ scope: 'org', role: 'read' }] as const],
     ['who left', [] as const],
-  ])('gives nothing in the name of %s', (_who, inviter) => {
+  ])('grants nothing in the name of an inviter %s', (_who, inviter) => {
     expect(decideInvite({ ...acceptance, inviter })).toBe('exceeds_inviter')
   })
 })

@@ -1,14 +1,14 @@
 import type { WirePrivilege } from '../../access/tables.ts'
+import type { Invite } from '../tables.ts'
 import { mayGrant } from './decide-grant.ts'
-import type { Invite } from './invite.ts'
 
 export interface Acceptance {
   readonly invite: Invite
-  /** Verified address of who accepts, in lower case. */
+  /** The verified address of the account that accepts, in lower case. */
   readonly email: string
-  /** What the inviter may do in the organization at this moment. */
+  /** What the inviter may do in the organization now. */
   readonly inviter: readonly WirePrivilege[]
-  /** Who accepts has a privilege in the organization already. */
+  /** Whether the account that accepts has a privilege in the organization already. */
   readonly isMember: boolean
   readonly now: Date
 }
@@ -16,8 +16,8 @@ export interface Acceptance {
 export type InviteOutcome = 'applied' | 'expired' | 'other_address' | 'exceeds_inviter' | 'already_admin'
 
 /**
- * An invitation belongs to an address, not to whoever holds the link; and it gives no more than its
- * inviter could give now, so that somebody who was demoted or left leaves no back door.
+ * Decides whether an invitation can be accepted. It belongs to an address, not to whoever holds the link, and it grants
+ * no more than its inviter could grant now, so that an inviter who was demoted or left keeps no back door.
  */
 export function decideInvite({ invite, email, inviter, isMember, now }: Acceptance): InviteOutcome {
   if (invite.email !== email) return 'other_address'

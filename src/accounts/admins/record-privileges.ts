@@ -13,8 +13,8 @@ export interface PrivilegeChange {
 }
 
 /**
- * Records what an admin may do in one organization from now on, in its audit log and the account's own.
- * Not in the logs of the admin's other organizations, which are none of this one's business.
+ * Records a change of what an admin may do in one organization, in its audit log and in the account's own log, but not
+ * in the logs of the admin's other organizations, which it does not concern.
  */
 export async function recordPrivileges(tx: Tx, scope: OrgScope, change: PrivilegeChange): Promise<void> {
   const { adminId, message, before, after, at } = change

@@ -6,7 +6,7 @@ import { Empty, Uuid } from '../../http/schemas.ts'
 import type { AccountParts } from '../parts.ts'
 import { person } from '../self/person.ts'
 import { NO_ADDRESS, acceptOwnInvite } from './accept-invite.ts'
-import { createInvite, updateInvitation, withdrawInvite } from './send-invite.ts'
+import { createInvite, updateInvite, deleteInvite } from './invites.ts'
 import { listInvites } from './store-invites.ts'
 import {
   CreateInviteBody,
@@ -26,6 +26,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
   return [
     listOperation({
       id: 'listOrgAdminInvites',
+      summary: 'List the open invitations to an organization',
       tag,
       at: org('/invites', { needs: 'read' }),
       item: InviteReply,
@@ -33,6 +34,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'inviteOrgAdmin',
+      summary: 'Invite an admin to an organization',
       method: 'POST',
       tag,
       // Admins of single sites may invite others to these sites.
@@ -46,6 +48,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
     }),
     operation({
       id: 'updateOrgAdminInvite',
+      summary: 'Update an invitation',
       method: 'PUT',
       tag,
       at: org('/invites/:invite_id', { needs: 'admin' }),
@@ -54,23 +57,25 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       reply: InviteReply,
       run: async (ctx, { scope, caller, params, body }) => {
         const document = parseInviteChange(scope.orgId, body)
-        return presentInvite(await updateInvitation(ctx, scope, { id: params.invite_id, parts, caller, document }))
+        return presentInvite(await updateInvite(ctx, scope, { id: params.invite_id, parts, caller, document }))
       },
     }),
     operation({
       id: 'uninviteOrgAdmin',
+      summary: 'Withdraw an invitation',
       method: 'DELETE',
       tag,
       at: org('/invites/:invite_id', { needs: 'admin' }),
       params,
       reply: Empty,
       run: async (ctx, { scope, params }) => {
-        await withdrawInvite(ctx, scope, params.invite_id)
+        await deleteInvite(ctx, scope, params.invite_id)
         return {}
       },
     }),
     operation({
       id: 'verifyAdminInvite',
+      summary: 'Accept an invitation to an organization',
       method: 'POST',
       tag: 'Admins',
       at: person('/invite/verify/:token', { refusal: NO_ADDRESS }),

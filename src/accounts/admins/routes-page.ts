@@ -2,11 +2,11 @@ import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
 import { page } from '../pages.ts'
 
-/** Asks for the password only when nobody is signed in; what comes back is only ever shown as text. */
+/** Asks for the password only if nobody is signed in. It shows replies as text only. */
 const script = `
   const [accept, signIn] = document.querySelectorAll('button')
   const form = document.querySelector('form')
-  const said = document.querySelector('#said')
+  const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
   const cookie = (name) => document.cookie.split('; ').find((part) => part.startsWith(name + '='))?.slice(name.length + 1)
   const post = (path, body) => fetch('/api/v1' + path, {
@@ -14,24 +14,24 @@ const script = `
     headers: { 'content-type': 'application/json', 'x-csrftoken': decodeURIComponent(cookie('csrftoken') ?? '') },
     body: JSON.stringify(body ?? {}),
   })
-  const sentences = {
+  const messages = {
     'Not found.': 'This link is not valid, or the invitation was withdrawn or accepted already.',
     'expired': 'This invitation is too old. Ask for a new one.',
     'Authentication credentials were not provided.': 'Sign in with the account of the invited address.',
     'Two factor authentication is required.': 'Sign in with the code of your second factor too.',
   }
-  const say = async (answer) => {
+  const showError = async (answer) => {
     const { detail } = await answer.json()
-    said.textContent = sentences[detail] ?? detail
+    message.textContent = messages[detail] ?? detail
   }
   const attempt = (button, work) => async (event) => {
     event.preventDefault()
     button.disabled = true
-    said.textContent = ''
+    message.textContent = ''
     try {
       await work()
     } catch {
-      said.textContent = 'The server can not be reached. Try again.'
+      message.textContent = 'The server can not be reached. Try again.'
     }
     button.disabled = false
   }
@@ -39,21 +39,21 @@ const script = `
     const answer = await post('/invite/verify/' + encodeURIComponent(token))
     form.hidden = answer.status !== 401
     accept.hidden = answer.ok
-    if (answer.ok) said.textContent = 'You have accepted the invitation.'
-    else await say(answer)
+    if (answer.ok) message.textContent = 'You have accepted the invitation.'
+    else await showError(answer)
   }
   accept.addEventListener('click', attempt(accept, verify))
   form.addEventListener('submit', attempt(signIn, async () => {
     const { email, password, code } = Object.fromEntries(new FormData(form))
     const answer = await post('/login', { email, password, ...(code !== '' && { two_factor: code }) })
-    if (!answer.ok) return say(answer)
+    if (!answer.ok) return showError(answer)
     form.reset()
     await verify()
   }))`
 
 /**
- * The page behind the mailed link. Opening it changes nothing: programs open links before people do.
- * It is the same for every token, so it tells nothing of them either.
+ * The page behind the mailed link. Opening it changes nothing, because mail programs open links before people do. It is
+ * the same for every token, so it reveals nothing about them.
  */
 export const invitePageRoutes: FastifyPluginAsync = async (http) => {
   http.get('/verify/invite', { schema: { hide: true } }, async (_request, reply) => {
@@ -78,7 +78,7 @@ export const invitePageRoutes: FastifyPluginAsync = async (http) => {
           </p>
           <p><button>Sign in and accept</button></p>
         </form>
-        <p id="said" role="status"></p>
+        <p id="message" role="status"></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

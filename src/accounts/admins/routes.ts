@@ -11,10 +11,11 @@ import { AdminReply, UpdateAdminBody, presentAdmin } from './wire.ts'
 const tag = 'Orgs Admins'
 const params = { admin_id: Uuid }
 
-/** Who may do what in an organization. Source: contract, Orgs Admins. */
+/** The privileges of admins in an organization. Source: contract, Orgs Admins. */
 export const orgAdminOperations: Operation[] = [
   listOperation({
     id: 'listOrgAdmins',
+    summary: 'List the admins of an organization',
     tag,
     at: org('/admins', { needs: 'read' }),
     item: AdminReply,
@@ -23,6 +24,7 @@ export const orgAdminOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgAdmin',
+    summary: 'Change the privileges of an admin',
     method: 'PUT',
     tag,
     at: org('/admins/:admin_id', { needs: 'admin' }),
@@ -36,6 +38,7 @@ export const orgAdminOperations: Operation[] = [
   }),
   operation({
     id: 'revokeOrgAdmin',
+    summary: 'Remove an admin from an organization',
     method: 'DELETE',
     tag,
     at: org('/admins/:admin_id', { needs: 'admin' }),

@@ -3,12 +3,12 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
-import { listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
+import { type PrivilegeRow, listPrivilegesOf, wirePrivilege } from './store-privileges.ts'
 
-/** Somebody with privileges in an organization. */
+/** A person with privileges in an organization. */
 export interface OrgAdmin {
   readonly id: string
   readonly email: string
@@ -16,26 +16,27 @@ export interface OrgAdmin {
   readonly lastName: string
   readonly hasSecondFactor: boolean
   readonly viaSso: boolean
-  /** In this organization. */
+  /** The privileges in this organization. */
   readonly privileges: readonly WirePrivilege[]
 }
 
-/** By address. */
+/** Lists the admins of the organization by address. */
 export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgAdmin>> {
-  const hits = selectAdmins(reader, scope)
-  const { rows, ...whole } = await pageOf<AdminRow>(reader, hits, page, {
-    order: sql`hit.email, hit.id`,
-    sizes: sizesOf(hits, privilegeBytes(scope)),
-  })
-  const privileges = await reader
-    .selectFrom('privilege')
-    .select(['adminId', 'scope', 'role', 'siteId', 'sitegroupId', 'views'])
-    .where('orgId', '=', scope.orgId)
-    .where('adminId', '=', anyOf(rows.map(({ id }) => id)))
-    .orderBy('id')
-    .execute()
-  const ofAdmin = Map.groupBy(privileges, ({ adminId }) => adminId)
-  return { rows: rows.map((row) => adminOf(row, (ofAdmin.get(row.id) ?? []).map(wirePrivilege))), ...whole }
+  const { rows, ...whole } = await pageOf<AdminRow & { readonly privileges: readonly PrivilegeRow[] }>(
+    reader,
+    {
+      hits: selectAdmins(reader, scope),
+      order: ['email', 'id'],
+      rows: sql`select page.*, (
+          select json_agg(json_build_object('scope', scope, 'role', role, 'siteId', site_id,
+            'sitegroupId', sitegroup_id, 'views', views) order by privilege.id)
+          from privilege where privilege.org_id = ${scope.orgId} and privilege.admin_id = page.id) as privileges
+        from page`,
+      sizes: sizesOf(privilegeBytes(scope)),
+    },
+    page,
+  )
+  return { rows: rows.map(({ privileges, ...row }) => adminOf(row, privileges.map(wirePrivilege))), ...whole }
 }
 
 function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
@@ -43,15 +44,15 @@ function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
     where privilege.org_id = ${orgId} and privilege.admin_id = hit.id)`
 }
 
-/** @throws AppError not_found for somebody without a privilege in the organization. */
+/** @throws AppError not_found for a person without a privilege in the organization. */
 export async function getOrgAdmin(reader: Reader, scope: OrgScope, adminId: string): Promise<OrgAdmin> {
   const row = await selectAdmins(reader, scope).where('id', '=', adminId).executeTakeFirst()
   if (row === undefined) throw notFound(adminId)
-  return adminOf(row, await listPrivilegesOf(reader, scope.orgId, adminId))
+  return adminOf(row, await listPrivilegesOf(reader, scope, adminId))
 }
 
-/** How many administer the whole organization with an account that depends on no identity provider. */
-export async function countFullAdmins(tx: Tx, orgId: string): Promise<number> {
+/** Counts those who administer the whole organization with an account that depends on no identity provider. */
+export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<number> {
   const { total } = await tx
     .selectFrom('privilege')
     .innerJoin('admin', 'admin.id', 'privilege.adminId')
@@ -64,7 +65,10 @@ export async function countFullAdmins(tx: Tx, orgId: string): Promise<number> {
   return Number(total)
 }
 
-/** Whether an account with a password and this address has a privilege in the organization. */
+/**
+ * Tells whether an account with this address has a privilege in the organization, not counting those that an identity
+ * provider vouches for.
+ */
 export async function isAdminAddress(reader: Reader, scope: InOrg, email: string): Promise<boolean> {
   const row = await selectAdmins(reader, scope).where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
   return row !== undefined

@@ -3,11 +3,15 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Invite } from './invite.ts'
+import type { Invite } from '../tables.ts'
 
-/** The invitation with the token, locked so that it is accepted once. */
+/**
+ * Finds the invitation with the token, and locks it so that it is accepted only once.
+ *
+ * @unscoped The token is the proof.
+ */
 export async function lockInviteByToken(tx: Tx, tokenHash: Buffer): Promise<Invite | undefined> {
   return tx.selectFrom('invite').selectAll().where('tokenHash', '=', tokenHash).forUpdate().executeTakeFirst()
 }
@@ -26,39 +30,36 @@ export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<I
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
   const hits = reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<Invite>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<Invite>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
-export async function countInvites(reader: Reader, scope: InOrg): Promise<number> {
-  const { total } = await reader
-    .selectFrom('invite')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countInvites(reader: Reader, scope: InOrg): Promise<number> {
+  return countRows(reader.selectFrom('invite').where('orgId', '=', scope.orgId))
 }
 
-export async function insertInvite(tx: Tx, invite: Invite): Promise<void> {
+export async function insertInvite(tx: Tx, { orgId }: InOrg, invite: Omit<Invite, 'orgId'>): Promise<void> {
   await tx
     .insertInto('invite')
-    .values({ ...invite, doc: json(invite.doc) })
+    .values({ ...invite, orgId, doc: json(invite.doc) })
     .execute()
 }
 
-/** Writes everything of it but its place and age. */
-export async function updateInvite(tx: Tx, { orgId, id, createdAt: _, doc, ...changed }: Invite): Promise<void> {
+/** Updates every column except the keys and the time of creation. */
+export async function updateInviteRow(tx: Tx, scope: OrgScope, invite: Invite): Promise<void> {
+  const { orgId: _, id, createdAt: __, doc, ...changed } = invite
   await tx
     .updateTable('invite')
     .set({ ...changed, doc: json(doc) })
-    .where('orgId', '=', orgId)
+    .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
 }
 
-export async function deleteInvite(tx: Tx, { orgId, id }: Pick<Invite, 'orgId' | 'id'>): Promise<void> {
+export async function deleteInviteRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('invite').where('orgId', '=', orgId).where('id', '=', id).execute()
 }
 
+/** @unscoped A chore, for all organizations. */
 export async function deleteInvitesExpiredBefore(tx: Tx, expiredBefore: Date): Promise<void> {
   await tx.deleteFrom('invite').where('expiresAt', '<', expiredBefore).execute()
 }

@@ -1,10 +1,15 @@
 import { uuidv7 } from 'uuidv7'
-import { insertPrivilege } from '../../access/store.ts'
+import type { InOrg } from '../../access/scope.ts'
+import { insertPrivilege } from '../../access/store-privileges.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
-/** What an admin, or a token of the organization, may do in it. Empty for one that is gone. */
-export async function listPrivilegesOf(reader: Reader, orgId: string, holderId: string): Promise<WirePrivilege[]> {
+/**
+ * Lists what an admin, or a token of the organization, may do in it.
+ *
+ * @returns An empty list if there is no such admin or token.
+ */
+export async function listPrivilegesOf(reader: Reader, { orgId }: InOrg, holderId: string): Promise<WirePrivilege[]> {
   const rows = await reader
     .selectFrom('privilege')
     .select(['scope', 'role', 'siteId', 'sitegroupId', 'views'])
@@ -40,23 +45,31 @@ export function wirePrivilege({ scope, role, siteId, sitegroupId, views }: Privi
   }
 }
 
-/** Gives the privileges in this order, and answers them; those of sites that are gone meanwhile are left out. */
+/**
+ * Inserts the privileges of an admin, in this order.
+ *
+ * @returns The inserted ones: privileges for a site or a site group that was deleted meanwhile are left out.
+ */
 export async function insertPrivileges(
   tx: Tx,
-  holder: { readonly orgId: string; readonly adminId: string },
-  privileges: readonly WirePrivilege[],
+  scope: InOrg,
+  { adminId, privileges }: { readonly adminId: string; readonly privileges: readonly WirePrivilege[] },
 ): Promise<WirePrivilege[]> {
-  const isKnown = await readerOfPlaces(tx, holder.orgId, privileges)
+  const isKnown = await findPlaces(tx, scope, privileges)
   const given = privileges.filter(isKnown)
-  for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [] } of given)
-    await insertPrivilege(tx, { ...holder, id: uuidv7(), scope, role, siteId, sitegroupId, views: [...views] })
+  for (const { site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [], ...granted } of given)
+    await insertPrivilege(tx, scope, { ...granted, id: uuidv7(), adminId, siteId, sitegroupId, views: [...views] })
   return given
 }
 
-/** Whether the organization has the site or the site group that a privilege names, if it names one. */
-export async function readerOfPlaces(
+/**
+ * Finds the sites and the site groups that the privileges name.
+ *
+ * @returns A function that tells whether the organization has the place of a privilege, which may be all of it.
+ */
+export async function findPlaces(
   reader: Reader,
-  orgId: string,
+  { orgId }: InOrg,
   privileges: readonly WirePrivilege[],
 ): Promise<(privilege: WirePrivilege) => boolean> {
   const siteIds = privileges.flatMap(({ site_id: siteId }) => siteId ?? [])
@@ -72,8 +85,4 @@ export async function readerOfPlaces(
   const known = new Set(rows.map(({ id }) => id))
   return ({ site_id: siteId, sitegroup_id: groupId }) =>
     [siteId, groupId].every((id) => id === undefined || known.has(id.toLowerCase()))
-}
-
-export async function deletePrivileges(tx: Tx, orgId: string, adminId: string): Promise<void> {
-  await tx.deleteFrom('privilege').where('orgId', '=', orgId).where('adminId', '=', adminId).execute()
 }

@@ -8,7 +8,8 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from './assert-grantable.ts'
 import { recordPrivileges } from './record-privileges.ts'
 import { type OrgAdmin, countFullAdmins, getOrgAdmin } from './store-admins.ts'
-import { deletePrivileges, insertPrivileges } from './store-privileges.ts'
+import { deletePrivileges } from '../../access/store-privileges.ts'
+import { insertPrivileges } from './store-privileges.ts'
 
 export interface AdminChange {
   readonly adminId: string
@@ -16,18 +17,18 @@ export interface AdminChange {
   readonly privileges: readonly WirePrivilege[]
 }
 
-/** Replaces what somebody may do in the organization; what else the account says is its owner's. */
+/** Replaces the privileges of an admin in the organization. The rest of the account is up to its owner. */
 export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminChange): Promise<OrgAdmin> {
   const { adminId, caller, privileges } = change
   const at = ctx.clock.now()
   return inTx(ctx, (tx) =>
-    keepAnAdmin(tx, scope, async () => {
+    requireRemainingAdmin(tx, scope, async () => {
       const before = await getOrgAdmin(tx, scope, adminId)
       if (before.viaSso)
-        throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles.')
+        throw new AppError('invalid', 'The identity provider decides what this admin may do; change its roles')
       await assertGrantable(tx, scope, { caller, privileges })
-      await deletePrivileges(tx, scope.orgId, adminId)
-      const after = await insertPrivileges(tx, { orgId: scope.orgId, adminId }, privileges)
+      await deletePrivileges(tx, scope, adminId)
+      const after = await insertPrivileges(tx, scope, { adminId, privileges })
       const message = `Update Admin "${before.email}"`
       await recordPrivileges(tx, scope, { adminId, message, before: before.privileges, after, at })
       return getOrgAdmin(tx, scope, adminId)
@@ -35,13 +36,13 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
   )
 }
 
-/** Takes away all privileges in the organization, and with them what the admin's own tokens could do in it. */
+/** Revokes all privileges of an admin in the organization, and so what the admin's own tokens could do in it. */
 export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, (tx) =>
-    keepAnAdmin(tx, scope, async () => {
+    requireRemainingAdmin(tx, scope, async () => {
       const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
-      await deletePrivileges(tx, scope.orgId, adminId)
+      await deletePrivileges(tx, scope, adminId)
       const message = `Revoke Admin "${email}"`
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
     }),
@@ -49,16 +50,16 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
 }
 
 /**
- * Makes a change that may take privileges from somebody, one at a time in each organization.
+ * Runs a change that may revoke privileges. Such changes run one at a time in each organization.
  *
- * @throws AppError invalid if nobody would administer the whole organization any more. People of an identity provider
- *   don't count: its failure must not lock everybody out.
+ * @throws AppError invalid if nobody would administer the whole organization afterwards. People whom an identity
+ *   provider vouches for don't count: its failure must not lock everyone out.
  */
-async function keepAnAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
+async function requireRemainingAdmin<T>(tx: Tx, scope: OrgScope, change: () => Promise<T>): Promise<T> {
   await lockOrg(tx, scope)
-  const before = await countFullAdmins(tx, scope.orgId)
+  const before = await countFullAdmins(tx, scope)
   const result = await change()
-  if (before > 0 && (await countFullAdmins(tx, scope.orgId)) === 0)
-    throw new AppError('invalid', 'The organization would be left without an admin.')
+  if (before > 0 && (await countFullAdmins(tx, scope)) === 0)
+    throw new AppError('invalid', 'The organization would be left without an admin')
   return result
 }

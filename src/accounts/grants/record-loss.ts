@@ -8,7 +8,10 @@ export interface Loss {
   readonly at: Date
 }
 
-/** Writes into the accounts' own logs what took privileges from them: the organization's may be closed to them now. */
+/**
+ * Records in the accounts' own logs why they lost privileges: they may no longer be able to read the organization's
+ * log.
+ */
 export async function recordLoss(tx: Tx, scope: InOrg, { adminIds, message, at }: Loss): Promise<void> {
   const { srcIp, userAgent, adminId: actorId } = scope.actor
   await insertAccountLogs(
@@ -16,7 +19,7 @@ export async function recordLoss(tx: Tx, scope: InOrg, { adminIds, message, at }
     adminIds.map((adminId) => ({
       adminId,
       message,
-      // Whence another one acted is none of theirs to know.
+      // Don't reveal another admin's IP address.
       srcIp: adminId === actorId ? srcIp : null,
       userAgent: adminId === actorId ? userAgent : null,
       at,

@@ -4,9 +4,8 @@ import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
-import type { Place } from './plan-grants.ts'
 
-/** Whoever has privileges that are not an admin's: by the name that people know it by. */
+/** A token, a role or an invitation: what has privileges and is no admin. `name` is what people know it by. */
 export interface GrantHolder {
   readonly id: string
   readonly name: string
@@ -20,12 +19,12 @@ export interface Grants {
 }
 
 /**
- * Holds the organization, and before it all that others lock before they lock it: SSOs, roles, tokens and
- * invitations. From here on nobody can be given anything in it.
+ * Locks the organization, and first all that others lock before they lock it: SSOs, roles, tokens and invitations.
+ * Until `tx` ends nothing can be granted in it.
  *
- * @throws AppError conflict in the rare case that something was given in between.
+ * @throws AppError conflict in the rare case that something was granted in between.
  */
-export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
+export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   const ssoIds = await tx
     .selectFrom('sso')
     .select('id')
@@ -33,19 +32,19 @@ export async function holdGrants(tx: Tx, scope: InOrg): Promise<Grants> {
     .orderBy('id')
     .forUpdate()
     .execute()
-  const grants = await readGrants(tx, scope, 'lock')
+  const grants = await listGrants(tx, scope, { lock: true })
   const known = new Set([...ssoIds, ...idsOf(grants)].map(({ id }) => id))
   await lockOrg(tx, scope)
   const ssos = await tx.selectFrom('sso').select('id').where('orgId', '=', scope.orgId).execute()
-  const present = [...ssos, ...idsOf(await readGrants(tx, scope, 'look'))]
+  const present = [...ssos, ...idsOf(await listGrants(tx, scope, { lock: false }))]
   if (present.some(({ id }) => !known.has(id)))
-    throw new AppError('conflict', 'The organization was changed at the same time: try again.')
+    throw new AppError('conflict', 'The organization was changed at the same time; try again')
   return grants
 }
 
 const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites]
 
-async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promise<Grants> {
+async function listGrants(tx: Tx, { orgId }: InOrg, { lock }: { readonly lock: boolean }): Promise<Grants> {
   const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
   const ofTokens = tx
     .selectFrom('apiToken')
@@ -53,9 +52,9 @@ async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promi
     .where('orgId', '=', orgId)
     .orderBy('id')
   const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId).orderBy('id')
-  const roles = await (how === 'lock' ? ofRoles.forUpdate() : ofRoles).execute()
-  const tokens = await (how === 'lock' ? ofTokens.forUpdate() : ofTokens).execute()
-  const invites = await (how === 'lock' ? ofInvites.forUpdate() : ofInvites).execute()
+  const roles = await (lock ? ofRoles.forUpdate() : ofRoles).execute()
+  const tokens = await (lock ? ofTokens.forUpdate() : ofTokens).execute()
+  const invites = await (lock ? ofInvites.forUpdate() : ofInvites).execute()
   return {
     roles,
     tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
@@ -63,23 +62,30 @@ async function readGrants(tx: Tx, { orgId }: InOrg, how: 'lock' | 'look'): Promi
   }
 }
 
-/** Writes what is left to each. The organization has to be held. */
-export async function saveTokenPrivileges(tx: Tx, id: string, left: readonly WirePrivilege[]): Promise<void> {
+export interface PrivilegesLeft {
+  readonly id: string
+  readonly left: readonly WirePrivilege[]
+}
+
+/** The caller has locked the grants. */
+export async function updateTokenPrivileges(tx: Tx, { orgId }: InOrg, { id, left }: PrivilegesLeft): Promise<void> {
   await tx
     .updateTable('apiToken')
     .set({ privileges: json(left) })
+    .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
 }
 
-export async function deleteTokens(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('apiToken').where('id', '=', anyOf(ids)).execute()
+export async function deleteTokens(tx: Tx, { orgId }: InOrg, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('apiToken').where('orgId', '=', orgId).where('id', '=', anyOf(ids)).execute()
 }
 
-export async function saveRolePrivileges(
+/** The caller has locked the grants. */
+export async function updateRolePrivileges(
   tx: Tx,
   scope: InOrg,
-  { id, left, at }: { readonly id: string; readonly left: readonly WirePrivilege[]; readonly at: Date },
+  { id, left, at }: PrivilegesLeft & { readonly at: Date },
 ): Promise<void> {
   await tx
     .updateTable('ssoRole')
@@ -89,7 +95,7 @@ export async function saveRolePrivileges(
     .execute()
 }
 
-export async function saveInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
+export async function updateInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
   await tx
     .updateTable('invite')
     .set({ doc: json(doc) })
@@ -102,29 +108,7 @@ export async function deleteInvites(tx: Tx, scope: InOrg, ids: readonly string[]
   await tx.deleteFrom('invite').where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
 }
 
-/** A privilege that an admin has lost. */
-export interface LostPrivilege {
-  readonly adminId: string
-  readonly email: string
-  readonly role: WirePrivilege['role']
-}
-
-/** Takes the privileges of the place from all admins. @returns Them, by address. */
-export async function takePrivileges(tx: Tx, scope: InOrg, place: Place): Promise<LostPrivilege[]> {
-  const gone =
-    'siteId' in place
-      ? tx.deleteFrom('privilege').where('siteId', '=', place.siteId)
-      : tx.deleteFrom('privilege').where('sitegroupId', '=', place.groupId)
-  return tx
-    .with('gone', () => gone.where('orgId', '=', scope.orgId).returning(['adminId', 'role']))
-    .selectFrom('gone')
-    .innerJoin('admin', 'admin.id', 'gone.adminId')
-    .select(['gone.adminId', 'admin.email', 'gone.role'])
-    .orderBy('admin.email')
-    .execute()
-}
-
-/** Ids of all who have a privilege in the organization. */
+/** Lists the ids of all admins who have a privilege in the organization. */
 export async function listMemberIds(tx: Tx, scope: InOrg): Promise<string[]> {
   const rows = await tx
     .selectFrom('privilege')

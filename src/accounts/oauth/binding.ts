@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import { sha256 } from '../../platform/secrets.ts'
 
-/** Whom a flow belongs to, as a hash: only they may redeem its code. */
+/** Hash of the credential that a flow is bound to: only its holder may redeem the flow's code. */
 export type Binding = Buffer
 
 export function bindingOfCookie(value: string): Binding {
@@ -15,7 +15,7 @@ export function bindingOfSession(sessionHash: Buffer): Binding {
 
 type Proof = Pick<Principal, 'sessionHash' | 'tokenId' | 'adminId'>
 
-/** The credential that a caller used: another session or token of the same account is another binding. */
+/** Binds to the credential of the caller: another session or token of the same account is another binding. */
 export function bindingOfCaller({ sessionHash, tokenId, adminId }: Proof): Binding {
   if (sessionHash !== null) return bindingOfSession(sessionHash)
   return tokenId === null ? sha256(`basic ${adminId}`) : sha256(`token ${tokenId}`)

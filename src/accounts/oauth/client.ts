@@ -1,31 +1,38 @@
-/** One visit of a browser to a provider: what goes there and must come back. */
-export interface Visit {
+/** The values of one authorization request (RFC 6749), which the provider's redirect must return or prove. */
+export interface AuthorizationRequest {
   readonly state: string
-  /** Returned inside the ID token, where the provider issues one. */
+  /** Returned in the ID token, if the provider issues one. */
   readonly nonce: string
-  /** PKCE (RFC 7636): proves that who redeems the code is who asked for it. */
+  /** PKCE (RFC 7636): proves that the code is redeemed by the client that requested it. */
   readonly verifier: string
 }
 
-/** Who somebody is at a provider. Never an e-mail address: those change hands. */
+/** A person at a provider, never identified by an e-mail address: addresses change hands. */
 export interface Identity {
   readonly issuer: string
   readonly subject: string
 }
 
-/** What the provider's redirect brought. */
+/** What the provider's redirect contains. */
 export interface ProviderAnswer {
   readonly code: string
   readonly iss: string | undefined
 }
 
-/** Our side of one provider. Its functions throw AppError: invalid for what it refuses or answers wrongly, unavailable. */
+/**
+ * The client of one provider. Its functions throw AppError: invalid if the provider refuses or its answer is wrong,
+ * unavailable.
+ */
 export interface OauthClient {
-  /** What RFC 9207's parameter `iss` must be where it is sent. */
+  /** The value that RFC 9207's parameter `iss` must have if it is sent. */
   readonly issuer: string
-  /** The provider promises to send it always. */
+  /** True if the provider promises to always send `iss`. */
   readonly sendsIss: boolean
-  authorizationUrl(redirectUri: string, visit: Visit): Promise<string>
-  /** Redeems the provider's code. @param visit Null for a code that was not asked for through us. */
-  identify(redirectUri: string, answer: ProviderAnswer, visit: Visit | null): Promise<Identity>
+  authorizationUrl(redirectUri: string, authorization: AuthorizationRequest): Promise<string>
+  /**
+   * Redeems the provider's code.
+   *
+   * @param authorization Null for a code that was requested outside our flow.
+   */
+  identify(redirectUri: string, answer: ProviderAnswer, authorization: AuthorizationRequest | null): Promise<Identity>
 }

@@ -9,9 +9,9 @@ import { reasonsOf } from './refusal.ts'
 
 /** Providers change their metadata rarely, and announce it. */
 const REFRESH_MS = 3600e3
-/** With a provider that is down for longer, what it said about itself is not relied on any more. */
+/** If a provider is down for longer, its cached metadata is no longer used. */
 const KEEP_MS = 24 * 3600e3
-/** A provider that is down is not asked by every request. */
+/** How long to wait before asking a provider again that is down. */
 const RETRY_MS = 10_000
 
 export interface OauthClients {
@@ -19,15 +19,15 @@ export interface OauthClients {
   get(name: string): Promise<{ readonly provider: OauthProvider; readonly client: OauthClient }>
 }
 
-interface Known {
+interface CachedClient {
   readonly client: Promise<OauthClient>
   readonly staleAt: Date
   readonly endsAt: Date
 }
 
-/** Our clients of the configured providers; their metadata is kept and refreshed. */
+/** Creates the clients of the configured providers, and caches and refreshes their metadata. */
 export function createOauthClients(ctx: Context, providers: readonly OauthProvider[]): OauthClients {
-  const byName = new Map(providers.map((provider) => [provider.name, keepFresh(ctx, provider)]))
+  const byName = new Map(providers.map((provider) => [provider.name, createCachedClient(ctx, provider)]))
   return {
     async get(name) {
       const found = byName.get(name)
@@ -37,13 +37,13 @@ export function createOauthClients(ctx: Context, providers: readonly OauthProvid
   }
 }
 
-/** Whoever comes while metadata is fetched waits for the same answer. */
-function keepFresh(ctx: Context, provider: OauthProvider) {
-  let known: Known | null = null
+/** Calls during a fetch of the metadata share its result. */
+function createCachedClient(ctx: Context, provider: OauthProvider) {
+  let known: CachedClient | null = null
 
-  function refresh(now: Date, before: Known | null): Known {
+  function refresh(now: Date, before: CachedClient | null): CachedClient {
     const client: Promise<OauthClient> = connect(provider).catch((error: unknown) => {
-      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, "a provider's metadata can't be had")
+      ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'could not fetch the metadata of a provider')
       const usable = before !== null && before.endsAt > now ? before : null
       const retryAt = addMs(now, RETRY_MS)
       known = { client: usable?.client ?? client, staleAt: retryAt, endsAt: usable?.endsAt ?? retryAt }

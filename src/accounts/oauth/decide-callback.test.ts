@@ -28,7 +28,7 @@ const callback: Callback = {
 }
 
 describe('decideCallback', () => {
-  it('keeps what the exchange needs', () => {
+  it('keeps what the exchange of the code needs', () => {
     expect(decideCallback(flow, callback)).toEqual({
       kind: 'answer',
       secrets: {
@@ -43,7 +43,7 @@ describe('decideCallback', () => {
     })
   })
 
-  it('takes an answer without an issuer only where none is promised', () => {
+  it('accepts an answer without an issuer only if the provider promises none', () => {
     const query = { state: 'state', code: 'code' }
     expect(decideCallback(flow, { ...callback, query }).kind).toBe('refuse')
     const silent = { ...callback, query, client: { issuer, sendsIss: false } }
@@ -51,19 +51,19 @@ describe('decideCallback', () => {
     expect(decideCallback(flow, { ...silent, query: { ...query, iss: 'https://evil.test' } }).kind).toBe('refuse')
   })
 
-  it('keeps a denial, with words of its own where the provider has none', () => {
+  it('keeps a denial, with a default description', () => {
     const query = { state: 'state', iss: issuer, error: 'access_denied' }
-    const denied = { kind: 'denied', error: 'access_denied', description: 'The provider refused.', script: false }
+    const denied = { kind: 'denied', error: 'access_denied', description: 'The provider refused', script: false }
     expect(decideCallback(flow, { ...callback, query })).toEqual({ kind: 'answer', secrets: denied })
     const told = { ...query, code: 'code', error_description: 'No.' }
     expect(decideCallback(flow, { ...callback, query: told })).toMatchObject({ secrets: { description: 'No.' } })
   })
 
-  it('does not look for the browser of a script', () => {
+  it('does not require the browser of a flow that a script began', () => {
     expect(decideCallback({ ...flow, script: true }, { ...callback, proven: [] }).kind).toBe('answer')
   })
 
-  it('refuses whatever one thing is wrong', () => {
+  it('refuses an answer with any single fault', () => {
     const wrong = fc.constantFrom<[Partial<Flow> | undefined, Partial<Callback>]>(
       [undefined, {}],
       [{ expiresAt: now }, {}],
@@ -88,7 +88,7 @@ describe('decideCallback', () => {
 
 describe('bindings', () => {
   const nobody = { sessionHash: null, tokenId: null, adminId: null }
-  it('of different credentials differ, though their texts are the same', () => {
+  it('differ for different credentials with the same text', () => {
     const text = 'b7c1'
     const hash = Buffer.from(text, 'hex')
     const all = [
@@ -100,7 +100,7 @@ describe('bindings', () => {
     expect(new Set(all).size).toBe(4)
   })
 
-  it('of a caller with a session is that of the session', () => {
+  it('of a caller with a session equals that of the session', () => {
     const sessionHash = sha256('session')
     expect(bindingOfCaller({ ...nobody, sessionHash, adminId: 'a' })).toEqual(bindingOfSession(sessionHash))
   })

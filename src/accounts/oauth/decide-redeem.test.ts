@@ -19,7 +19,7 @@ const redeemer = (over: Partial<Redeemer> = {}): Redeemer => ({
 })
 
 describe('mayRedeem', () => {
-  it('gives a code back to who asked for it, at once and until it expires', () => {
+  it('allows the holder of the flow, until the code expires', () => {
     expect(mayRedeem(code(), redeemer())).toBe(true)
     expect(mayRedeem(code(), redeemer({ now: later }))).toBe(false)
   })
@@ -29,11 +29,11 @@ describe('mayRedeem', () => {
     ['another purpose', { purpose: 'link' }],
     ['another holder', { bound: bindingOfCookie('theirs') }],
     ['nobody', { bound: null }],
-  ])('is not for %s', (_what, over) => {
+  ])('refuses %s', (_what, over) => {
     expect(mayRedeem(code(), redeemer(over))).toBe(false)
   })
 
-  it('needs no cookie only between two scripts that log in', () => {
+  it('allows a login without a cookie only between two scripts', () => {
     const purpose = fc.constantFrom('link' as const, 'login' as const)
     fc.assert(
       fc.property(purpose, fc.boolean(), fc.boolean(), (purpose, began, redeems) => {

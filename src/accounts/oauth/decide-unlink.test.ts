@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { mayUnlink } from './decide-unlink.ts'
 
-it('always leaves a way to sign in', () => {
+it('never removes the last way to sign in', () => {
   const names = fc.uniqueArray(fc.constantFrom('google', 'azure', 'github'))
   fc.assert(
     fc.property(fc.boolean(), fc.boolean(), names, (hasPassword, hasSso, usable) => {

@@ -2,20 +2,21 @@ import type { CustomFetchOptions } from 'openid-client'
 import { AppError } from '../../platform/errors.ts'
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 
-/** Key sets and metadata are a few kilobytes. */
+/** Key sets and metadata take a few kilobytes. */
 const MAX_ANSWER_BYTES = 512 * 1024
 
-/** Of each request, from start to the last byte. */
+/** The time for a whole request, up to the last byte. */
 export const TIMEOUT_S = 5
 
 /**
- * fetch for what a provider's metadata names: https only, but for loopback; never more of an answer
- * than is sensible. @throws AppError unavailable when there is no usable answer.
+ * Fetches a URL that a provider's metadata names: only https, except on loopback, and never more than MAX_ANSWER_BYTES.
+ *
+ * @throws AppError unavailable if there is no usable answer.
  */
 export async function fetchBounded(url: string, options: CustomFetchOptions): Promise<Response> {
   assertSecure(url)
   const { method, headers, redirect, signal } = options
-  // The library sends forms and nothing else.
+  // The library sends only forms.
   const body = options.body instanceof URLSearchParams ? options.body : null
   let answer: Response
   try {
@@ -29,7 +30,7 @@ export async function fetchBounded(url: string, options: CustomFetchOptions): Pr
   return answer
 }
 
-/** @throws AppError unavailable: tokens and keys that travel in clear can be read and replaced. */
+/** @throws AppError unavailable for a URL without https: tokens and keys could be read and replaced on the way. */
 export function assertSecure(url: string): void {
   const parsed = URL.parse(url)
   if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopbackUrl(parsed))) return
@@ -37,7 +38,7 @@ export function assertSecure(url: string): void {
 }
 
 export function unavailable(cause: unknown): AppError {
-  const text = "The provider can't be reached now."
+  const text = "The provider can't be reached now"
   const error = new AppError('unavailable', text, { error: 'temporarily_unavailable', error_description: text })
   error.cause = cause
   return error

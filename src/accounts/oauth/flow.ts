@@ -5,12 +5,12 @@ import type { Binding } from './binding.ts'
 
 export type Purpose = 'link' | 'login'
 
-/** How long somebody may take at the provider. */
+/** How long the person may take at the provider. */
 export const FLOW_MS = 600_000
-/** How long our own code is good: it is on its way from a redirect to a POST. */
+/** How long our own code is valid: between a redirect and a POST. */
 export const CODE_MS = 120_000
 
-/** A visit to a provider that is under way. */
+/** A sign-in at a provider that has begun. */
 export interface Flow {
   readonly provider: string
   readonly purpose: Purpose
@@ -30,7 +30,7 @@ export interface Code {
 const FlowSecrets = Type.Object({
   nonce: Type.String(),
   verifier: Type.String(),
-  /** Asked for by a script: its person signs in with a browser that knows nothing of it. */
+  /** True if a script began the flow: the person signs in with a browser that knows nothing about it. */
   script: Type.Boolean(),
 })
 
@@ -62,7 +62,7 @@ export function openFlow({ secrets }: Context, hash: Buffer, sealed: Buffer): Fl
   return Value.Parse(FlowSecrets, JSON.parse(secrets.open(sealed, `oauth_flow ${hash.toString('hex')}`)))
 }
 
-/** @param hash Of our code. */
+/** @param hash Of our code: binds the text to its row. */
 export function sealCode({ secrets }: Context, hash: Buffer, code: CodeSecrets): Buffer {
   return secrets.seal(JSON.stringify(code), `oauth_code ${hash.toString('hex')}`)
 }

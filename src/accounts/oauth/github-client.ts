@@ -20,11 +20,14 @@ import { explainProviderError, refusal } from './refusal.ts'
 const User = Type.Object({ id: Type.Integer({ minimum: 1 }) })
 const TokenError = Type.Object({ error: Type.String() })
 
-/** GitHub has OAuth without ID tokens: who somebody is, its user API says. The numeric id stays when a login is renamed. */
+/**
+ * Connects to GitHub, which has OAuth without ID tokens: its user API identifies the person. The numeric id stays when
+ * a login is renamed.
+ */
 export function connectGithub(provider: OauthProvider): OauthClient {
   const base = provider.issuer.replace(/\/+$/, '')
   const issuer = `${base}/login/oauth`
-  // An Enterprise Server has its API below its own address.
+  // An Enterprise Server has its API below its own URL.
   const userUrl = base === 'https://github.com' ? 'https://api.github.com/user' : `${base}/api/v3/user`
   const config = new Configuration(
     { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/access_token` },
@@ -36,7 +39,7 @@ export function connectGithub(provider: OauthProvider): OauthClient {
   if (isLoopbackUrl(new URL(base))) allowInsecureRequests(config)
   return {
     issuer,
-    // It sends it, but has not said so in metadata that could be relied on.
+    // GitHub sends `iss`, but no metadata promises it.
     sendsIss: false,
     async authorizationUrl(redirectUri, { state, verifier }) {
       return buildAuthorizationUrl(config, {
@@ -46,10 +49,11 @@ export function connectGithub(provider: OauthProvider): OauthClient {
         code_challenge_method: 'S256',
       }).href
     },
-    async identify(redirectUri, answer, visit) {
+    async identify(redirectUri, answer, authorization) {
       try {
-        const checks = visit === null ? {} : { expectedState: visit.state, pkceCodeVerifier: visit.verifier }
-        const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), checks)
+        const checks =
+          authorization === null ? {} : { expectedState: authorization.state, pkceCodeVerifier: authorization.verifier }
+        const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, authorization), checks)
         const headers = new Headers({ accept: 'application/json', 'user-agent': 'signalbox' })
         const user: unknown = await fetchProtectedResource(
           config,
@@ -59,7 +63,7 @@ export function connectGithub(provider: OauthProvider): OauthClient {
           null,
           headers,
         ).then((reply) => (reply.ok ? reply.json() : null))
-        if (!Value.Check(User, user)) throw refusal('invalid_token', 'The provider does not say who this is.')
+        if (!Value.Check(User, user)) throw refusal('invalid_token', 'The provider does not say who this is')
         return { issuer: base, subject: String(user.id) }
       } catch (error) {
         throw explainProviderError(error)
@@ -68,7 +72,7 @@ export function connectGithub(provider: OauthProvider): OauthClient {
   }
 }
 
-/** GitHub tells errors of its token endpoint with status 200. */
+/** GitHub reports errors of its token endpoint with status 200. */
 async function fetchGithub(url: string, options: CustomFetchOptions): Promise<Response> {
   const answer = await fetchBounded(url, options)
   if (options.method !== 'POST' || !answer.ok) return answer
@@ -80,7 +84,7 @@ function isTokenError(text: string): boolean {
   try {
     return Value.Check(TokenError, JSON.parse(text))
   } catch {
-    // No JSON is no error object; the library says what is wrong with it.
+    // A text that is not JSON is no error object; the library reports what is wrong with it.
     return false
   }
 }

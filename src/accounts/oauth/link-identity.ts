@@ -1,43 +1,45 @@
-import type { Actor } from '../../access/scope.ts'
+import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
+import type { Person } from '../self/person.ts'
 import type { Identity } from './client.ts'
 import { refusal } from './refusal.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { findAdminByIdentity, insertIdentity, listLinkedProviders } from './store.ts'
 
 export interface LinkRequest {
-  /** As they were when the request began: the provider takes its time. */
-  readonly linker: { readonly adminId: string; readonly passwordModifiedAt: Date | null }
+  /** As authenticated when the request began: the provider takes its time. */
+  readonly caller: Person
   readonly provider: string
   readonly identity: Identity
-  readonly actor: Actor
 }
 
 /**
- * Lets the admin sign in with the identity from now on; linking it again changes nothing.
- * @throws AppError invalid where it is another account's, or the admin has linked another of this provider.
+ * Links the identity, so that the admin can sign in with it. Linking it again changes nothing.
+ *
+ * @throws AppError invalid if it is linked to another account, or if the admin has linked another one of this provider.
  */
-export async function linkIdentity(ctx: Context, { linker, provider, identity, actor }: LinkRequest): Promise<void> {
-  const { adminId } = linker
+export async function linkIdentity(ctx: Context, { caller, provider, identity }: LinkRequest): Promise<void> {
+  const { adminId } = caller
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    if ((await lockSignIn(tx, linker)) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
+    if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     const owner = await findAdminByIdentity(tx, provider, identity)
     if (owner?.adminId === adminId) return
     if (owner !== undefined) throw linkedElsewhere(provider)
-    if ((await listLinkedProviders(tx, adminId)).includes(provider))
-      throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first.`)
-    // Another account may have linked it since it was looked up.
-    if (!(await insertIdentity(tx, { ...identity, provider, adminId, linkedAt: at }))) throw linkedElsewhere(provider)
+    if ((await listLinkedProviders(tx, caller)).includes(provider))
+      throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first`)
+    // Another account may have linked it since the lookup.
+    if (!(await insertIdentity(tx, caller, { ...identity, provider, linkedAt: at }))) throw linkedElsewhere(provider)
     const after = { provider, issuer: identity.issuer, subject: identity.subject }
+    const actor = actorOf(caller)
     await appendAccountChange(tx, { adminId, actor, message: `OAuth linked: ${provider}`, after, at })
   })
 }
 
 function linkedElsewhere(provider: string): AppError {
-  return refusal('invalid_request', `This ${provider} account is linked to another account.`)
+  return refusal('invalid_request', `This ${provider} account is linked to another account`)
 }

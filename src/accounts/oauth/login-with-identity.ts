@@ -1,4 +1,4 @@
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -15,17 +15,22 @@ export interface OauthLogin {
 }
 
 /**
- * Opens a session of the admin who has linked the identity; the second factor is asked for all the same.
- * @throws AppError invalid where nobody has: an account is never made or found by what a provider says.
+ * Opens a session for the admin who has linked the identity; it still needs the second factor.
+ *
+ * @throws AppError invalid if no admin has: an account is never created or found by what a provider says.
  */
 export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {
     const admin = await lockAdminByIdentity(tx, provider, identity)
-    if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account.`)
+    if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account`)
     const { adminId, email, hasSecondFactor } = admin
     const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
     const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor: from, secondFactor, oauthProvider: provider })
+    const opened = await openSession(ctx, tx, adminScope(adminId), {
+      actor: from,
+      secondFactor,
+      oauthProvider: provider,
+    })
     return { opened, email, secondFactor }
   })
 }

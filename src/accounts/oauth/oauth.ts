@@ -2,7 +2,7 @@ import type { Context } from '../../platform/context.ts'
 import type { AccountSettings } from '../parts.ts'
 import { type OauthClients, createOauthClients } from './clients.ts'
 
-/** Binds a login that is under way to its browser. */
+/** The cookie that binds a login to its browser. */
 export const FLOW_COOKIE = 'oauth_flow'
 
 /** What the operations need besides the context. */
@@ -11,11 +11,11 @@ export interface Oauth {
   readonly settings: AccountSettings
 }
 
-export function openOauth(ctx: Context, settings: AccountSettings): Oauth {
+export function createOauth(ctx: Context, settings: AccountSettings): Oauth {
   return { clients: createOauthClients(ctx, settings.oauthProviders), settings }
 }
 
-/** One a provider: the address that the operator registers there. */
+/** The callback URL that the operator registers at the provider. */
 export function redirectUri({ baseUrl }: Context, provider: string): string {
   return `${baseUrl}/oauth/${provider}/callback`
 }

@@ -13,15 +13,15 @@ import {
 } from 'openid-client'
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
-import type { Identity, OauthClient, ProviderAnswer, Visit } from './client.ts'
+import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { TIMEOUT_S, assertSecure, fetchBounded, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
 /**
- * Any provider that speaks OpenID Connect, by discovery. ID tokens are checked with their signature,
- * issuer, audience, nonce and times; the library compares those with the system's clock.
+ * Connects to a provider of OpenID Connect by discovery. The library checks the signature, issuer, audience, nonce and
+ * times of ID tokens; it compares the times with the system's clock.
  *
- * @throws AppError unavailable, where its metadata can't be had or is not right.
+ * @throws AppError unavailable if the metadata can't be fetched or is wrong.
  */
 export async function discoverOpenId(provider: OauthProvider): Promise<OauthClient> {
   const issuer = new URL(provider.issuer)
@@ -42,7 +42,7 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
     async authorizationUrl(redirectUri, { state, nonce, verifier }) {
       return buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        // Azure tells the object id only with the profile.
+        // Azure includes the object id only with the profile.
         scope: provider.name === 'azure' ? 'openid profile' : 'openid',
         state,
         nonce,
@@ -50,35 +50,39 @@ export async function discoverOpenId(provider: OauthProvider): Promise<OauthClie
         code_challenge_method: 'S256',
       }).href
     },
-    async identify(redirectUri, answer, visit) {
-      const checks = visit === null ? {} : checksOf(visit)
-      const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, visit), {
+    async identify(redirectUri, answer, authorization) {
+      const checks = authorization === null ? {} : checksOf(authorization)
+      const tokens = await authorizationCodeGrant(config, answerUrl(redirectUri, answer, authorization), {
         ...checks,
         idTokenExpected: true,
       }).catch((error: unknown) => {
         throw explainProviderError(error)
       })
       const claims = tokens.claims()
-      if (claims === undefined) throw refusal('invalid_token', "The provider's answer has no ID token.")
+      if (claims === undefined) throw refusal('invalid_token', "The provider's answer has no ID token")
       return provider.name === 'azure' ? identityAtAzure(claims) : { issuer: claims.iss, subject: claims.sub }
     },
   }
 }
 
-/** The callback as it came, in the form that the library checks. */
-export function answerUrl(redirectUri: string, { code, iss }: ProviderAnswer, visit: Visit | null): URL {
+/** Rebuilds the callback URL in the form that the library checks. */
+export function answerUrl(
+  redirectUri: string,
+  { code, iss }: ProviderAnswer,
+  authorization: AuthorizationRequest | null,
+): URL {
   const url = new URL(redirectUri)
   url.searchParams.set('code', code)
   if (iss !== undefined) url.searchParams.set('iss', iss)
-  if (visit !== null) url.searchParams.set('state', visit.state)
+  if (authorization !== null) url.searchParams.set('state', authorization.state)
   return url
 }
 
-function checksOf({ state, nonce, verifier }: Visit) {
+function checksOf({ state, nonce, verifier }: AuthorizationRequest) {
   return { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier }
 }
 
-/** As the provider offers; client_secret_basic is the default of the standard. */
+/** Authenticates in a way that the provider offers; client_secret_basic is the default of the standard. */
 function clientAuth(secret: string): ClientAuth {
   const byPost = ClientSecretPost(secret)
   const byHeader = ClientSecretBasic(secret)
@@ -89,9 +93,9 @@ function clientAuth(secret: string): ClientAuth {
   }
 }
 
-/** Azure's `sub` differs from application to application; tenant (in the issuer) and object id are the person. */
+/** Azure's `sub` differs between applications: the tenant (in the issuer) and the object id identify the person. */
 function identityAtAzure({ iss, tid, oid }: IDToken): Identity {
   if (typeof tid !== 'string' || typeof oid !== 'string')
-    throw refusal('invalid_token', "The provider's answer names no tenant and object.")
+    throw refusal('invalid_token', "The provider's answer names no tenant and object")
   return { issuer: iss, subject: `${tid}.${oid}` }
 }

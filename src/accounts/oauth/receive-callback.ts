@@ -9,7 +9,7 @@ import { type Callback, type CallbackQuery, decideCallback } from './decide-call
 import { CODE_MS, type Code, type CodeSecrets, openFlow, sealCode } from './flow.ts'
 import type { Oauth } from './oauth.ts'
 import { refusal } from './refusal.ts'
-import { insertCode, takeFlow } from './store.ts'
+import { insertCode, consumeFlow } from './store.ts'
 
 export interface CallbackRequest {
   readonly provider: string
@@ -17,27 +17,28 @@ export interface CallbackRequest {
   readonly proven: readonly Binding[]
 }
 
-/** Our own code, and where to lead the browser with it; null: it is shown. */
-export interface Delivery {
+/** Our own code, and the URL to redirect to with it; null if the code is shown instead. */
+export interface CallbackReply {
   readonly code: string
   readonly location: string | null
 }
 
 /**
- * Takes the provider's answer into custody and mints a code of our own for it, for a refusal too.
- * @throws AppError not_found, unavailable, or invalid where it is not the answer to a flow of this browser.
+ * Stores the provider's answer, which may be a refusal, and creates a code of our own for it.
+ *
+ * @throws AppError not_found, unavailable, or invalid if it does not answer a flow of this browser.
  */
-export async function receiveCallback(ctx: Context, oauth: Oauth, request: CallbackRequest): Promise<Delivery> {
+export async function receiveCallback(ctx: Context, oauth: Oauth, request: CallbackRequest): Promise<CallbackReply> {
   const { client } = await oauth.clients.get(request.provider)
   const callback: Callback = { ...request, client, now: ctx.clock.now() }
-  // A refusal is thrown after the commit: the state is used up by it.
+  // Throw a refusal after the commit, because it uses up the state too.
   const outcome = await inTx(ctx, (tx) => answerFlow(ctx, tx, callback))
   if (outcome.kind === 'refuse') throw refusal('invalid_request', outcome.why)
   const { code, forward } = outcome
   if (forward === null) return { code, location: null }
-  // Settings may have changed since it was asked for.
+  // The settings may have changed since the flow began.
   if (!isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
-    throw refusal('invalid_request', 'The address to return to is not allowed.')
+    throw refusal('invalid_request', 'The forward URL is not allowed')
   const location = new URL(forward)
   location.searchParams.set('code', code)
   return { code, location: location.href }
@@ -49,12 +50,12 @@ type Outcome =
 
 async function answerFlow(ctx: Context, tx: Tx, callback: Callback): Promise<Outcome> {
   const stateHash = sha256(callback.query.state ?? '')
-  const row = await takeFlow(tx, stateHash)
+  const row = await consumeFlow(tx, stateHash)
   const decision = decideCallback(row && { ...row, ...openFlow(ctx, stateHash, row.sealed) }, callback)
   if (decision.kind === 'refuse' || row === undefined)
-    return { kind: 'refuse', why: decision.kind === 'refuse' ? decision.why : 'The sign-in is unknown.' }
+    return { kind: 'refuse', why: decision.kind === 'refuse' ? decision.why : 'The sign-in is unknown' }
   const { provider, purpose, bound, forward } = row
-  const code = await mintCode(ctx, tx, {
+  const code = await createCode(ctx, tx, {
     provider,
     purpose,
     bound,
@@ -64,7 +65,7 @@ async function answerFlow(ctx: Context, tx: Tx, callback: Callback): Promise<Out
   return { kind: 'code', code, forward }
 }
 
-async function mintCode(
+async function createCode(
   ctx: Context,
   tx: Tx,
   { secrets, ...code }: Code & { readonly secrets: CodeSecrets },

@@ -6,33 +6,33 @@ import { explainProviderError, reasonsOf, refusal } from './refusal.ts'
 const wrapped = (cause: unknown) => new ClientError('something went wrong', { cause })
 
 describe('explainProviderError', () => {
-  it('finds our own error in what the library made of it', () => {
+  it("finds our own error among the causes of the library's error", () => {
     const down = unavailable('it answered 502')
     expect(explainProviderError(wrapped(down))).toBe(down)
     const refused = refusal('invalid_token', 'no')
     expect(explainProviderError(refused)).toBe(refused)
   })
 
-  it('takes whatever the library finds wrong for a wrong answer', () => {
+  it('reports every error of the library as a wrong answer', () => {
     for (const error of [wrapped(new Error('odd')), new TypeError('odd'), new DOMException('odd', 'DataError')])
       expect(explainProviderError(error)).toMatchObject({ code: 'invalid', fields: { error: 'invalid_token' } })
   })
 
-  it('does not hide defects', () => {
+  it('rethrows defects of our own', () => {
     const defect = new RangeError('ours')
     expect(() => explainProviderError(defect)).toThrow(defect)
   })
 })
 
 describe('reasonsOf', () => {
-  it('tells every message, and nothing that is attached', () => {
+  it('lists every message, and nothing that is attached', () => {
     const error = unavailable(wrapped(new Error('inner', { cause: { access_token: 'secret' } })))
     const text = reasonsOf(error)
     expect(text).toMatch(/can't be reached.*something went wrong.*inner/)
     expect(text).not.toContain('secret')
   })
 
-  it('tells what was thrown that is no error', () => {
+  it('lists thrown values that are not errors', () => {
     expect(reasonsOf(unavailable('it answered 502'))).toMatch(/it answered 502$/)
     expect(reasonsOf(undefined)).toBe('')
   })

@@ -11,7 +11,10 @@ export function refusal(error: string, description: string): AppError {
   return new AppError('invalid', description, { error, error_description: description })
 }
 
-/** Why, for the log: messages alone, because what the library attaches to its errors holds codes and tokens. */
+/**
+ * Lists the causes of an error for the log, by their messages alone: the library attaches codes and tokens to its
+ * errors.
+ */
 export function reasonsOf(error: unknown): string {
   const reasons: string[] = []
   for (let cause = error; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined)
@@ -20,22 +23,22 @@ export function reasonsOf(error: unknown): string {
 }
 
 /**
- * What went wrong at the provider, from what its library threw.
- * @throws What is neither the provider's refusal nor a fault of its answer.
+ * Explains an error that the provider's library threw.
+ *
+ * @throws The error itself if it is neither the provider's refusal nor caused by its answer.
  */
 export function explainProviderError(error: unknown): AppError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof AppError) return cause
-  if (error instanceof ResponseBodyError)
-    return refusal(error.error, error.error_description ?? 'The provider refused.')
+  if (error instanceof ResponseBodyError) return refusal(error.error, error.error_description ?? 'The provider refused')
   const isAnswerWrong =
     error instanceof ClientError ||
     error instanceof AuthorizationResponseError ||
     error instanceof WWWAuthenticateChallengeError ||
-    // Metadata and key sets that are not what they should be.
+    // Malformed metadata or key sets.
     error instanceof TypeError ||
     error instanceof DOMException
   if (!isAnswerWrong) throw error
-  const wrong = refusal('invalid_token', "The provider's answer is not valid.")
+  const wrong = refusal('invalid_token', "The provider's answer is not valid")
   wrong.cause = error
   return wrong
 }

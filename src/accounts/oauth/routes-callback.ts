@@ -7,20 +7,20 @@ import { receiveCallback } from './receive-callback.ts'
 import { CallbackQuery, ProviderParams } from './wire.ts'
 
 /**
- * Where providers lead browsers back to, outside /api/v1. Answers `{code}`, or 302 to `forward` with
- * the code added. Source: spec, "OAuth", 1.
+ * The redirect URIs of the providers, outside /api/v1. Replies `{code}`, or 302 to `forward` with the code added.
+ * Source: spec, "OAuth", 1.
  */
 export function oauthCallbackRoutes(ctx: Context, oauth: Oauth): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.get(
       '/oauth/:provider/callback',
       {
-        // What only looks where an address leads must not use it up.
+        // A program that only checks where a URL leads must not use it up.
         exposeHeadRoute: false,
         schema: { hide: true, params: ProviderParams, querystring: CallbackQuery },
       },
       async ({ params, query, cookies }, reply) => {
-        // The address holds the provider's code, and the answer ours.
+        // The URL contains the provider's code, and the reply ours.
         void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
         void reply.header('x-content-type-options', 'nosniff')
         const { sessionid, [FLOW_COOKIE]: flow } = cookies

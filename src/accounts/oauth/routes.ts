@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Caller, actorOf } from '../../access/authorize.ts'
+import type { Caller } from '../../access/authorize.ts'
 import { createLoginThrottle } from '../../access/login-throttle.ts'
 import { type At, at, nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -18,7 +18,7 @@ import { linkIdentity } from './link-identity.ts'
 import { loginWithIdentity } from './login-with-identity.ts'
 import { FLOW_COOKIE, type Oauth } from './oauth.ts'
 import { redeemCode } from './redeem-code.ts'
-import { newFlowCookie, startFlow } from './start-flow.ts'
+import { generateFlowCookie, startFlow } from './start-flow.ts'
 import { listLinkedProviders } from './store.ts'
 import { unlinkIdentity } from './unlink-identity.ts'
 import {
@@ -36,7 +36,7 @@ const tag = 'OAuth'
 const LINK_PATH = '/self/oauth/:provider'
 const LOGIN_PATH = '/login/oauth/:provider'
 const params = ProviderParams.properties
-/** The provider refused, or could not be reached. */
+/** The replies if the provider refuses or can't be reached. */
 const errors = { 400: OauthErrorReply, 503: OauthErrorReply }
 
 /** Linking and unlinking accounts of OAuth providers. Source: spec, "OAuth", 1 to 5. */
@@ -44,6 +44,7 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
   return [
     operation({
       id: 'getOauth2UrlForLinking',
+      summary: 'Get the address at which to link an account of an OAuth provider',
       method: 'GET',
       tag,
       at: linking(LINK_PATH),
@@ -51,15 +52,16 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
       query: ForwardQuery,
       reply: LinkUrlReply,
       errors: { 503: OauthErrorReply },
-      run: async (ctx, { scope: { principal }, params, query, request }) => {
-        const flow = { purpose: 'link', bound: bindingOfCaller(principal), script: isScript(request) } as const
+      run: async (ctx, { scope: caller, params, query, request }) => {
+        const flow = { purpose: 'link', bound: bindingOfCaller(caller.principal), script: isScript(request) } as const
         const { authorizationUrl } = await startFlow(ctx, oauth, { ...params, ...query, ...flow })
-        const linked = (await listLinkedProviders(ctx.db, principal.adminId)).includes(params.provider)
+        const linked = (await listLinkedProviders(ctx.db, caller)).includes(params.provider)
         return { linked, authorization_url: authorizationUrl }
       },
     }),
     operation({
       id: 'linkOauth2Account',
+      summary: 'Link an account of an OAuth provider',
       method: 'POST',
       tag,
       at: linking(LINK_PATH),
@@ -68,23 +70,33 @@ export function oauthLinkOperations(oauth: Oauth, guard: LoginGuard): Operation[
       reply: LinkedReply,
       errors,
       run: async (ctx, { scope: caller, params, body, request }) => {
-        // Before the code is used up: it can be sent again with the password.
+        // Check before the code is used up, so that it can be sent again with the password.
         await proveRecently(ctx, guard, { caller, password: body.password })
         const flow = { purpose: 'link', bound: bindingOfCaller(caller.principal), script: isScript(request) } as const
         const identity = await redeemCode(ctx, oauth, { ...params, code: body.code, ...flow })
-        await linkIdentity(ctx, { linker: caller.principal, ...params, identity, actor: actorOf(caller) })
+        await linkIdentity(ctx, { caller, ...params, identity })
         return { action: 'oauth account linked', id: identity.subject }
       },
     }),
     // The specification and the published interface name different paths.
-    unlinkOperation('unlinkSelfOauth2Provider', LINK_PATH, oauth),
-    unlinkOperation('unlinkOauth2Provider', LOGIN_PATH, oauth),
+    unlinkOperation({ id: 'unlinkSelfOauth2Provider', summary: 'Unlink an OAuth provider', path: LINK_PATH }, oauth),
+    unlinkOperation(
+      { id: 'unlinkOauth2Provider', summary: 'Unlink an OAuth provider by the path for signing in', path: LOGIN_PATH },
+      oauth,
+    ),
   ].flat()
 }
 
-function unlinkOperation(id: string, path: string, { settings }: Oauth): Operation[] {
+interface Unlinking {
+  readonly id: string
+  readonly summary: string
+  readonly path: string
+}
+
+function unlinkOperation({ id, summary, path }: Unlinking, { settings }: Oauth): Operation[] {
   return operation({
     id,
+    summary,
     method: 'DELETE',
     tag,
     at: person(path),
@@ -92,8 +104,7 @@ function unlinkOperation(id: string, path: string, { settings }: Oauth): Operati
     reply: Empty,
     run: async (ctx, { scope: caller, params }) => {
       const configured = settings.oauthProviders.map(({ name }) => name)
-      const { adminId } = caller.principal
-      await unlinkIdentity(ctx, { adminId, ...params, configured, actor: actorOf(caller) })
+      await unlinkIdentity(ctx, { caller, ...params, configured })
       return {}
     },
   })
@@ -101,11 +112,12 @@ function unlinkOperation(id: string, path: string, { settings }: Oauth): Operati
 
 /** Signing in by OAuth providers. Source: spec, "OAuth", 1 to 5. */
 export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttle }: LoginGuard): Operation[] {
-  // Each login that is begun is kept for a while, and nobody is known yet.
-  const begun = createLoginThrottle(clock)
+  // Each login that begins takes a row, and its caller is unknown.
+  const starts = createLoginThrottle(clock)
   return [
     operation({
       id: 'getOauth2AuthorizationUrlForLogin',
+      summary: 'Get the address at which to sign in by an OAuth provider',
       method: 'GET',
       tag,
       at: nobody(LOGIN_PATH),
@@ -114,8 +126,8 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
       reply: LoginUrlReply,
       errors: { 503: OauthErrorReply },
       run: async (ctx, { params, query, request, reply }) => {
-        begun.takeFrom(request.ip)
-        const value = newFlowCookie()
+        starts.takeFrom(request.ip)
+        const value = generateFlowCookie()
         const flow = { purpose: 'login', bound: bindingOfCookie(value), script: isScript(request) } as const
         const { authorizationUrl, clientId } = await startFlow(ctx, oauth, { ...params, ...query, ...flow })
         void reply.setCookie(FLOW_COOKIE, value, { ...flowCookie(ctx), maxAge: FLOW_MS / 1000 })
@@ -124,6 +136,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
     }),
     operation({
       id: 'loginOauth2',
+      summary: 'Sign in with the code of an OAuth provider',
       method: 'POST',
       tag,
       at: nobody(LOGIN_PATH),
@@ -139,7 +152,7 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
         const identity = await redeemCode(ctx, oauth, { ...params, code: body.code, ...flow })
         const loggedIn = await loginWithIdentity(ctx, { ...params, identity, from: requesterOf(request) })
         throttle.giveBackTo(request.ip)
-        begun.giveBackTo(request.ip)
+        starts.giveBackTo(request.ip)
         setSessionCookies(ctx, reply, loggedIn.opened)
         void reply.clearCookie(FLOW_COOKIE, flowCookie(ctx))
         return presentLogin(loggedIn)
@@ -152,18 +165,18 @@ function flowCookie(ctx: Context) {
   return { ...cookieOptions(ctx), httpOnly: true }
 }
 
-/** True for programs: every browser sends one of these headers, and no page can take them off. */
+/** True for programs: every browser sends one of these headers, and no page can remove them. */
 function isScript({ headers }: FastifyRequest): boolean {
   return headers.origin === undefined && !Object.keys(headers).some((name) => name.startsWith('sec-fetch-'))
 }
 
-/** For people who may link an account of a provider to their own. */
+/** The place of operations for people who may link identities to their account. */
 function linking(path: string): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {} }, (_ctx, caller) => requireLinker(caller))
 }
 
-/** @throws AppError forbidden for people of an identity provider: a link would outlive what the provider decides. */
+/** @throws AppError forbidden for people whom an identity provider vouches for: a link would outlast its decisions. */
 function requireLinker(caller: Caller): Person {
-  if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in by their SSO only.')
+  if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in only through their SSO')
   return requirePerson(caller)
 }

@@ -24,16 +24,20 @@ export interface StartedFlow {
   readonly clientId: string
 }
 
-/** @throws AppError not_found for an unknown provider, invalid for a `forward` that is not allowed, unavailable. */
+/**
+ * Begins a sign-in at a provider.
+ *
+ * @throws AppError not_found for an unknown provider, invalid for a `forward` that is not allowed, unavailable.
+ */
 export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest): Promise<StartedFlow> {
   const { provider, purpose, bound, script, forward = null } = request
   const { client, provider: settings } = await oauth.clients.get(provider)
   if (forward !== null && !isTrustedUrl(forward, ctx.baseUrl, oauth.settings))
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
-  const visit = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
-  const authorizationUrl = await client.authorizationUrl(redirectUri(ctx, provider), visit)
-  const stateHash = sha256(visit.state)
-  const sealed = sealFlow(ctx, stateHash, { nonce: visit.nonce, verifier: visit.verifier, script })
+  const authorization = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
+  const authorizationUrl = await client.authorizationUrl(redirectUri(ctx, provider), authorization)
+  const stateHash = sha256(authorization.state)
+  const sealed = sealFlow(ctx, stateHash, { nonce: authorization.nonce, verifier: authorization.verifier, script })
   const createdAt = ctx.clock.now()
   const expiresAt = addMs(createdAt, FLOW_MS)
   await inTx(ctx, async (tx) => {
@@ -43,7 +47,7 @@ export async function startFlow(ctx: Context, oauth: Oauth, request: FlowRequest
   return { authorizationUrl, clientId: settings.clientId }
 }
 
-/** The value of the cookie that binds a login to its browser. */
-export function newFlowCookie(): string {
+/** Generates the value of the cookie that binds a login to its browser. */
+export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }

@@ -1,7 +1,9 @@
+import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 import type { Identity } from './client.ts'
 import type { Code, Flow } from './flow.ts'
 
+/** @unscoped The flow is bound to a cookie or to the credential of the caller; see binding.ts. */
 export async function insertFlow(
   tx: Tx,
   { bound, ...flow }: Flow & { readonly stateHash: Buffer; readonly sealed: Buffer; readonly createdAt: Date },
@@ -12,8 +14,15 @@ export async function insertFlow(
     .execute()
 }
 
-/** Reads and removes it: a state is good once. */
-export async function takeFlow(tx: Tx, stateHash: Buffer): Promise<(Flow & { readonly sealed: Buffer }) | undefined> {
+/**
+ * Deletes and returns the flow: its state works once.
+ *
+ * @unscoped The state and the binding are the proof.
+ */
+export async function consumeFlow(
+  tx: Tx,
+  stateHash: Buffer,
+): Promise<(Flow & { readonly sealed: Buffer }) | undefined> {
   return tx
     .deleteFrom('oauthFlow')
     .where('stateHash', '=', stateHash)
@@ -21,6 +30,7 @@ export async function takeFlow(tx: Tx, stateHash: Buffer): Promise<(Flow & { rea
     .executeTakeFirst()
 }
 
+/** @unscoped As insertFlow(). */
 export async function insertCode(
   tx: Tx,
   { bound, ...code }: Code & { readonly codeHash: Buffer; readonly sealed: Buffer },
@@ -31,8 +41,12 @@ export async function insertCode(
     .execute()
 }
 
-/** Reads and removes it: a code is good once. */
-export async function takeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { readonly sealed: Buffer }) | undefined> {
+/**
+ * Deletes and returns what the code stands for: it works once.
+ *
+ * @unscoped The code and the binding are the proof.
+ */
+export async function consumeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { readonly sealed: Buffer }) | undefined> {
   return tx
     .deleteFrom('oauthCode')
     .where('codeHash', '=', codeHash)
@@ -40,14 +54,18 @@ export async function takeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { read
     .executeTakeFirst()
 }
 
-/** Flows that nobody came back from, and codes that nobody redeemed. */
+/**
+ * Deletes flows from which nobody came back, and codes that nobody redeemed.
+ *
+ * @unscoped A chore, for all accounts.
+ */
 export async function deleteExpired(tx: Tx, now: Date): Promise<void> {
   await tx.deleteFrom('oauthFlow').where('expiresAt', '<=', now).execute()
   await tx.deleteFrom('oauthCode').where('expiresAt', '<=', now).execute()
 }
 
-/** Providers that the admin has linked, configured or not. */
-export async function listLinkedProviders(reader: Reader, adminId: string): Promise<string[]> {
+/** Lists the providers that the admin has linked, configured or not. */
+export async function listLinkedProviders(reader: Reader, { adminId }: AdminScope): Promise<string[]> {
   const rows = await reader.selectFrom('oauthIdentity').select('provider').where('adminId', '=', adminId).execute()
   return rows.map(({ provider }) => provider)
 }
@@ -58,7 +76,11 @@ export interface LinkedAdmin {
   readonly hasSecondFactor: boolean
 }
 
-/** The admin who has linked the identity. Nothing else is compared, least of all an e-mail address. */
+/**
+ * Finds the admin who has linked the identity. Nothing else is compared, least of all an e-mail address.
+ *
+ * @unscoped The provider of the identity is the proof.
+ */
 export async function findAdminByIdentity(
   reader: Reader,
   provider: string,
@@ -68,7 +90,11 @@ export async function findAdminByIdentity(
   return row && linkedAdminOf(row)
 }
 
-/** As findAdminByIdentity(); the account stays until `tx` ends. */
+/**
+ * As findAdminByIdentity(), and locks the account until `tx` ends.
+ *
+ * @unscoped As findAdminByIdentity().
+ */
 export async function lockAdminByIdentity(
   tx: Tx,
   provider: string,
@@ -96,41 +122,32 @@ function linkedAdminOf({ adminId, email, totpSince }: LinkedRow): LinkedAdmin {
   return { adminId, email, hasSecondFactor: totpSince !== null }
 }
 
-/** Holds the account's row, so that its ways to sign in are changed one after the other. */
-export async function lockAdmin(
-  tx: Tx,
-  adminId: string,
-): Promise<{ readonly hasPassword: boolean; readonly hasSso: boolean } | undefined> {
-  const row = await tx
-    .selectFrom('admin')
-    .select(['passwordHash', 'ssoId'])
-    .where('id', '=', adminId)
-    .forUpdate()
-    .executeTakeFirst()
-  return row && { hasPassword: row.passwordHash !== null, hasSso: row.ssoId !== null }
-}
-
-/** @returns False when it is linked to an admin already; nothing is changed then. */
+/** @returns False if it is linked to an admin already; then nothing is changed. */
 export async function insertIdentity(
   tx: Tx,
-  link: Identity & { readonly provider: string; readonly adminId: string; readonly linkedAt: Date },
+  { adminId }: AdminScope,
+  link: Identity & { readonly provider: string; readonly linkedAt: Date },
 ): Promise<boolean> {
   const inserted = await tx
     .insertInto('oauthIdentity')
-    .values(link)
+    .values({ ...link, adminId })
     .onConflict((conflict) => conflict.columns(['provider', 'issuer', 'subject']).doNothing())
     .returning('provider')
     .executeTakeFirst()
   return inserted !== undefined
 }
 
-/** All that the admin has linked. @returns Names of their providers, in alphabetical order. */
-export async function deleteIdentities(tx: Tx, adminId: string): Promise<string[]> {
+/**
+ * Deletes all identities that the admin has linked.
+ *
+ * @returns The names of their providers, in alphabetical order.
+ */
+export async function deleteIdentities(tx: Tx, { adminId }: AdminScope): Promise<string[]> {
   const rows = await tx.deleteFrom('oauthIdentity').where('adminId', '=', adminId).returning('provider').execute()
   return rows.map(({ provider }) => provider).sort()
 }
 
-export async function deleteIdentity(tx: Tx, adminId: string, provider: string): Promise<Identity | undefined> {
+export async function deleteIdentity(tx: Tx, { adminId }: AdminScope, provider: string): Promise<Identity | undefined> {
   return tx
     .deleteFrom('oauthIdentity')
     .where('adminId', '=', adminId)

@@ -3,8 +3,8 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { composeMail } from '../compose-mail.ts'
-import { takeMailQuota } from '../mail-quota.ts'
-import { makeMailedToken } from '../mailed-token.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
+import { createMailedToken } from '../mailed-token.ts'
 import type { AccountParts } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
 import type { CaptchaAnswer } from '../registration/registration.ts'
@@ -20,8 +20,8 @@ export interface RecoveryRequest {
 }
 
 /**
- * Mails a link to choose a new password, where the address has an account. Looking that up and mailing
- * go on after the answer, so neither what is answered nor when tells whether there is one.
+ * Mails a link to choose a new password if the address has an account. The lookup and the mail come after the reply, so
+ * neither its content nor its time reveals whether there is an account.
  *
  * @throws AppError rate_limited by address; as verifyCaptcha().
  */
@@ -41,13 +41,19 @@ async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
   const now = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const admin = await findAdminByEmail(tx, email)
-    if (admin === undefined || !(await takeMailQuota(tx, recoveryOf(email), now))) return null
-    const token = await makeMailedToken(tx, { adminId: admin.id, purpose: 'recover', doc: {}, now, validMs: VALID_MS })
+    if (admin === undefined || !(await consumeMailQuota(tx, recoveryOf(email), now))) return null
+    const token = await createMailedToken(tx, {
+      adminId: admin.id,
+      purpose: 'recover',
+      doc: {},
+      now,
+      validMs: VALID_MS,
+    })
     return recoveryMail(email, `${ctx.baseUrl}/verify/recover?token=${token}`)
   })
 }
 
-/** Counted apart from other mails: who registers the address again and again must not keep its owner out. */
+/** Recovery mails have a quota of their own: a person who keeps registering the address must not lock its owner out. */
 function recoveryOf(email: string): string {
   return `recovery of ${email}`
 }

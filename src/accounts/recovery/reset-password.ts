@@ -1,6 +1,6 @@
 import type { Passwords } from '../../access/password.ts'
 import type { LoginThrottle } from '../../access/login-throttle.ts'
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -9,14 +9,14 @@ import type { Mailer } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import { mailedTokenKey, requireValid } from '../mailed-token.ts'
-import { type EndedAccess, auditDocumentOfEnded, endAccess } from '../self/end-access.ts'
+import { type RevokedAccess, auditDocumentOfRevoked, revokeAccess } from '../self/revoke-access.ts'
 import { passwordChangedMail } from '../self/password-changed-mail.ts'
 import { getAdmin, lockAdmin, updatePassword } from '../self/store.ts'
 import { postMail } from '../post-mail.ts'
 import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
 import { getActorName } from '../sessions/store.ts'
-import { findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { findMailedToken, consumeMailedToken } from '../store-mailed-token.ts'
 
 export interface ResetParts {
   readonly passwords: Passwords
@@ -26,17 +26,17 @@ export interface ResetParts {
 
 export interface ResetRequest {
   readonly token: string
-  /** Undefined as older clients send it: the old one is void then, and the session can set another. */
+  /** Undefined from older clients: then the old password is cleared, and the session can set a new one. */
   readonly password: string | undefined
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 /**
- * Sets a new password by a mailed link and opens a session; the second factor is still asked for. Everything else
- * that lets somebody into the account ends; see endAccess(). The link is used up by success only: a password that is
- * not good enough can be chosen again.
+ * Sets a new password by a mailed link, and opens a session, which still needs the second factor. All other access to
+ * the account ends; see revokeAccess(). The link is used up only by success: after an unacceptable password the person
+ * can choose another.
  *
- * @throws AppError not_found, invalid (`expired`, or the password).
+ * @throws AppError not_found; invalid, if the link has expired (`expired`) or the password is unacceptable.
  */
 export async function resetPassword(ctx: Context, parts: ResetParts, request: ResetRequest): Promise<LoggedIn> {
   const { password, actor } = request
@@ -44,21 +44,22 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
   const now = ctx.clock.now()
   const { adminId } = requireValid(await findMailedToken(ctx.db, key), now)
   const policy = await passwordPolicyOf(ctx.db, adminId)
-  const { email } = await getAdmin(ctx.db, adminId)
+  const owner = adminScope(adminId)
+  const { email } = await getAdmin(ctx.db, owner)
   const unfit = password === undefined ? null : decidePassword(password, email, policy)
   if (unfit !== null) throw invalidField('password', unfit)
   const passwordHash = password === undefined ? null : await parts.passwords.hash(password)
 
-  const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: EndedAccess }> => {
-    const admin = await lockAdmin(tx, adminId)
-    requireValid(await takeMailedToken(tx, key), now)
-    await updatePassword(tx, adminId, { passwordHash, at: now })
-    const ended = await endAccess(tx, adminId, null)
-    const by = { adminId, name: await getActorName(tx, adminId), ...actor }
-    const before = auditDocumentOfEnded(ended)
+  const { loggedIn, ended } = await inTx(ctx, async (tx): Promise<{ loggedIn: LoggedIn; ended: RevokedAccess }> => {
+    const admin = await lockAdmin(tx, owner)
+    requireValid(await consumeMailedToken(tx, key), now)
+    await updatePassword(tx, owner, { passwordHash, at: now })
+    const ended = await revokeAccess(tx, owner, null)
+    const by = { adminId, name: await getActorName(tx, owner), ...actor }
+    const before = auditDocumentOfRevoked(ended)
     await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', before, at: now })
     const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: passwordHash !== null })
+    const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: passwordHash !== null })
     return { loggedIn: { opened, email: admin.email, secondFactor }, ended }
   })
   parts.throttle.succeed(email)

@@ -2,20 +2,20 @@ import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
 import { page } from '../pages.ts'
 
-/** Sends the token of its own address; what comes back is only ever shown as text. */
+/** Sends the token from its own URL. It shows replies as text only. */
 const script = `
   const form = document.querySelector('form')
   const button = document.querySelector('button')
-  const said = document.querySelector('#said')
+  const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
-  const sentences = {
+  const messages = {
     'Not found.': 'This link is not valid, or was used already.',
     'expired': 'This link is too old. Ask for a new one.',
   }
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     button.disabled = true
-    said.textContent = ''
+    message.textContent = ''
     try {
       const answer = await fetch('../api/v1/recover/verify/' + encodeURIComponent(token), {
         method: 'POST',
@@ -25,14 +25,14 @@ const script = `
       const result = await answer.json()
       if (answer.ok) {
         form.hidden = true
-        said.textContent = result.two_factor_required
+        message.textContent = result.two_factor_required
           ? 'Your password is changed. Sign in with it and your second factor.'
           : 'Your password is changed, and you are signed in.'
         return
       }
-      said.textContent = result.reason ? 'The password ' + result.reason + '.' : (sentences[result.detail] ?? result.detail)
+      message.textContent = result.reason ? 'The password ' + result.reason + '.' : (messages[result.detail] ?? result.detail)
     } catch {
-      said.textContent = 'The server can not be reached. Try again.'
+      message.textContent = 'The server can not be reached. Try again.'
     }
     button.disabled = false
   })`
@@ -50,7 +50,7 @@ export const recoveryPageRoutes: FastifyPluginAsync = async (http) => {
           </label>
           <button>Change the password</button>
         </form>
-        <p id="said" role="status"></p>
+        <p id="message" role="status"></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

@@ -12,11 +12,12 @@ import { RecoverBody, ResetBody, parseRecovery } from './wire.ts'
 
 const tag = 'Accounts'
 
-/** A forgotten password. Source: contract, POST /recover. */
+/** Recovery of a forgotten password. Source: contract, POST /recover. */
 export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard): Operation[] {
   return [
     operation({
       id: 'recoverPassword',
+      summary: 'Ask for a mail that resets the password',
       method: 'POST',
       tag,
       at: nobody('/recover'),
@@ -30,6 +31,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
     }),
     operation({
       id: 'verifyRecoverPassword',
+      summary: 'Set a new password with the token of the mail',
       method: 'POST',
       tag,
       at: nobody('/recover/verify/:token'),

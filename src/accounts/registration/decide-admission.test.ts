@@ -4,7 +4,7 @@ import { decideAdmission } from './decide-admission.ts'
 
 const asked = fc.record({ inviteCode: fc.option(fc.string()), isInvited: fc.boolean() })
 
-it('lets everybody in where registration is open, and only the invited where it is closed', () => {
+it('admits everyone if registration is open, and only invited people if it is closed', () => {
   fc.assert(
     fc.property(asked, fc.array(fc.string()), (request, inviteCodes) => {
       expect(decideAdmission({ registration: 'open', inviteCodes }, request)).toBe('admitted')
@@ -14,7 +14,7 @@ it('lets everybody in where registration is open, and only the invited where it 
   )
 })
 
-it('lets in who has a code or an invitation where one is needed', () => {
+it('admits people with a code or an invitation if registration is by invitation', () => {
   fc.assert(
     fc.property(asked, fc.array(fc.string()), ({ inviteCode, isInvited }, inviteCodes) => {
       const knows = inviteCode !== null && inviteCodes.includes(inviteCode)

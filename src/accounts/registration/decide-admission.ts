@@ -2,16 +2,16 @@ import { equalText } from '../../platform/secrets.ts'
 import type { AccountSettings } from '../parts.ts'
 
 /**
- * Whether somebody may register.
+ * Decides whether a person may register.
  *
- * @param input.inviteCode As sent; looked at only where registration is by `invite`.
- * @param input.isInvited An invitation was mailed to the address, and its token was sent.
+ * @param input.inviteCode As sent; it counts only if registration is by `invite`.
+ * @param input.isInvited True if an invitation was mailed to the address and its token was sent.
  */
 export function decideAdmission(
   { registration, inviteCodes }: Pick<AccountSettings, 'registration' | 'inviteCodes'>,
   { inviteCode, isInvited }: { readonly inviteCode: string | null; readonly isInvited: boolean },
 ): 'admitted' | 'closed' | 'not_invited' {
-  // Closed to strangers: an organization's administrators know whom they invite.
+  // An invitation always admits: the administrators of an organization know whom they invite.
   if (isInvited) return 'admitted'
   switch (registration) {
     case 'open':

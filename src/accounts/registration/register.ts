@@ -11,7 +11,7 @@ import type { RegistrationDocument } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { composeMail } from '../compose-mail.ts'
 import { decidePassword, defaultPasswordRules } from '../decide-password.ts'
-import { takeMailQuota } from '../mail-quota.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
 import type { AccountParts, AccountSettings } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
@@ -21,12 +21,11 @@ import { findInvitingSetting, hasAccount, insertPending, isInvited } from './sto
 import { verifyCaptcha } from './verify-captcha.ts'
 
 /**
- * Notes what somebody asks for, and mails a link to their address; until that has been used there is no
- * account. Does the same work and answers the same whether the address is new, pending or has an
- * account; only its owner is told, by the mail.
+ * Stores a registration and mails a link to its address. The account is created once the link is used. The work and the
+ * reply are the same whether the address is new, pending or has an account: only its owner learns that, by mail.
  *
- * @throws AppError rate_limited by network address; invalid for a poor password; invalid or unavailable,
- *   see verifyCaptcha(); forbidden where an invitation is needed.
+ * @throws AppError rate_limited by IP address; invalid for an unacceptable password; forbidden if the person needs an
+ *   invitation; as verifyCaptcha().
  */
 export async function register(
   ctx: Context,
@@ -34,18 +33,18 @@ export async function register(
   { registration, srcIp }: { readonly registration: Registration; readonly srcIp: string },
 ): Promise<void> {
   const { settings, passwords, mailer, throttle } = parts
-  // Each costs a hash, and a mail to somebody.
+  // Each registration costs a hash and a mail.
   throttle.takeFrom(srcIp)
   const unfit = decidePassword(registration.password, registration.email, defaultPasswordRules)
   if (unfit !== null) throw invalidField('password', unfit)
   await verifyCaptcha(ctx, parts, { answer: registration.captcha, srcIp })
-  // Before anything is looked up: it also makes guessing invite codes slow.
+  // Hash before any lookup: this also makes guessing invite codes slow.
   const passwordHash = await passwords.hash(registration.password)
   const mail = await inTx(ctx, async (tx) => {
     const now = ctx.clock.now()
     await requireAdmission(tx, settings, { registration, now })
     const { email } = registration
-    if (!(await takeMailQuota(tx, email, now))) return null
+    if (!(await consumeMailQuota(tx, email, now))) return null
     if (await hasAccount(tx, email)) return existingAccountMail(email)
     const token = randomBytes(32).toString('base64url')
     await insertPending(tx, {
@@ -53,7 +52,7 @@ export async function register(
       tokenHash: sha256(token),
       email,
       passwordHash,
-      doc: { ...documentToKeep(ctx, settings, registration), ...(await inviteToKeep(tx, registration)) },
+      doc: { ...pendingDocument(ctx, settings, registration), ...(await pendingInvite(tx, registration)) },
       createdAt: now,
       expiresAt: addMs(now, VERIFY_WITHIN_MS),
     })
@@ -73,13 +72,13 @@ async function requireAdmission(
     case 'admitted':
       return
     case 'closed':
-      throw new AppError('forbidden', 'Registration is closed.')
+      throw new AppError('forbidden', 'Registration is closed')
     case 'not_invited':
-      throw new AppError('forbidden', 'Registration needs an invitation.')
+      throw new AppError('forbidden', 'Registration needs an invitation')
   }
 }
 
-function documentToKeep(
+function pendingDocument(
   ctx: Context,
   settings: AccountSettings,
   { document: { return_to, ...document } }: Registration,
@@ -91,8 +90,11 @@ function documentToKeep(
   }
 }
 
-/** Judges the password by the rules of the organization now: there is only its hash when the invitation is applied. */
-async function inviteToKeep(
+/**
+ * Checks the password by the current rules of the inviting organization: only its hash remains when the invitation is
+ * applied.
+ */
+async function pendingInvite(
   tx: Tx,
   { email, password, inviteToken }: Registration,
 ): Promise<Pick<RegistrationDocument, 'invite_token_hash' | 'unfit_for_invite'>> {

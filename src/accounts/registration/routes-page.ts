@@ -2,36 +2,36 @@ import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
 import { page } from '../pages.ts'
 
-/** Sends the token of its own address; what comes back is only ever shown as text. */
+/** Sends the token from its own URL. It shows replies as text only. */
 const script = `
   const button = document.querySelector('button')
-  const said = document.querySelector('#said')
+  const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
   button.addEventListener('click', async () => {
     button.disabled = true
-    said.textContent = ''
+    message.textContent = ''
     try {
       const answer = await fetch('../api/v1/register/verify/' + encodeURIComponent(token), { method: 'POST' })
       const result = await answer.json()
-      // Another try makes sense where the server could not do it now.
+      // A retry makes sense if the server could not do it now.
       button.disabled = answer.status < 429
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
-      else if (answer.ok) said.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ?? '')
-      else said.textContent = sentences[result.detail] ?? result.detail
+      else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
+      else message.textContent = messages[result.detail] ?? result.detail
     } catch {
-      said.textContent = 'The server can not be reached. Try again.'
+      message.textContent = 'The server can not be reached. Try again.'
       button.disabled = false
     }
   })
-  const sentences = {
+  const messages = {
     'Not found.': 'This link is not valid.',
     'expired': 'This link is too old. Register again to get a new one.',
     'already registered': 'This address has an account already. Sign in with your password.',
   }`
 
 /**
- * The page behind the mailed link. Opening it changes nothing: programs open links before people do.
- * It is the same for every token, so it tells nothing of them either.
+ * The page behind the mailed link. Opening it changes nothing, because mail programs open links before people do. It is
+ * the same for every token, so it reveals nothing about them.
  */
 export const registrationPageRoutes: FastifyPluginAsync = async (http) => {
   http.get('/verify/register', { schema: { hide: true } }, async (_request, reply) => {
@@ -41,7 +41,7 @@ export const registrationPageRoutes: FastifyPluginAsync = async (http) => {
         <p>Press the button to make your account and sign in.</p>
         <p>Only do so if you registered yourself: the account has the password that was given then.</p>
         <p><button type="button">Finish the registration</button></p>
-        <p id="said" role="status"></p>
+        <p id="message" role="status"></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

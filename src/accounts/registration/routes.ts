@@ -24,6 +24,7 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
   return [
     operation({
       id: 'getAdminRegistrationInfo',
+      summary: 'Get what a registration needs',
       method: 'GET',
       tag,
       at: nobody('/register/recaptcha'),
@@ -33,6 +34,7 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
     }),
     operation({
       id: 'registerNewAdmin',
+      summary: 'Register an account',
       method: 'POST',
       tag,
       at: nobody('/register'),
@@ -46,6 +48,7 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
     }),
     operation({
       id: 'verifyRegistration',
+      summary: 'Complete a registration with the token of the mail',
       method: 'POST',
       tag,
       at: nobody('/register/verify/:token'),

@@ -7,7 +7,11 @@ export type PendingRegistration = Selectable<PendingRegistrationTable>
 
 export type NewPending = Omit<PendingRegistration, 'doc' | 'usedAt'> & { readonly doc: RegistrationDocument }
 
-/** Whether an account with a password has the address. */
+/**
+ * Tells whether an account has the address, not counting those that an identity provider vouches for.
+ *
+ * @unscoped Anyone may name an address; the answer goes to that address by mail.
+ */
 export async function hasAccount(reader: Reader, email: string): Promise<boolean> {
   const row = await reader
     .selectFrom('admin')
@@ -18,7 +22,11 @@ export async function hasAccount(reader: Reader, email: string): Promise<boolean
   return row !== undefined
 }
 
-/** Whether the token is of an invitation for the address that can still be accepted. */
+/**
+ * Tells whether the token belongs to an invitation of the address that can still be accepted.
+ *
+ * @unscoped The token is the proof.
+ */
 export async function isInvited(
   reader: Reader,
   { tokenHash, email, now }: { readonly tokenHash: Buffer; readonly email: string; readonly now: Date },
@@ -33,7 +41,11 @@ export async function isInvited(
   return row !== undefined
 }
 
-/** Settings of the organization that the token invites to; undefined where there is no such thing. */
+/**
+ * Finds the settings of the organization that the token invites to; undefined if there are none.
+ *
+ * @unscoped The token is the proof.
+ */
 export async function findInvitingSetting(reader: Reader, tokenHash: Buffer): Promise<SettingDocument | undefined> {
   const row = await reader
     .selectFrom('invite')
@@ -44,6 +56,7 @@ export async function findInvitingSetting(reader: Reader, tokenHash: Buffer): Pr
   return row?.doc
 }
 
+/** @unscoped There is no account yet. */
 export async function insertPending(tx: Tx, pending: NewPending): Promise<void> {
   await tx
     .insertInto('pendingRegistration')
@@ -52,8 +65,10 @@ export async function insertPending(tx: Tx, pending: NewPending): Promise<void> 
 }
 
 /**
- * The registration with the token. It and all others of its address are locked, always in the same
- * order, so that two of them that are verified at once take turns.
+ * Locks the registration with the token, and all others of its address, always in the same order, so that two of them
+ * which are verified at once take turns.
+ *
+ * @unscoped The token is the proof.
  */
 export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingRegistration | undefined> {
   const rows = await tx
@@ -68,7 +83,11 @@ export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingReg
   return rows.find((candidate) => candidate.tokenHash.equals(tokenHash))
 }
 
-/** No registration of the address can be verified any more; what it asked for is forgotten. */
+/**
+ * Marks all registrations of the address as used, and erases what they asked for.
+ *
+ * @unscoped The token of one of them has proved the address.
+ */
 export async function markPendingUsed(tx: Tx, email: string, usedAt: Date): Promise<void> {
   await tx
     .updateTable('pendingRegistration')
@@ -78,6 +97,7 @@ export async function markPendingUsed(tx: Tx, email: string, usedAt: Date): Prom
     .execute()
 }
 
+/** @unscoped A chore, for all addresses. */
 export async function deletePendingExpiredBefore(tx: Tx, expiredBefore: Date): Promise<void> {
   await tx.deleteFrom('pendingRegistration').where('expiresAt', '<', expiredBefore).execute()
 }

@@ -5,10 +5,10 @@ import { MAIL_WINDOW_MS } from '../mail-quota.ts'
 import { deleteMailsSentUntil } from '../store-mail-quota.ts'
 import { deletePendingExpiredBefore } from './store.ts'
 
-/** So long a link says that it is too old; then it is unknown. */
+/** How long an expired link is still reported as expired. After that it is unknown. */
 const KEEP_EXPIRED_MS = 30 * 24 * 3600e3
 
-/** Removes registrations that nobody verified, and mails that count no more. */
+/** Deletes registrations that nobody verified, and mails that no longer count against the quota. */
 export async function sweepRegistrations(ctx: Context): Promise<void> {
   const now = ctx.clock.now()
   await inTx(ctx, async (tx) => {

@@ -6,11 +6,11 @@ import type { CaptchaAnswer } from './registration.ts'
 const TIMEOUT_MS = 5000
 
 /**
- * Asks the provider whether a person solved the CAPTCHA. Which provider is the server's choice alone:
- * who could choose would take the one that they can fool.
+ * Asks the provider whether a person solved the CAPTCHA. Only the server chooses the provider: an attacker would choose
+ * one that they can fool.
  *
- * @throws AppError invalid for a missing, foreign or refused answer; unavailable where the provider does
- *   not say, because a provider that can be kept from answering must not open the door.
+ * @throws AppError invalid if the response is missing, from another provider or refused; unavailable if the provider
+ *   does not answer, because blocking the provider must not open the door.
  */
 export async function verifyCaptcha(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function verifyCaptcha(
   if (success === true) return
   if (success === false) throw invalidField('captcha', 'was not solved')
   ctx.log.warn({ kind: result.kind, error: errorOf(result) }, 'could not verify a CAPTCHA')
-  throw new AppError('unavailable', 'The CAPTCHA could not be verified. Try again later.')
+  throw new AppError('unavailable', 'The CAPTCHA could not be verified; try again later')
 }
 
 function errorOf(result: { readonly kind: string; readonly error?: string; readonly status?: number }): string {
@@ -44,12 +44,12 @@ function errorOf(result: { readonly kind: string; readonly error?: string; reado
 
 function form({ flavor, siteKey, secret }: CaptchaSettings, response: string, remoteIp: string): string {
   const fields = new URLSearchParams({ secret, response, remoteip: remoteIp })
-  // Refuses an answer that was given for somebody else's site. The other flavor has no such field.
+  // Makes the provider refuse a response that was given for another site. The other provider has no such field.
   if (flavor === 'hcaptcha') fields.set('sitekey', siteKey)
   return fields.toString()
 }
 
-/** Null where the provider said nothing that can be understood. */
+/** Returns null if the provider's reply is not understood. */
 function successIn(body: Buffer): boolean | null {
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'))

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { actorName } from '../../access/principal.ts'
-import { type Actor, actorScope } from '../../access/scope.ts'
-import { insertPrivilege } from '../../access/store.ts'
+import { type Actor, actorScope, adminScope } from '../../access/scope.ts'
+import { insertPrivilege } from '../../access/store-privileges.ts'
 import { appendAudit } from '../../events/append.ts'
 import { insertOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { RegistrationDocument, UnfitPassword } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { applyInvite } from '../admins/apply-invite.ts'
+import { acceptInvite } from '../admins/accept-invite.ts'
 import type { AccountSettings } from '../parts.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import { insertAdmin } from '../store.ts'
@@ -33,11 +33,10 @@ export interface VerifyRequest {
 }
 
 /**
- * Makes the account that was asked for, its organization unless that was declined, and a session.
- * Everything else that is pending for the address ends: one of them may be somebody else's, with a
- * password that they know.
+ * Creates the registered account, its organization unless that was declined, and a session. All other pending
+ * registrations of the address end: one of them may be another person's, with a password that they know.
  *
- * @throws AppError not_found, `expired`, or `already registered`.
+ * @throws AppError not_found; invalid: `expired` or `already registered`.
  */
 export async function verifyRegistration(
   ctx: Context,
@@ -61,21 +60,21 @@ export async function verifyRegistration(
     const { first_name, last_name } = doc
     await appendAccountChange(tx, { adminId, actor, message: 'register', after: { email, first_name, last_name }, at })
     const invite = await applyInviteOf(ctx, tx, { adminId, actor, pending })
-    // Last, because the organizations decide how long it lasts.
-    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor: 'none' })
+    // Open the session last: the organizations limit how long it lasts.
+    const opened = await openSession(ctx, tx, adminScope(adminId), { actor, secondFactor: 'none' })
     const { return_to: returnTo } = doc
     const trusted = returnTo !== undefined && isTrustedUrl(returnTo, ctx.baseUrl, settings)
     return { opened, returnTo: trusted ? returnTo : null, invite }
   })
 }
 
-interface Made {
+interface NewAccount {
   readonly adminId: string
   readonly pending: { readonly email: string; readonly passwordHash: string; readonly doc: RegistrationDocument }
   readonly at: Date
 }
 
-async function createAdmin(tx: Tx, { adminId, pending, at }: Made): Promise<void> {
+async function createAdmin(tx: Tx, { adminId, pending, at }: NewAccount): Promise<void> {
   const { email, passwordHash, doc } = pending
   const created = await insertAdmin(tx, {
     id: adminId,
@@ -87,31 +86,31 @@ async function createAdmin(tx: Tx, { adminId, pending, at }: Made): Promise<void
     profile: doc.profile,
     noTracking: doc.no_tracking ?? false,
   })
-  // The operator may have made one since.
+  // The operator may have created one meanwhile.
   if (!created) throw new AppError('invalid', 'already registered')
 }
 
 async function createFirstOrg(
   tx: Tx,
-  { adminId, actor, pending, at }: Made & { readonly actor: Actor },
+  { adminId, actor, pending, at }: NewAccount & { readonly actor: Actor },
 ): Promise<void> {
-  const orgId = uuidv7()
-  const scope = actorScope(actor, orgId)
+  const scope = actorScope(actor, uuidv7())
   const { org_name: name, allow_mist } = pending.doc
   const doc = allow_mist === undefined ? {} : { allow_mist }
   await insertOrg(tx, scope, { name, doc, at })
-  await insertPrivilege(tx, { orgId, id: uuidv7(), adminId, scope: 'org', role: 'admin' })
+  await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
   await appendAudit(tx, scope, { message: `Add Org "${name}"`, after: { ...doc, name }, at })
 }
 
 async function applyInviteOf(
   ctx: Context,
   tx: Tx,
-  { adminId, actor, pending }: Omit<Made, 'at'> & { readonly actor: Actor },
+  { adminId, actor, pending }: Omit<NewAccount, 'at'> & { readonly actor: Actor },
 ): Promise<InviteResult> {
   const { email, doc } = pending
   if (doc.invite_token_hash === undefined) return { kind: 'none' }
   if (doc.unfit_for_invite !== undefined) return { kind: 'unfit_password', unfit: doc.unfit_for_invite }
   const inviteTokenHash = Buffer.from(doc.invite_token_hash, 'hex')
-  return { kind: await applyInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor }) }
+  const outcome = await acceptInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor })
+  return { kind: outcome === 'applied' ? 'applied' : 'not_applied' }
 }

@@ -11,7 +11,7 @@ const body = {
 }
 
 describe('parseRegistration', () => {
-  it('fills in the defaults and leaves out what was not said', () => {
+  it('fills in the defaults and omits absent fields', () => {
     expect(parseRegistration(body)).toEqual({
       email: 'ada@example.test',
       password: body.password,
@@ -33,13 +33,13 @@ describe('parseRegistration', () => {
     expect(parseRegistration({ ...body, ...both }).captcha).toEqual({ response: 'c', flavor: 'hcaptcha' })
   })
 
-  it('keeps the field whose name has a space', () => {
+  it('keeps the field whose name contains a space', () => {
     expect(parseRegistration({ ...body, 'street_address 2': 'Attic' }).document.profile).toEqual({
       'street_address 2': 'Attic',
     })
   })
 
-  it('takes nothing that is not in the table, wherever it would go', () => {
+  it('ignores every field that is not in the table', () => {
     const known = Object.keys(parseRegistration(body).document)
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {
@@ -62,11 +62,11 @@ describe('parseRegistration', () => {
     'ada@example.test>',
     'äda@example.test',
     'ada\u212a@x\u212a.tëst',
-  ])('takes no address like %s', (email) => {
+  ])('refuses the address %s', (email) => {
     expect(() => parseRegistration({ ...body, email })).toThrow('invalid field: email')
   })
 
-  it.each(['ada@localhost', "o'hara+tag@example.test", 'a.b.c@sub.example.test'])('takes %s', (email) => {
+  it.each(['ada@localhost', "o'hara+tag@example.test", 'a.b.c@sub.example.test'])('accepts %s', (email) => {
     expect(parseRegistration({ ...body, email }).email).toBe(email)
   })
 })

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { CaptchaSettings } from '../parts.ts'
 import type { CaptchaAnswer, Registration } from './registration.ts'
 import type { InviteResult, Verified } from './verify-registration.ts'
 
-/** The specification's names of the CAPTCHA providers, and the ones that its published form uses. */
+/** The specification's names of the CAPTCHA providers, and the names that its published form uses. */
 const flavors = { vendor_a: 'google', vendor_b: 'hcaptcha', google: 'google', hcaptcha: 'hcaptcha' } as const
 const Flavor = Type.Enum(['vendor_a', 'vendor_b', 'google', 'hcaptcha'], {
   description: '`vendor_a` is `google`, `vendor_b` is `hcaptcha`',
@@ -15,15 +16,17 @@ export const InfoQuery = Type.Object({
   recaptcha_flavor: Type.Optional(Flavor),
 })
 
-export const InfoReply = Type.Object({
-  flavor: Flavor,
-  required: Type.Boolean(),
-  sitekey: Type.String({ description: 'public key; empty where no CAPTCHA is required' }),
-})
+export const InfoReply = named(
+  'RegistrationInfo',
+  Type.Object({
+    flavor: Flavor,
+    required: Type.Boolean(),
+    sitekey: Type.String({ description: 'public key; empty where no CAPTCHA is required' }),
+  }),
+)
 
 /**
- * What a form has to show. The flavor is the server's whatever was asked for, in the spelling that was
- * used to ask.
+ * Presents what a form must show. The server alone chooses the provider; its name is spelled in the way of the request.
  */
 export function presentInfo(
   captcha: CaptchaSettings | null,
@@ -44,7 +47,7 @@ const Line = Type.Optional(Type.String({ maxLength: 200 }))
 const Captcha = Type.Optional(Type.String({ maxLength: 16_384, description: 'needed where the information says so' }))
 const CaptchaName = Type.Optional(Type.Enum(Flavor.enum, { default: 'vendor_a' }))
 
-/** The answer to a CAPTCHA in a body, by both of its names. */
+/** The response to a CAPTCHA in a body, by both of its names. */
 export const captchaFields = {
   captcha: Captcha,
   recaptcha: Captcha,
@@ -53,38 +56,41 @@ export const captchaFields = {
 }
 const CaptchaBody = Type.Object(captchaFields)
 
-/** Source: spec, "Registration request"; the `recaptcha` names are the published form's. */
-export const RegisterBody = Type.Object(
-  {
-    email: Type.String({ maxLength: 64 }),
-    first_name: Name,
-    last_name: Name,
-    org_name: Name,
-    password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
-    ...captchaFields,
-    account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
-    allow_mist: Type.Optional(Type.Boolean({ default: false })),
-    city: Line,
-    country: Line,
-    invite_code: Type.Optional(Type.String({ maxLength: 200, description: 'where registration is by invitation' })),
-    no_tracking: Type.Optional(Type.Boolean({ description: 'default: as the server is set up' })),
-    referer_invite_token: Type.Optional(Type.String({ maxLength: 200 })),
-    return_to: Type.Optional(Type.String({ maxLength: 2000, description: 'dropped unless the operator trusts it' })),
-    state: Line,
-    street_address: Line,
-    'street_address 2': Line,
-    zipcode: Line,
-  },
-  { additionalProperties: true },
+/** Source: spec, "Registration request"; the published form uses the `recaptcha` names. */
+export const RegisterBody = named(
+  'Registration',
+  Type.Object(
+    {
+      email: Type.String({ maxLength: 64 }),
+      first_name: Name,
+      last_name: Name,
+      org_name: Name,
+      password: Type.String({ maxLength: 512, format: 'password', description: '8 to 128 characters' }),
+      ...captchaFields,
+      account_only: Type.Optional(Type.Boolean({ default: false, description: 'makes no organization' })),
+      allow_mist: Type.Optional(Type.Boolean({ default: false })),
+      city: Line,
+      country: Line,
+      invite_code: Type.Optional(Type.String({ maxLength: 200, description: 'where registration is by invitation' })),
+      no_tracking: Type.Optional(Type.Boolean({ description: 'default: as the server is set up' })),
+      referer_invite_token: Type.Optional(Type.String({ maxLength: 200 })),
+      return_to: Type.Optional(Type.String({ maxLength: 2000, description: 'dropped unless the operator trusts it' })),
+      state: Line,
+      street_address: Line,
+      'street_address 2': Line,
+      zipcode: Line,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const profileFields = ['city', 'country', 'state', 'street_address', 'street_address 2', 'zipcode'] as const
 
-/** Of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
+/** The pattern of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
 const emailAddress =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/** Picks the fields of the table; nothing else of the body goes any further. */
+/** Picks the fields of the specification's table and ignores all others. */
 export function parseRegistration(body: Static<typeof RegisterBody>): Registration {
   const { allow_mist, no_tracking, return_to } = body
   return {
@@ -108,7 +114,10 @@ export function parseRegistration(body: Static<typeof RegisterBody>): Registrati
   }
 }
 
-/** @returns In lower case. @throws AppError invalid. */
+/**
+ * @returns The address in lower case.
+ * @throws AppError invalid.
+ */
 export function parseEmail(text: string): string {
   const email = text.trim().toLowerCase()
   if (!emailAddress.test(email)) throw invalidField('email', 'is no e-mail address')
@@ -122,12 +131,15 @@ export function parseCaptcha(body: Static<typeof CaptchaBody>): CaptchaAnswer {
   }
 }
 
-export const VerifyReply = Type.Object({
-  return_to: Type.Optional(Type.String()),
-  detail: Type.Optional(Type.String()),
-  invite_not_applied: Type.Optional(Type.Boolean()),
-  min_length: Type.Optional(Type.Integer({ description: 'of passwords in the organization of the invitation' })),
-})
+export const VerifyReply = named(
+  'RegistrationResult',
+  Type.Object({
+    return_to: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+    invite_not_applied: Type.Optional(Type.Boolean()),
+    min_length: Type.Optional(Type.Integer({ description: 'of passwords in the organization of the invitation' })),
+  }),
+)
 
 export function presentVerified({ returnTo, invite }: Verified): Static<typeof VerifyReply> {
   return { ...(returnTo !== null && { return_to: returnTo }), ...presentInvite(invite) }
@@ -139,10 +151,10 @@ function presentInvite(invite: InviteResult): Static<typeof VerifyReply> {
     case 'applied':
       return {}
     case 'not_applied':
-      return { invite_not_applied: true, detail: 'The invitation could not be applied.' }
+      return { invite_not_applied: true, detail: 'The invitation could not be applied' }
     case 'unfit_password': {
       const { reason, min_length } = invite.unfit
-      const detail = `The invitation could not be applied: the password ${reason}.`
+      const detail = `The invitation could not be applied: the password ${reason}`
       return { invite_not_applied: true, detail, min_length }
     }
   }

@@ -5,63 +5,70 @@ import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
-import { lockProved, provePassword } from '../self/prove-password.ts'
-import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { lockProvedPassword, provePassword } from '../self/prove-password.ts'
+import { generateRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { replaceRecoveryCodes, updateSecondFactor } from './store.ts'
-import { secondFactorKey, takeCode } from './take-code.ts'
+import { secondFactorKey, consumeCode } from './consume-code.ts'
 
 export interface SecondFactorChange {
   readonly caller: Person
   readonly password: string | undefined
-  /** Needed unless the caller's session has passed it. */
+  /** Needed unless the second factor was given in the caller's session. */
   readonly code: string | undefined
 }
 
-/** @throws AppError as proveBoth(). */
+/** @throws AppError as provePasswordAndCode(). */
 export async function disableSecondFactor(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
-  const { adminId } = change.caller.principal
-  await proveBoth(ctx, guard, change)
+  const { caller } = change
+  const { adminId } = caller
+  await provePasswordAndCode(ctx, guard, change)
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, change.caller)
-    await updateSecondFactor(tx, adminId, { totpSecret: null, totpSince: null, totpLastStep: '0' })
-    await replaceRecoveryCodes(tx, adminId, [])
+    await lockProvedPassword(tx, caller)
+    await updateSecondFactor(tx, caller, { totpSecret: null, totpSince: null, totpLastStep: '0' })
+    await replaceRecoveryCodes(tx, caller, [])
     const message = 'Disable two factor authentication'
-    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
   })
 }
 
-/** New recovery codes; the ones before are void. @throws AppError as proveBoth(). */
+/**
+ * Replaces the recovery codes. The old ones stop working.
+ *
+ * @throws AppError as provePasswordAndCode().
+ */
 export async function renewRecoveryCodes(
   ctx: Context,
   guard: LoginGuard,
   change: SecondFactorChange,
 ): Promise<readonly string[]> {
-  const { adminId } = change.caller.principal
-  await proveBoth(ctx, guard, change)
-  const codes = makeRecoveryCodes()
+  const { caller } = change
+  const { adminId } = caller
+  await provePasswordAndCode(ctx, guard, change)
+  const codes = generateRecoveryCodes()
   await inTx(ctx, async (tx) => {
-    await lockProved(tx, change.caller)
-    await replaceRecoveryCodes(tx, adminId, codes.map(recoveryCodeHash))
+    await lockProvedPassword(tx, caller)
+    await replaceRecoveryCodes(tx, caller, codes.map(recoveryCodeHash))
     const message = 'Renew recovery codes'
-    await appendAccountChange(tx, { adminId, actor: actorOf(change.caller), message, at: ctx.clock.now() })
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, at: ctx.clock.now() })
   })
   return codes
 }
 
 /**
- * Neither the password alone nor an open session alone may weaken the second factor.
+ * Requires both factors: neither the password alone nor an open session alone may weaken the second factor.
  *
- * @throws AppError not_found where none is enrolled, as provePassword(), invalid for a wrong code.
+ * @throws AppError not_found if no second factor is enrolled; as provePassword(); invalid for a wrong code.
  */
-async function proveBoth(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
+async function provePasswordAndCode(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller, password, code } = change
-  const { adminId, hasSecondFactor, secondFactor } = caller.principal
-  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  const { adminId } = caller
+  const { hasSecondFactor, secondFactor } = caller.principal
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
   await provePassword(ctx, guard, { caller, password, field: 'password' })
   if (secondFactor === 'passed') return
-  if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code.')
+  if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code (two_factor)')
   guard.throttle.take(secondFactorKey(adminId))
-  if (!(await inTx(ctx, (tx) => takeCode(ctx, tx, { adminId, code }))))
-    throw new AppError('invalid', 'Invalid two factor code.')
+  if (!(await inTx(ctx, (tx) => consumeCode(ctx, tx, caller, code))))
+    throw new AppError('invalid', 'Invalid two factor code')
   guard.throttle.succeed(secondFactorKey(adminId))
 }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { makeRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { generateRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 
 describe('recovery codes', () => {
-  it('are ten, different, and of letters that nobody confuses', () => {
-    const codes = makeRecoveryCodes()
+  it('are ten different codes of letters that nobody confuses', () => {
+    const codes = generateRecoveryCodes()
     expect(codes).toHaveLength(10)
     expect(new Set(codes).size).toBe(10)
     for (const code of codes) expect(code).toMatch(/^[a-hjkmnp-z2-9]{4}(-[a-hjkmnp-z2-9]{4}){3}$/)
   })
 
-  it('use every letter about as often', () => {
+  it('use every letter about equally often', () => {
     const counts = new Map<string, number>()
     for (let i = 0; i < 500; i += 1)
-      for (const letter of makeRecoveryCodes().join('').replaceAll('-', ''))
+      for (const letter of generateRecoveryCodes().join('').replaceAll('-', ''))
         counts.set(letter, (counts.get(letter) ?? 0) + 1)
     const mean = (500 * 160) / counts.size
     expect(counts.size).toBe(31)

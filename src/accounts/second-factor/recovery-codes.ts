@@ -3,17 +3,17 @@ import { sha256 } from '../../platform/secrets.ts'
 
 const COUNT = 10
 const CODE_BYTES = 10
-/** Without the letters and digits that look alike. */
+/** The letters and digits except those that look alike. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
-/** 16 characters of 31, about 79 bits: a stolen hash does not give the code away. Shown once. */
-export function makeRecoveryCodes(): string[] {
-  return Array.from({ length: COUNT }, makeCode)
+/** Generates codes of 16 characters out of 31, about 79 bits: nobody can find a code from a stolen hash. */
+export function generateRecoveryCodes(): string[] {
+  return Array.from({ length: COUNT }, generateCode)
 }
 
-function makeCode(): string {
+function generateCode(): string {
   const letters: string[] = []
-  // Bytes beyond the last multiple of the alphabet's length would make some letters likelier.
+  // Bytes above the last multiple of the alphabet's length would make some letters likelier than others.
   const limit = 256 - (256 % alphabet.length)
   while (letters.length < 16)
     for (const byte of randomBytes(CODE_BYTES))
@@ -21,7 +21,7 @@ function makeCode(): string {
   return letters.join('').replaceAll(/(.{4})(?=.)/g, '$1-')
 }
 
-/** As people type it back: in whatever case, with or without the dashes. */
+/** Hashes a code as people type it: in upper or lower case, with or without the dashes. */
 export function recoveryCodeHash(code: string): Buffer {
   return sha256(code.toLowerCase().replaceAll(/[\s-]/g, ''))
 }

@@ -2,7 +2,7 @@ import { toBuffer } from 'qrcode'
 import type { Caller } from '../../access/authorize.ts'
 import { type At, at } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty } from '../../http/schemas.ts'
+import { Binary, Empty, ErrorReply } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { type Person, person, requirePerson } from '../self/person.ts'
@@ -15,16 +15,21 @@ import { ChangeBody, RecoveryCodesReply, TokenQuery, TokenReply, VerifyBody } fr
 
 const tag = 'Accounts'
 
-/** Second factor of the caller. Source: contract, "Login, cookies, second factor"; the last two are our own. */
+/**
+ * The second factor of the caller. Source: contract, "Login, cookies, second factor"; the last two operations are our
+ * own.
+ */
 export function secondFactorOperations(guard: LoginGuard): Operation[] {
   return [
     operation({
       id: 'generateSecretFor2faVerification',
+      summary: 'Get a secret for a second factor, as text or as a QR code',
       method: 'GET',
       tag,
       at: enrolling('/self/two_factor/token'),
       query: TokenQuery,
       reply: TokenReply,
+      otherReplies: { 'image/png': Binary },
       run: async (ctx, { scope: caller, query, reply }) => {
         const { secret, uri } = await offerSecret(ctx, caller)
         void reply.header('cache-control', 'no-store')
@@ -35,6 +40,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'verifyTwoFactor',
+      summary: 'Enable the second factor with a first code',
       method: 'POST',
       tag,
       at: enrolling('/self/two_factor/verify'),
@@ -51,11 +57,13 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'disableTwoFactor',
+      summary: 'Disable the second factor',
       method: 'POST',
       tag,
       at: person('/self/two_factor/disable'),
       body: ChangeBody,
       reply: Empty,
+      errors: { 404: ErrorReply },
       run: async (ctx, { scope: caller, body }) => {
         await disableSecondFactor(ctx, guard, { caller, password: body.password, code: body.two_factor })
         return {}
@@ -63,11 +71,13 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'renewRecoveryCodes',
+      summary: 'Renew the recovery codes',
       method: 'POST',
       tag,
       at: person('/self/two_factor/recovery_codes'),
       body: ChangeBody,
       reply: RecoveryCodesReply,
+      errors: { 404: ErrorReply },
       run: async (ctx, { scope: caller, body }) => {
         const proofs = { caller, password: body.password, code: body.two_factor }
         return { recovery_codes: [...(await renewRecoveryCodes(ctx, guard, proofs))] }
@@ -76,14 +86,17 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
   ].flat()
 }
 
-/** For people whose organization asks for a second factor that they don't have yet, too: their session is half open. */
+/**
+ * The place of operations that enroll a second factor. It is open to half sessions too: an organization may require a
+ * second factor that the person does not have yet.
+ */
 function enrolling(path: string): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {}, beforeSecondFactor: true }, (_ctx, caller) =>
     requireEnrolling(caller),
   )
 }
 
-/** A half-open session may enroll a second factor where there is none, but never replace the one that it lacks. */
+/** A half session may enroll a second factor if there is none, but never replace the one that it lacks. */
 function requireEnrolling(caller: Caller): Person {
   const { secondFactor, hasSecondFactor } = caller.principal
   if (secondFactor === 'missing' && hasSecondFactor)

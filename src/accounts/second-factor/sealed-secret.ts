@@ -4,12 +4,12 @@ import type { Secrets } from '../../platform/secrets.ts'
 
 const SealedSecret = Type.Object({
   secret: Type.String(),
-  /** Session or token that it was shown to; only the same may enrol it. */
+  /** The session or token to which it was shown. Only the same one may enroll it. */
   offeredTo: Type.String(),
   offeredAtMs: Type.Integer(),
 })
 
-/** A TOTP secret as the admin's row keeps it, enrolled or only offered. */
+/** A TOTP secret as stored in the admin's row, enrolled or only offered. */
 export type OfferedSecret = Type.Static<typeof SealedSecret>
 
 export function sealSecret(secrets: Secrets, adminId: string, offered: OfferedSecret): Buffer {

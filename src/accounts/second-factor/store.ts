@@ -1,10 +1,12 @@
 import type { Selectable } from 'kysely'
+import type { AdminScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { AdminTable } from '../../access/tables.ts'
 
 export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>
 
-export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondFactor> {
+export async function lockSecondFactor(tx: Tx, { adminId }: AdminScope): Promise<SecondFactor> {
   return tx
     .selectFrom('admin')
     .select(['email', 'ssoId', 'totpSecret', 'totpSince', 'totpLastStep'])
@@ -15,28 +17,31 @@ export async function lockSecondFactor(tx: Tx, adminId: string): Promise<SecondF
 
 export async function updateSecondFactor(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
   change: Partial<Pick<SecondFactor, 'totpSecret' | 'totpSince' | 'totpLastStep'>>,
 ): Promise<void> {
   await tx.updateTable('admin').set(change).where('id', '=', adminId).execute()
 }
 
-export async function replaceRecoveryCodes(tx: Tx, adminId: string, hashes: readonly Buffer[]): Promise<void> {
+const codeColumns = columnsOf('recoveryCode', { adminId: 'uuid', codeHash: 'bytea' })
+
+export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hashes: readonly Buffer[]): Promise<void> {
   await tx.deleteFrom('recoveryCode').where('adminId', '=', adminId).execute()
-  if (hashes.length === 0) return
-  await tx
-    .insertInto('recoveryCode')
-    .values(hashes.map((codeHash) => ({ adminId, codeHash })))
-    .execute()
+  const codes = hashes.map((codeHash) => ({ codeHash }))
+  await insertRows(tx, codeColumns, codes, { every: { adminId } })
 }
 
-/** @returns Whether there was one: each is good once. */
-export async function takeRecoveryCode(tx: Tx, adminId: string, codeHash: Buffer): Promise<boolean> {
-  const taken = await tx
+/**
+ * Deletes the recovery code: each works once.
+ *
+ * @returns Whether there was such a code.
+ */
+export async function consumeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
+  const deleted = await tx
     .deleteFrom('recoveryCode')
     .where('adminId', '=', adminId)
     .where('codeHash', '=', codeHash)
     .returning('codeHash')
     .executeTakeFirst()
-  return taken !== undefined
+  return deleted !== undefined
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findTotpStep, makeTotpSecret, totpUri } from './totp.ts'
+import { findTotpStep, generateTotpSecret, totpUri } from './totp.ts'
 
 /** The secret of RFC 6238, appendix B, in base32. */
 const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
@@ -12,11 +12,11 @@ describe('findTotpStep', () => {
     [1_111_111_109, '081804'],
     [1_234_567_890, '005924'],
     [20_000_000_000, '353130'],
-  ])('knows the code of the RFC at %d s', (epochS, code) => {
+  ])('accepts the code of the RFC at %d s', (epochS, code) => {
     expect(findTotpStep(rfcSecret, code, new Date(epochS * 1000))).toBe(Math.floor(epochS / 30))
   })
 
-  it('takes a code a step early or late, as the step that it is of', () => {
+  it('accepts a code one step early or late, and returns its own step', () => {
     fc.assert(
       fc.property(fc.integer({ min: -90, max: 120 }), (offsetS) => {
         const step = 41_152_263
@@ -26,7 +26,7 @@ describe('findTotpStep', () => {
     )
   })
 
-  it('takes no other text', () => {
+  it('refuses any other text', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 64 }), (text) => {
         fc.pre(text !== '005924')
@@ -38,10 +38,10 @@ describe('findTotpStep', () => {
 })
 
 describe('a new secret', () => {
-  it('has 160 bits, and is in the address that apps read', () => {
-    const secret = makeTotpSecret()
+  it('has 160 bits and is in the URI that apps read', () => {
+    const secret = generateTotpSecret()
     expect(secret).toMatch(/^[A-Z2-7]{32}$/)
-    expect(makeTotpSecret()).not.toBe(secret)
+    expect(generateTotpSecret()).not.toBe(secret)
     const uri = new URL(totpUri(secret, 'ada+1@example.test'))
     expect(uri.protocol).toBe('otpauth:')
     expect(decodeURIComponent(uri.pathname)).toContain('Signalbox:ada+1@example.test')

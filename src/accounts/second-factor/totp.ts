@@ -1,20 +1,24 @@
 import { Secret, TOTP } from 'otpauth'
 
 const PERIOD_S = 30
-/** Clocks differ: the step before and the one after are good too (RFC 6238, 5.2). */
+/** Clocks differ: the codes of the step before and the step after are accepted too (RFC 6238, 5.2). */
 const WINDOW = 1
 
-/** 160 bits in base32, as RFC 4226 advises and every app takes. */
-export function makeTotpSecret(): string {
+/** Generates 160 bits in base32, as RFC 4226 recommends and every app accepts. */
+export function generateTotpSecret(): string {
   return new Secret({ size: 20 }).base32
 }
 
-/** For the QR code: `otpauth://totp/...`. @param email What the app calls the account. */
+/**
+ * Returns the `otpauth://totp/...` URI for the QR code.
+ *
+ * @param email The app's label for the account.
+ */
 export function totpUri(secret: string, email: string): string {
   return totpOf(secret, email).toString()
 }
 
-/** Number of the step in which the code is good at `now`; null where it is wrong. */
+/** Finds the number of the step whose code this is at `now`; null if the code is wrong. */
 export function findTotpStep(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime()
   const totp = totpOf(secret, '')

@@ -1,19 +1,16 @@
 import { Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
 
 const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
 const Code = Type.String({ maxLength: 64 })
 
-/** `qrcode` answers a PNG; without, the secret as text. */
+/** `qrcode` asks for a PNG; without it the reply is the secret as text. */
 export const TokenQuery = Type.Object({ by: Type.Optional(Type.Enum(['qrcode'])) })
 
-/** A PNG with `by`, else the secret. */
-export const TokenReply = Type.Union([
-  Type.Object({ two_factor_secret: Type.String() }),
-  Type.Unsafe<Buffer>(Type.String({ format: 'binary', contentMediaType: 'image/png' })),
-])
+export const TokenReply = named('TwoFactorSecret', Type.Object({ two_factor_secret: Type.String() }))
 
-export const VerifyBody = Type.Object({ two_factor: Code, password: Password })
+export const VerifyBody = named('TwoFactorVerification', Type.Object({ two_factor: Code, password: Password }))
 
-export const ChangeBody = Type.Object({ two_factor: Type.Optional(Code), password: Password })
+export const ChangeBody = named('TwoFactorChange', Type.Object({ two_factor: Type.Optional(Code), password: Password }))
 
-export const RecoveryCodesReply = Type.Object({ recovery_codes: Type.Array(Type.String()) })
+export const RecoveryCodesReply = named('RecoveryCodes', Type.Object({ recovery_codes: Type.Array(Type.String()) }))

@@ -1,18 +1,19 @@
 import { actorOf } from '../../access/authorize.ts'
+import { adminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { composeMail } from '../compose-mail.ts'
-import { takeMailQuota } from '../mail-quota.ts'
-import { mailedTokenKey, makeMailedToken, requireValid } from '../mailed-token.ts'
+import { consumeMailQuota } from '../mail-quota.ts'
+import { mailedTokenKey, createMailedToken, requireValid } from '../mailed-token.ts'
 import { postMail } from '../post-mail.ts'
 import { getActorName } from '../sessions/store.ts'
-import { deleteMailedTokens, findMailedToken, takeMailedToken } from '../store-mailed-token.ts'
+import { deleteMailedTokens, findMailedToken, consumeMailedToken } from '../store-mailed-token.ts'
 import { lockAddress } from '../store.ts'
 import type { Person } from './person.ts'
-import { lockProved, provePassword } from './prove-password.ts'
+import { lockProvedPassword, provePassword } from './prove-password.ts'
 import { findAdminByEmail, lockAdmin, updateEmail } from './store.ts'
 import type { SelfParts } from './update-self.ts'
 
@@ -26,22 +27,22 @@ export interface EmailChange {
 }
 
 /**
- * Mails a link to the new address; the account keeps the old one until that has been used. Answers the
- * same where the new address has an account already: only its owner is told, by the mail.
+ * Mails a link to the new address. The account keeps the old address until the link is used. The reply is the same if
+ * the new address has an account already: only its owner learns that, by mail.
  *
  * @throws AppError as provePassword().
  */
 export async function requestEmailChange(ctx: Context, parts: SelfParts, change: EmailChange): Promise<void> {
   const { caller, email, password } = change
-  const { adminId } = caller.principal
+  const { adminId } = caller
   await provePassword(ctx, parts, { caller, password, field: 'password' })
   const now = ctx.clock.now()
   const mail = await inTx(ctx, async (tx) => {
-    await lockProved(tx, caller)
-    if (!(await takeMailQuota(tx, email, now))) return null
-    await deleteMailedTokens(tx, adminId, 'change_email')
+    await lockProvedPassword(tx, caller)
+    if (!(await consumeMailQuota(tx, email, now))) return null
+    await deleteMailedTokens(tx, caller, 'change_email')
     const purpose = 'change_email'
-    const token = await makeMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
+    const token = await createMailedToken(tx, { adminId, purpose, doc: { email }, now, validMs: VALID_MS })
     const taken = await findAdminByEmail(tx, email)
     return taken === undefined ? changeMail(email, `${ctx.baseUrl}/verify/email?token=${token}`) : takenMail(email)
   })
@@ -50,17 +51,17 @@ export async function requestEmailChange(ctx: Context, parts: SelfParts, change:
 
 export interface EmailConfirmation {
   readonly token: string
-  /** Null for the page behind the link, where nobody needs to be logged in: the token is enough. */
+  /** Null if the call comes from the page behind the link: there the token suffices. */
   readonly caller: Person | null
   readonly srcIp: string
   readonly userAgent: string | null
 }
 
 /**
- * Gives the account the address that the link was mailed to, and tells the old one.
+ * Gives the account the address to which the link was mailed, and notifies the old address.
  *
- * @throws AppError not_found, also for a link of somebody else's account; invalid: `expired`, or
- *   somebody has the address by now.
+ * @throws AppError not_found, also for a link of another account; invalid if the link has expired (`expired`) or
+ *   another account has taken the address meanwhile.
  */
 export async function confirmEmail(
   ctx: Context,
@@ -71,17 +72,17 @@ export async function confirmEmail(
   const changed = await inTx(ctx, async (tx) => {
     const key = mailedTokenKey('change_email', token)
     const { adminId, doc } = requireValid(await findMailedToken(tx, key), at)
-    if (caller !== null && caller.principal.adminId !== adminId) throw new AppError('not_found', 'Not found.')
-    const { email: from } = await lockAdmin(tx, adminId)
-    requireValid(await takeMailedToken(tx, key), at)
+    if (caller !== null && caller.adminId !== adminId) throw new AppError('not_found', 'Not found.')
+    const owner = adminScope(adminId)
+    const { email: from } = await lockAdmin(tx, owner)
+    requireValid(await consumeMailedToken(tx, key), at)
     const to = String(doc['email'])
     await lockAddress(tx, to)
     if ((await findAdminByEmail(tx, to)) !== undefined)
-      throw new AppError('invalid', 'The address has an account already.')
-    await updateEmail(tx, adminId, to)
-    await deleteMailedTokens(tx, adminId, 'recover')
-    const actor =
-      caller === null ? { adminId, name: await getActorName(tx, adminId), srcIp, userAgent } : actorOf(caller)
+      throw new AppError('invalid', 'The address already has an account')
+    await updateEmail(tx, owner, to)
+    await deleteMailedTokens(tx, owner, 'recover')
+    const actor = caller === null ? { adminId, name: await getActorName(tx, owner), srcIp, userAgent } : actorOf(caller)
     const message = 'Change e-mail'
     await appendAccountChange(tx, { adminId, actor, message, before: { email: from }, after: { email: to }, at })
     return from

@@ -1,10 +1,10 @@
 import type { Mail } from '../../platform/mail.ts'
 import { composeMail } from '../compose-mail.ts'
 import type { NamedToken } from '../tokens/store-access.ts'
-import type { EndedAccess } from './end-access.ts'
+import type { RevokedAccess } from './revoke-access.ts'
 
-/** Says what has ended with the old password, and what goes on. */
-export function passwordChangedMail(to: string, { sessions, tokens, providers, orgTokens }: EndedAccess): Mail {
+/** Composes the mail that lists which access has ended with the old password, and which continues. */
+export function passwordChangedMail(to: string, { sessions, tokens, providers, orgTokens }: RevokedAccess): Mail {
   return composeMail({
     to,
     subject: 'Your password was changed',
@@ -23,7 +23,7 @@ export function passwordChangedMail(to: string, { sessions, tokens, providers, o
   })
 }
 
-function orgTokensParagraph(orgTokens: EndedAccess['orgTokens']): string[] {
+function orgTokensParagraph(orgTokens: RevokedAccess['orgTokens']): string[] {
   if (orgTokens.length === 0) return []
   const names = orgTokens.map((token) => `${nameOf(token)} of ${plain(token.orgName)}`)
   return [
@@ -44,8 +44,8 @@ function nameOf({ name, keyHint }: NamedToken): string {
 }
 
 /**
- * Without what makes links or sentences: whoever was in the account has chosen the name, and must not choose what
- * we write to its owner.
+ * Strips what could form links or sentences: an intruder may have chosen the name, and must not choose what we write to
+ * the owner.
  */
 function plain(name: string): string {
   return name

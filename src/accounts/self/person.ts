@@ -1,21 +1,22 @@
 import type { Caller } from '../../access/authorize.ts'
 import type { Principal } from '../../access/principal.ts'
+import { type AdminScope, adminScope } from '../../access/scope.ts'
 import { type At, at } from '../../http/at.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** A caller that is a person with an account, not an organization's token. */
-export type Person = Caller & { readonly principal: Principal & { readonly adminId: string } }
+/** A caller who is a person with an account, not the token of an organization. */
+export type Person = Caller & AdminScope & { readonly principal: Principal & { readonly adminId: string } }
 
 const REFUSAL = 'You do not have permission to perform this action.'
 
-/** @throws AppError forbidden for an organization's token, which is nobody's. */
+/** @throws AppError forbidden for the token of an organization, which belongs to no person. */
 export function requirePerson(caller: Caller, refusal = REFUSAL): Person {
   const { adminId } = caller.principal
   if (adminId === null) throw new AppError('forbidden', refusal)
-  return { ...caller, principal: { ...caller.principal, adminId } }
+  return { ...caller, ...adminScope(adminId), principal: { ...caller.principal, adminId } }
 }
 
-/** For people, in what is about their own account: the scope is the person. */
+/** The place of operations on the caller's own account. Their scope is the person. */
 export function person(path: string, { refusal }: { readonly refusal?: string } = {}): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {} }, (_ctx, caller) => requirePerson(caller, refusal))
 }

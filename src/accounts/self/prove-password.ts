@@ -6,23 +6,24 @@ import type { LoginGuard } from '../parts.ts'
 import { findPasswordAt, lockSignIn } from '../sessions/store.ts'
 import type { Person } from './person.ts'
 
-/** A login by password counts as proof for so long, for clients that know no field for it. */
+/** How long a login by password counts as proof, for clients that know no field for the password. */
 const RECENT_MS = 5 * 60_000
 
 export interface PasswordProof {
   readonly caller: Person
-  /** From the body. */
+  /** As given in the body. */
   readonly password: string | undefined
-  /** The field's name there. */
+  /** The name of that field. */
   readonly field: 'password' | 'old_password'
 }
 
 /**
- * What decides who gets into an account (password, second factor, e-mail, deletion) needs more than a
- * session or token that somebody left open: the password in the body, in the request itself (Basic),
- * or given in this session a moment ago. Follow it by lockProved() in the transaction of the change.
+ * Requires the password. Changes that decide who can get into an account (password, second factor, e-mail address,
+ * deletion) need more than a session or token that was left open: the password in the body, in the request itself
+ * (Basic), or given in this session within the last minutes. Call lockProvedPassword() in the transaction of the
+ * change.
  *
- * @throws AppError forbidden where none was given, invalid where it is wrong, rate_limited.
+ * @throws AppError forbidden if no password was given, invalid if it is wrong, rate_limited.
  */
 export async function provePassword(
   ctx: Context,
@@ -30,25 +31,25 @@ export async function provePassword(
   { caller, password, field }: PasswordProof,
 ): Promise<void> {
   const { via, sessionHash, email, ssoId } = caller.principal
-  if (ssoId !== null) throw new AppError('invalid', 'The account is kept by an identity provider.')
+  if (ssoId !== null) throw new AppError('invalid', 'An identity provider manages the account')
   if (password !== undefined) {
     const passwordHash = (await findAccessByEmail(ctx.db, email))?.passwordHash ?? null
     if (await checkPassword({ email, passwordHash, password })) return
     throw invalidField(field, 'is wrong')
   }
   if (via === 'basic') return
-  const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, sessionHash)
+  const givenAt = sessionHash === null ? null : await findPasswordAt(ctx.db, caller, sessionHash)
   if (givenAt !== null && ctx.clock.now().getTime() - givenAt.getTime() <= RECENT_MS) return
-  throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again.`)
+  throw new AppError('forbidden', `This needs the password: give it as ${field}, or log in again`)
 }
 
 /**
- * Keeps the password that the caller has proved as it is until `tx` ends. Proving it and hashing another
- * take a while; a recovery in between may have been from the caller, and must last.
+ * Locks the password that the caller has proved until `tx` ends. Proving it and hashing another take a while; if the
+ * owner has recovered the account from the caller meanwhile, the recovery must win.
  *
- * @throws AppError forbidden where the password has changed since the request came.
+ * @throws AppError forbidden if the password has changed since the request came.
  */
-export async function lockProved(tx: Tx, { principal }: Person): Promise<void> {
-  if ((await lockSignIn(tx, principal)) === undefined)
-    throw new AppError('forbidden', 'The password was changed meanwhile. Log in again.')
+export async function lockProvedPassword(tx: Tx, caller: Person): Promise<void> {
+  if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
+    throw new AppError('forbidden', 'The password was changed meanwhile; log in again')
 }

@@ -5,15 +5,15 @@ import { findProvedAt } from '../sessions/store.ts'
 import type { Person } from './person.ts'
 import { provePassword } from './prove-password.ts'
 
-/** A sign-in, or the second factor given again, counts as proof for so long. */
+/** How long a sign-in, or giving the second factor again, counts as proof. */
 const RECENT_MS = 15 * 60_000
 
 /**
- * What lets somebody in for longer than this request (a token, another way to sign in) needs more than a session or
- * token that somebody left open: the password in the body, in the request itself (Basic), or a sign-in or second
- * factor in this session a while ago. See docs/decisions/0015-recent-proof.md.
+ * Requires a recent proof of identity. What grants access beyond this request (a token, another way to sign in) needs
+ * more than a session or token that was left open: the password in the body or in the request itself (Basic), or a
+ * sign-in or second factor in this session within the last 15 minutes. See docs/decisions/0015-recent-proof.md.
  *
- * @throws AppError forbidden where there is no such proof, invalid where the password is wrong, rate_limited.
+ * @throws AppError forbidden if there is no such proof, invalid if the password is wrong, rate_limited.
  */
 export async function proveRecently(
   ctx: Context,
@@ -23,10 +23,10 @@ export async function proveRecently(
   const { via, sessionHash } = caller.principal
   if (password !== undefined) return provePassword(ctx, guard, { caller, password, field: 'password' })
   if (via === 'basic') return
-  const provedAt = sessionHash === null ? null : await findProvedAt(ctx.db, sessionHash)
+  const provedAt = sessionHash === null ? null : await findProvedAt(ctx.db, caller, sessionHash)
   if (provedAt !== null && ctx.clock.now().getTime() - provedAt.getTime() <= RECENT_MS) return
   throw new AppError(
     'forbidden',
-    'This needs a recent proof of who you are: give the password as password, or sign in or give the second factor in the 15 minutes before',
+    'This needs a recent proof of who you are: give the password as password, or sign in or give the second factor within 15 minutes before',
   )
 }

@@ -12,11 +12,12 @@ import { EmailBody } from './wire.ts'
 const tag = 'Accounts'
 const params = { token: MailedToken }
 
-/** Change of the account's address. Source: contract, POST /self/update. */
+/** Changes of the account's address. Source: contract, POST /self/update. */
 export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Operation[] {
   return [
     operation({
       id: 'updateSelfEmail',
+      summary: 'Ask for a mail that changes the address of the caller',
       method: 'POST',
       tag,
       at: person('/self/update'),
@@ -30,8 +31,9 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
     }),
     operation({
       id: 'verifySelfEmail',
-      // Published as a GET. It needs the account's own credentials, which a program that only follows the
-      // links of mails does not have; the mail leads to a page of ours anyway.
+      summary: 'Change the address with the token of the mail, signed in',
+      // The published interface makes it a GET. It needs the account's own credentials, which a program that merely
+      // follows links in mails does not have, and the mail links to a page of ours anyway.
       method: 'GET',
       tag,
       at: person('/self/update/verify/:token'),
@@ -45,6 +47,7 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
     }),
     operation({
       id: 'confirmSelfEmail',
+      summary: 'Change the address with the token of the mail',
       method: 'POST',
       tag,
       at: nobody('/self/update/verify/:token'),

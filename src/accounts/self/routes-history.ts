@@ -19,22 +19,24 @@ import {
 const tag = 'Accounts'
 const FAILURES_SINCE_MS = 30 * 86_400_000
 
-/** What happened to the caller's account. Source: contract, Self Account and Self Audit Logs. */
+/** The history of the caller's account. Source: contract, Self Account and Self Audit Logs. */
 export function selfHistoryOperations({ requestLimits }: AccountParts): Operation[] {
   return [
     operation({
       id: 'getSelfLoginFailures',
+      summary: 'Get the failed sign-ins of the caller',
       method: 'GET',
       tag,
       at: person('/self/login_failures'),
       reply: FailuresReply,
       run: async (ctx, { scope: caller }) => {
         const since = addMs(ctx.clock.now(), -FAILURES_SINCE_MS)
-        return presentFailures(caller, await listLoginFailures(ctx.db, caller.principal.adminId, since))
+        return presentFailures(caller, await listLoginFailures(ctx.db, caller, since))
       },
     }),
     operation({
       id: 'getSelfApiUsage',
+      summary: 'Get how many calls the caller has made this hour',
       method: 'GET',
       tag,
       at: self('/self/usage'),
@@ -43,6 +45,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
     }),
     operation({
       id: 'listSelfAuditLogs',
+      summary: 'List what the caller has done',
       method: 'GET',
       tag: 'Self Audit Logs',
       at: person('/self/logs'),
@@ -50,7 +53,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
       reply: SelfLogsReply,
       run: async (ctx, { scope: caller, query, url, reply }) => {
         const search = { ...parseTimeRange(query, ctx.clock.now()), ...parsePage(query) }
-        const found = await listSelfLogs(ctx.db, caller.principal.adminId, search)
+        const found = await listSelfLogs(ctx.db, caller, search)
         setPageHeaders(reply, search, found)
         return {
           ...presentSearch(found, (row) => presentSelfLog(caller, row), { search, url }),

@@ -2,28 +2,28 @@ import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
 import { page } from '../pages.ts'
 
-/** Sends the token of its own address; what comes back is only ever shown as text. */
+/** Sends the token from its own URL. It shows replies as text only. */
 const script = `
   const button = document.querySelector('button')
-  const said = document.querySelector('#said')
+  const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
-  const sentences = {
+  const messages = {
     'Not found.': 'This link is not valid, or was used already.',
     'expired': 'This link is too old. Ask for a new one.',
   }
   button.addEventListener('click', async () => {
     button.disabled = true
-    said.textContent = ''
+    message.textContent = ''
     try {
       const answer = await fetch('../api/v1/self/update/verify/' + encodeURIComponent(token), { method: 'POST' })
       const result = await answer.json()
-      // Another try makes sense where the server could not do it now.
+      // A retry makes sense if the server could not do it now.
       button.disabled = answer.status < 429
-      said.textContent = answer.ok
+      message.textContent = answer.ok
         ? 'Your account has this address now.'
-        : (sentences[result.detail] ?? result.detail)
+        : (messages[result.detail] ?? result.detail)
     } catch {
-      said.textContent = 'The server can not be reached. Try again.'
+      message.textContent = 'The server can not be reached. Try again.'
       button.disabled = false
     }
   })`
@@ -36,7 +36,7 @@ export const emailPageRoutes: FastifyPluginAsync = async (http) => {
       body: html`
         <p>Press the button to use this address for your account.</p>
         <p><button type="button">Confirm the address</button></p>
-        <p id="said" role="status"></p>
+        <p id="message" role="status"></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

@@ -9,7 +9,7 @@ import { clearSessionCookies } from '../sessions/cookies.ts'
 import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
 import { deleteSelf } from './delete-self.ts'
 import { person } from './person.ts'
-import { recordExtras } from './store.ts'
+import { extrasByAdminIds } from './store.ts'
 import { updateSelf } from './update-self.ts'
 import { DeleteBody, SelfReply, UpdateBody, parseSelfChange, presentHalfSelf, presentSelf, withAdmin } from './wire.ts'
 
@@ -21,6 +21,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
   return [
     operation({
       id: 'getSelf',
+      summary: 'Get the account of the caller',
       method: 'GET',
       tag,
       at: self('/self', { beforeSecondFactor: true }),
@@ -30,6 +31,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
     }),
     operation({
       id: 'updateSelf',
+      summary: 'Update the account of the caller',
       method: 'PUT',
       tag,
       at: person('/self'),
@@ -42,6 +44,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
     }),
     operation({
       id: 'deleteSelf',
+      summary: 'Delete the account of the caller',
       method: 'DELETE',
       tag,
       at: person('/self'),
@@ -57,11 +60,11 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
 }
 
 /**
- * The account as it is answered, with what the principal does not say; `oauth_<provider>` for every configured
- * provider says whether it is linked. Source: spec, "OAuth link objects".
+ * Presents the account, with what the principal does not contain; `oauth_<provider>` tells for each configured provider
+ * whether it is linked. Source: spec, "OAuth link objects".
  */
 function selfPresenter({ hotDb }: Context, { settings: { oauthProviders } }: AccountParts) {
-  const findExtras = coalesceReads(recordExtras(hotDb))
+  const findExtras = coalesceReads(extrasByAdminIds(hotDb))
   return async (principal: Principal) => {
     if (principal.adminId === null) return presentSelf(principal)
     const extras = await findExtras(principal.adminId)

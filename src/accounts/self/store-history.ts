@@ -2,13 +2,14 @@ import { type Selectable, sql } from 'kysely'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
+import type { AdminScope } from '../../access/scope.ts'
 import type { Db } from '../../platform/db.ts'
 import type { LoginFailureTable } from '../tables.ts'
 
-/** Newest first; a hundred at most. */
+/** Lists the newest login failures first, at most 100. */
 export async function listLoginFailures(
   db: Db,
-  adminId: string,
+  { adminId }: AdminScope,
   since: Date,
 ): Promise<Selectable<LoginFailureTable>[]> {
   return db
@@ -24,7 +25,7 @@ export async function listLoginFailures(
 
 export interface SelfLog {
   readonly id: string
-  /** Null for what happened to the account itself. */
+  /** Null if the account itself was changed. */
   readonly orgId: string | null
   readonly siteId: string | null
   readonly message: string
@@ -41,11 +42,11 @@ export interface SelfLogFilter extends Page {
 }
 
 /**
- * What happened to the account, and what the admin did in the organizations that they are in; newest
- * first, with the number on all pages. A change of the account is in the audit log of each of its
- * organizations as well, at the same instant with the same words: it counts once.
+ * Lists changes of the account, and what the admin did in the organizations that they still belong to, newest first. A
+ * change of the account is also in the audit log of each of its organizations, with the same time and message; it is
+ * listed once.
  */
-export async function listSelfLogs(db: Db, adminId: string, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
+export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
   const ofAccount = db
     .selectFrom('accountLog')
     .select(['id', sql<string | null>`null::uuid`.as('orgId'), sql<string | null>`null::uuid`.as('siteId')])
@@ -74,8 +75,9 @@ export async function listSelfLogs(db: Db, adminId: string, filter: SelfLogFilte
       ),
     )
   const hits = ofAccount.unionAll(inOrgs)
-  return pageOf<SelfLog>(db, hits, filter, {
-    order: sql`hit.created_at desc, hit.id desc`,
-    sizes: sizesOf(hits, sql`hit.bytes`),
-  })
+  return pageOf<SelfLog>(
+    db,
+    { hits, order: ['created_at', 'id'], direction: 'desc', sizes: sizesOf(sql`hit.bytes`) },
+    filter,
+  )
 }

@@ -1,35 +1,40 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/db.ts'
+import type { AdminScope, InOrg } from '../../access/scope.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { AdminTable } from '../../access/tables.ts'
 
 export type Admin = Selectable<AdminTable>
 
-/** @throws AppError not_found: it may have been deleted since the request was let in. */
-export async function lockAdmin(tx: Tx, adminId: string): Promise<Admin> {
-  return existing(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
+/** @throws AppError not_found: the account may have been deleted since the request was authenticated. */
+export async function lockAdmin(tx: Tx, { adminId }: AdminScope): Promise<Admin> {
+  return requireAdmin(await tx.selectFrom('admin').selectAll().where('id', '=', adminId).forUpdate().executeTakeFirst())
 }
 
 /** @throws AppError not_found, as lockAdmin(). */
-export async function getAdmin(reader: Reader, adminId: string): Promise<Admin> {
-  return existing(await reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirst())
+export async function getAdmin(reader: Reader, { adminId }: AdminScope): Promise<Admin> {
+  return requireAdmin(await reader.selectFrom('admin').selectAll().where('id', '=', adminId).executeTakeFirst())
 }
 
-function existing(admin: Admin | undefined): Admin {
+function requireAdmin(admin: Admin | undefined): Admin {
   if (admin === undefined) throw new AppError('not_found', 'Not found.')
   return admin
 }
 
-/** What the account record says besides the principal. */
-export interface RecordExtras {
-  /** The shortest that the admin's organizations set; null where none does. */
+/** What the account record contains besides the principal. */
+export interface AccountExtras {
+  /** The shortest session of the admin's organizations; null if none limits it. */
   readonly sessionMinutes: number | null
-  /** Names of the linked OAuth providers. */
+  /** The names of the linked OAuth providers. */
   readonly providers: readonly string[]
 }
 
-/** Keyed by the admin's id. */
-export function recordExtras(db: Db): (adminIds: readonly string[]) => Promise<Map<string, RecordExtras>> {
+/**
+ * Reads for several callers at once, keyed by the admin's id.
+ *
+ * @unscoped Each caller is handed what belongs to their own id alone.
+ */
+export function extrasByAdminIds(db: Db): (adminIds: readonly string[]) => Promise<Map<string, AccountExtras>> {
   const read = readByKeys(db, selectExtras)
   return async (adminIds) => new Map((await read(adminIds)).map(({ id, ...extras }) => [id, extras]))
 }
@@ -47,14 +52,19 @@ function selectExtras(db: Db, adminIds: readonly string[]) {
     .where('id', '=', anyOf(adminIds))
 }
 
-/** The account with a password of its own. @param email In lower case. */
+/**
+ * Finds the account with the address, but not one that an identity provider vouches for.
+ *
+ * @param email In lower case.
+ * @unscoped Anyone may name an address; the answer goes to that address by mail.
+ */
 export async function findAdminByEmail(reader: Reader, email: string): Promise<Admin | undefined> {
   return reader.selectFrom('admin').selectAll().where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()
 }
 
 export async function updateProfile(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
   { profile, ...names }: Pick<Admin, 'firstName' | 'lastName' | 'noTracking' | 'profile'>,
 ): Promise<void> {
   await tx
@@ -64,27 +74,29 @@ export async function updateProfile(
     .execute()
 }
 
-/** @param passwordHash Null: nobody gets in by password until another is set. */
+/** @param passwordHash Null if nobody may sign in by password until a new one is set. */
 export async function updatePassword(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
   { passwordHash, at }: { readonly passwordHash: string | null; readonly at: Date },
 ): Promise<void> {
   await tx.updateTable('admin').set({ passwordHash, passwordModifiedAt: at }).where('id', '=', adminId).execute()
 }
 
-export async function updateEmail(tx: Tx, adminId: string, email: string): Promise<void> {
+export async function updateEmail(tx: Tx, { adminId }: AdminScope, email: string): Promise<void> {
   await tx.updateTable('admin').set({ email }).where('id', '=', adminId).execute()
 }
 
-export async function deleteAdmin(tx: Tx, adminId: string): Promise<void> {
+export async function deleteAdmin(tx: Tx, { adminId }: AdminScope): Promise<void> {
   await tx.deleteFrom('admin').where('id', '=', adminId).execute()
 }
 
-/** Locks the organizations that the admin administers, so that two of their administrators can't leave at once. */
+/**
+ * Locks the organizations that the admin administers, so that two of their administrators can't leave at the same time.
+ */
 export async function lockOrgsAdministeredBy(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
 ): Promise<{ readonly id: string; readonly name: string }[]> {
   const administered = tx
     .selectFrom('privilege')
@@ -96,10 +108,10 @@ export async function lockOrgsAdministeredBy(
 }
 
 /**
- * Whether somebody else administers the whole organization. Those who come from an identity provider
- * don't count: its failure must not lock everybody out.
+ * Tells whether another person administers the whole organization. People whom an identity provider vouches for don't
+ * count: its failure must not lock everyone out.
  */
-export async function hasOtherAdmin(tx: Tx, orgId: string, adminId: string): Promise<boolean> {
+export async function hasOtherAdmin(tx: Tx, { orgId }: InOrg, adminId: string): Promise<boolean> {
   const other = await tx
     .selectFrom('privilege')
     .innerJoin('admin', 'admin.id', 'privilege.adminId')

@@ -10,10 +10,10 @@ import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
 import type { LoginGuard } from '../parts.ts'
 import { postMail } from '../post-mail.ts'
-import { auditDocumentOfEnded, endAccess } from './end-access.ts'
+import { auditDocumentOfRevoked, revokeAccess } from './revoke-access.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
 import type { Person } from './person.ts'
-import { lockProved, provePassword } from './prove-password.ts'
+import { lockProvedPassword, provePassword } from './prove-password.ts'
 import { type Admin, getAdmin, lockAdmin, updatePassword, updateProfile } from './store.ts'
 
 export interface SelfParts extends LoginGuard {
@@ -22,55 +22,54 @@ export interface SelfParts extends LoginGuard {
 }
 
 export interface SelfChange {
-  /** Of the request's body, those that the account's owner may set; wire names, `-name` unsets. */
+  /** The fields of the body that owners may set, by their names on the wire; `-name` unsets a field. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly password: string | undefined
   readonly oldPassword: string | undefined
 }
 
 /**
- * Changes the fields that are given, and the password where one is given. A new password ends everything else
- * that lets somebody into the account; see endAccess().
+ * Changes the given fields, and the password if one is given. A new password ends all other access to the account; see
+ * revokeAccess().
  *
- * @throws AppError invalid for a poor password; as provePassword().
+ * @throws AppError invalid for an unacceptable password; as provePassword().
  */
 export async function updateSelf(
   ctx: Context,
   parts: SelfParts,
   { caller, change }: { readonly caller: Person; readonly change: SelfChange },
 ): Promise<Admin> {
-  const { adminId, email, sessionHash } = caller.principal
-  const passwordHash = change.password === undefined ? null : await hashNew(ctx, parts, { caller, change })
+  const { adminId } = caller
+  const { email, sessionHash } = caller.principal
+  const passwordHash = change.password === undefined ? null : await hashNewPassword(ctx, parts, { caller, change })
   const at = ctx.clock.now()
   const { admin, ended } = await inTx(ctx, async (tx) => {
-    if (passwordHash !== null) await lockProved(tx, caller)
+    if (passwordHash !== null) await lockProvedPassword(tx, caller)
     await changeProfile(tx, { caller, fields: change.fields, at })
-    if (passwordHash !== null) {
-      await updatePassword(tx, adminId, { passwordHash, at })
-    }
-    const ended = passwordHash === null ? null : await endAccess(tx, adminId, sessionHash)
+    if (passwordHash !== null) await updatePassword(tx, caller, { passwordHash, at })
+    const ended = passwordHash === null ? null : await revokeAccess(tx, caller, sessionHash)
     if (ended !== null) {
-      const before = auditDocumentOfEnded(ended)
+      const before = auditDocumentOfRevoked(ended)
       await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Change password', before, at })
     }
-    return { admin: await getAdmin(tx, adminId), ended }
+    return { admin: await getAdmin(tx, caller), ended }
   })
   if (ended !== null) postMail(ctx, parts.mailer, passwordChangedMail(email, ended))
   return admin
 }
 
-async function hashNew(
+async function hashNewPassword(
   ctx: Context,
   parts: SelfParts,
   { caller, change }: { readonly caller: Person; readonly change: SelfChange },
 ): Promise<string> {
-  const { adminId, email, via } = caller.principal
+  const { email, via } = caller.principal
   const password = change.password ?? ''
-  const { passwordHash, ssoId } = await getAdmin(ctx.db, adminId)
-  // After a recovery that has only voided the old one there is nothing to prove; the mail has proved it.
+  const { passwordHash, ssoId } = await getAdmin(ctx.db, caller)
+  // After a recovery that only cleared the old password there is none to prove: the mail has proved the person.
   const isRecovering = passwordHash === null && ssoId === null && via === 'session'
   if (!isRecovering) await provePassword(ctx, parts, { caller, password: change.oldPassword, field: 'old_password' })
-  const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, adminId))
+  const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, caller.adminId))
   if (unfit !== null) throw invalidField('password', unfit)
   return parts.passwords.hash(password)
 }
@@ -79,14 +78,14 @@ async function changeProfile(
   tx: Tx,
   { caller, fields, at }: { readonly caller: Person; readonly fields: SelfChange['fields']; readonly at: Date },
 ): Promise<void> {
-  const { adminId } = caller.principal
+  const { adminId } = caller
   if (Object.keys(fields).length === 0) return
-  const known = await lockAdmin(tx, adminId)
+  const known = await lockAdmin(tx, caller)
   const before = documentOf(known)
   const after = mergeDocument(before, fields)
   if (JSON.stringify(after) === JSON.stringify(before)) return
   const { first_name, last_name, no_tracking, ...profile } = after
-  await updateProfile(tx, adminId, {
+  await updateProfile(tx, caller, {
     firstName: typeof first_name === 'string' ? first_name : '',
     lastName: typeof last_name === 'string' ? last_name : '',
     noTracking: typeof no_tracking === 'boolean' ? no_tracking : null,
@@ -95,7 +94,7 @@ async function changeProfile(
   await appendAccountChange(tx, { adminId, actor: actorOf(caller), message: 'Update account', before, after, at })
 }
 
-/** What the owner may set, in wire shape. */
+/** The fields that the owner may set, in wire shape. */
 function documentOf({ firstName, lastName, noTracking, profile }: Admin): Record<string, unknown> {
   return {
     ...profile,

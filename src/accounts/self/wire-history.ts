@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Selectable } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
@@ -10,14 +10,17 @@ import type { RequestUsage } from '../../access/request-limits.ts'
 import type { Person } from './person.ts'
 import type { SelfLog } from './store-history.ts'
 
-export const FailuresReply = Type.Object({
-  email: Type.String(),
-  num_attempts: Type.Integer({ description: 'of the last 30 days' }),
-  last_failure_at: Type.Optional(Type.Integer({ description: 'epoch seconds' })),
-  src_ips: Type.Array(Type.String()),
-  scr_ips: Type.Array(Type.String({ description: 'the same, by the name that older clients know' })),
-  user_agents: Type.Array(Type.String()),
-})
+export const FailuresReply = named(
+  'LoginFailures',
+  Type.Object({
+    email: Type.String(),
+    num_attempts: Type.Integer({ description: 'of the last 30 days' }),
+    last_failure_at: Type.Optional(Type.Integer({ description: 'epoch seconds' })),
+    src_ips: Type.Array(Type.String()),
+    scr_ips: Type.Array(Type.String({ description: 'the same, by the name that older clients know' })),
+    user_agents: Type.Array(Type.String()),
+  }),
+)
 
 /** @param failures Newest first. */
 export function presentFailures(
@@ -40,11 +43,14 @@ function distinct(values: readonly (string | null)[]): string[] {
   return [...new Set(values.filter((value) => value !== null))]
 }
 
-export const UsageReply = Type.Object({
-  requests: Type.Integer(),
-  request_limit: Type.Integer(),
-  seconds: Type.Number({ description: 'until the count begins anew' }),
-})
+export const UsageReply = named(
+  'ApiUsage',
+  Type.Object({
+    requests: Type.Integer(),
+    request_limit: Type.Integer(),
+    seconds: Type.Number({ description: 'until the count begins anew' }),
+  }),
+)
 
 export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsage): Static<typeof UsageReply> {
   return { requests, request_limit: requestLimit, seconds: secondsLeft }
@@ -52,35 +58,41 @@ export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsa
 
 export const SelfLogsQuery = Type.Object({ ...searchQuery, ...pageQuery })
 
-/** Where there is no organization or site: clients insist on an id here. */
+/** Stands for no organization or no site: clients insist on an id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })
 const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 
-export const SelfLogReply = Type.Object({
-  id: Uuid,
-  admin_id: Uuid,
-  admin_name: Type.String(),
-  org_id: IdOrNone,
-  site_id: IdOrNone,
-  for_site: Type.Boolean({ description: 'whether a site was changed, or something in it' }),
-  message: Type.String(),
-  src_ip: Type.Optional(Type.String()),
-  user_agent: Type.Optional(Type.String()),
-  before: Document,
-  after: Document,
-  timestamp: Timestamp,
-})
+export const SelfLogReply = named(
+  'SelfAuditLog',
+  Type.Object({
+    id: Uuid,
+    admin_id: Uuid,
+    admin_name: Type.String(),
+    org_id: IdOrNone,
+    site_id: IdOrNone,
+    for_site: Type.Boolean({ description: 'whether a site was changed, or something in it' }),
+    message: Type.String(),
+    src_ip: Type.Optional(Type.String()),
+    user_agent: Type.Optional(Type.String()),
+    before: Document,
+    after: Document,
+    timestamp: Timestamp,
+  }),
+)
 
-export const SelfLogsReply = Type.Object({
-  results: Type.Array(SelfLogReply),
-  start: Type.Integer(),
-  end: Type.Integer(),
-  limit: Type.Integer(),
-  page: Type.Integer(),
-  total: Type.Integer(),
-  next: Type.Optional(Type.String()),
-})
+export const SelfLogsReply = named(
+  'SelfAuditLogSearchResult',
+  Type.Object({
+    results: Type.Array(SelfLogReply),
+    start: Type.Integer(),
+    end: Type.Integer(),
+    limit: Type.Integer(),
+    page: Type.Integer(),
+    total: Type.Integer(),
+    next: Type.Optional(Type.String()),
+  }),
+)
 
 export function presentSelfLog({ principal }: Person, entry: SelfLog): Static<typeof SelfLogReply> {
   return {

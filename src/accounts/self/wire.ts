@@ -1,30 +1,36 @@
 import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
-import { Uuid } from '../../http/schemas.ts'
+import { Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 
-export const PrivilegeReply = Type.Object({
-  scope: Type.String(),
-  role: Type.String(),
-  org_id: Uuid,
-  org_name: Type.String(),
-  name: Type.String(),
-  site_id: Type.Optional(Uuid),
-  sitegroup_ids: Type.Optional(Type.Array(Uuid)),
-  views: Type.Optional(Type.Array(Type.String())),
-})
+export const PrivilegeReply = named(
+  'SelfPrivilege',
+  Type.Object({
+    scope: Type.String(),
+    role: Type.String(),
+    org_id: Uuid,
+    org_name: Type.String(),
+    name: Type.String(),
+    site_id: Type.Optional(Uuid),
+    sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+    views: Type.Optional(Type.Array(Type.String())),
+  }),
+)
 
-/** Of a person: `admin_id`, `email` and so on; of an organization's token: `name` and no `email`. */
-export const SelfReply = Type.Object(
-  { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
-  { additionalProperties: true },
+/** A person has `admin_id`, `email` and so on; the token of an organization has `name` and no `email`. */
+export const SelfReply = named(
+  'Self',
+  Type.Object(
+    { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
+    { additionalProperties: true },
+  ),
 )
 
 /**
- * What of an account its session sees before the second factor: that it is missing. Clients ask for it
- * to learn whether they have to go on. Source: contract, "Login, cookies, second factor".
+ * Presents the account to a session whose second factor is missing. Clients ask for it to learn whether they need to go
+ * on. Source: contract, "Login, cookies, second factor".
  */
 export function presentHalfSelf({ email }: Principal): Static<typeof SelfReply> {
   const person: Record<string, unknown> = { email, two_factor_required: true, two_factor_passed: false }
@@ -66,7 +72,7 @@ export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeR
 const Line = Type.Optional(Type.String({ maxLength: 200 }))
 const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
 
-/** What an account's owner may set of it; the rest of the record is the service's. */
+/** The fields that the owner of an account may set. The service sets the others. */
 const ownFields = {
   first_name: Line,
   last_name: Line,
@@ -81,31 +87,37 @@ const ownFields = {
   no_tracking: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 }
 
-export const UpdateBody = Type.Object({
-  ...ownFields,
-  password: Password,
-  old_password: Type.Optional(
-    Type.String({
-      maxLength: 1024,
-      format: 'password',
-      description: 'needed with `password`, unless it was given to log in within the last five minutes',
-    }),
-  ),
-})
+export const UpdateBody = named(
+  'SelfUpdate',
+  Type.Object({
+    ...ownFields,
+    password: Password,
+    old_password: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        format: 'password',
+        description: 'needed with `password`, unless it was given to log in within the last five minutes',
+      }),
+    ),
+  }),
+)
 
-/** Picks; clients send whole records back. */
+/** Picks the fields that owners may set, because clients send whole records back. */
 export function parseSelfChange(body: Static<typeof UpdateBody>): SelfChange {
   const known = new Set(Object.keys(ownFields))
   const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
   return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }
 }
 
-/** The caller after a change of their account. */
+/** Returns the principal as it is after a change of the account. */
 export function withAdmin(principal: Principal, admin: Admin): Principal {
   const { firstName, lastName, profile, noTracking, passwordModifiedAt } = admin
   return { ...principal, firstName, lastName, profile, noTracking, passwordModifiedAt }
 }
 
-export const DeleteBody = Type.Object({ password: Password })
+export const DeleteBody = named('SelfDelete', Type.Object({ password: Password }))
 
-export const EmailBody = Type.Object({ email: Type.String({ maxLength: 320 }), password: Password })
+export const EmailBody = named(
+  'SelfEmailUpdate',
+  Type.Object({ email: Type.String({ maxLength: 320 }), password: Password }),
+)

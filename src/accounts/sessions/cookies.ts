@@ -15,7 +15,10 @@ interface CookieReply {
   clearCookie(name: string, options: CookieOptions): unknown
 }
 
-/** Attributes of every cookie that a login needs: browsers send it to no other site, and by HTTPS alone where we have it. */
+/**
+ * The attributes of every cookie that a login needs. Browsers send it to no other site, and only by HTTPS if the
+ * service has it.
+ */
 export function cookieOptions({ baseUrl }: Context) {
   return { path: '/', sameSite: 'lax', secure: baseUrl.startsWith('https:') } as const
 }
@@ -23,7 +26,7 @@ export function cookieOptions({ baseUrl }: Context) {
 export function setSessionCookies(ctx: Context, reply: CookieReply, opened: OpenedSession): void {
   const shared = { ...cookieOptions(ctx), expires: opened.expiresAt }
   reply.setCookie('sessionid', opened.sessionId, { ...shared, httpOnly: true })
-  // Readable by the page, which returns it in the X-CSRFToken header.
+  // The page can read it and returns it in the X-CSRFToken header.
   reply.setCookie('csrftoken', opened.csrfToken, shared)
 }
 

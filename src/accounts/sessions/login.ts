@@ -1,20 +1,21 @@
 import { isPasswordExpired } from '../../access/decide-session.ts'
 import { type Passwords, isOutdatedHash } from '../../access/password.ts'
-import { type AdminAccess, findAccessByEmail } from '../../access/store.ts'
+import { findAccessByEmail } from '../../access/store.ts'
+import { type AdminScope, adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
-import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
+import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { lockSignIn, replaceHash } from './store.ts'
+import { lockSignIn, updatePasswordHash } from './store.ts'
 
 export interface LoginRequest {
   readonly email: string
   readonly password: string
-  /** Of the second factor, for clients that ask for both at once. */
+  /** The code of the second factor, from clients that ask for both at once. */
   readonly code: string | undefined
   readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
 }
@@ -30,8 +31,10 @@ export interface LoggedIn {
 }
 
 /**
- * @throws AppError invalid, the same for an unknown address and a wrong password, after the same work;
- *   rate_limited, the same too.
+ * Opens a session for an address and its password, and the second factor if a code is given.
+ *
+ * @throws AppError invalid or rate_limited. An unknown address and a wrong password take the same work and get the same
+ *   reply.
  */
 export async function login(ctx: Context, parts: LoginParts, request: LoginRequest): Promise<LoggedIn> {
   const { password, actor } = request
@@ -41,23 +44,23 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const ok = await parts.checkPassword({ email, passwordHash: access?.passwordHash ?? null, password })
   if (access !== undefined && !ok) recordLoginFailure(ctx, access, actor)
   if (!ok || access === undefined) throw wrongPassword()
+  const owner = adminScope(access.adminId)
   parts.throttle.giveBackTo(actor.srcIp)
   const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
   if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
-    throw new AppError('invalid', 'The password has expired. Recover it to choose a new one.')
-  await improveHash(ctx, parts.passwords, { access, password })
+    throw new AppError('invalid', 'The password has expired; recover it to choose a new one')
+  await rehashPassword(ctx, parts.passwords, { owner, passwordHash: access.passwordHash, password })
 
   const { adminId, hasSecondFactor } = access
   if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
   const loggedIn = await inTx(ctx, async (tx) => {
-    const signIn = await lockSignIn(tx, access)
-    // Its owner has recovered the account meanwhile, maybe from whoever gave this password.
+    const signIn = await lockSignIn(tx, owner, access.passwordModifiedAt)
+    // The owner has recovered the account meanwhile, maybe from whoever gave this password.
     if (signIn === undefined) throw wrongPassword()
-    const passed =
-      hasSecondFactor && request.code !== undefined && (await takeCode(ctx, tx, { adminId, code: request.code }))
+    const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
     const isMissing = signIn.totpSince !== null || requiresTwoFactor
     const secondFactor = passed ? 'passed' : isMissing ? 'missing' : 'none'
-    const opened = await openSession(ctx, tx, { adminId, actor, secondFactor, byPassword: true })
+    const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: true })
     return { opened, email, secondFactor } as const
   })
   if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
@@ -66,17 +69,20 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
 }
 
 function wrongPassword(): AppError {
-  return new AppError('invalid', 'Invalid email or password.')
+  return new AppError('invalid', 'Invalid email or password')
 }
 
-/** A hash of older parameters is made anew while the password is at hand. */
-async function improveHash(
+/** Replaces a hash with outdated parameters while the plain password is at hand. */
+async function rehashPassword(
   ctx: Context,
   passwords: Passwords,
-  { access, password }: { readonly access: AdminAccess; readonly password: string },
+  {
+    owner,
+    passwordHash,
+    password,
+  }: { readonly owner: AdminScope; readonly passwordHash: string | null; readonly password: string },
 ): Promise<void> {
-  const { adminId, passwordHash } = access
   if (passwordHash === null || !isOutdatedHash(passwordHash)) return
   const better = await passwords.hash(password)
-  await inTx(ctx, (tx) => replaceHash(tx, adminId, { from: passwordHash, to: better }))
+  await inTx(ctx, (tx) => updatePasswordHash(tx, owner, { from: passwordHash, to: better }))
 }

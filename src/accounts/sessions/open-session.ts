@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Actor } from '../../access/scope.ts'
+import type { Actor, AdminScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
@@ -7,45 +7,48 @@ import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { deleteExpiredSessions, findSessionMinutes, getActorName, insertSession } from './store.ts'
 
-/** The interface's default for an organization's `session_expiry`. */
+/** The interface's default for the `session_expiry` of an organization. */
 export const DEFAULT_SESSION_MINUTES = 1440
-/** Time for the second factor. */
+/** The time in which the second factor must be given. */
 const HALF_SESSION_MINUTES = 15
 
 export interface SessionRequest {
-  readonly adminId: string
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
-  /** `missing`: the account has one enrolled, and it is still to be given; or it must enrol one first. */
+  /** `missing` if the enrolled second factor has not been given yet, or if the account must enroll one first. */
   readonly secondFactor: 'none' | 'missing' | 'passed'
-  /** The password was given just now, so what needs the password is open for a few minutes. */
+  /** True if the password was just given: what needs the password is allowed for a few minutes. */
   readonly byPassword?: boolean
-  /** Of a session that an identity provider opens. */
+  /** The SSO that opens the session, and the identity provider's name for the session. */
   readonly sso?: { readonly ssoId: string; readonly ssoSession: string }
-  /** The OAuth provider that said who it is. */
+  /** The OAuth provider that identified the person. */
   readonly oauthProvider?: string
 }
 
 export interface OpenedSession {
-  /** The cookie's value; only its hash is stored. */
+  /** The value of the cookie. The database keeps its hash. */
   readonly sessionId: string
   readonly csrfToken: string
   readonly expiresAt: Date
 }
 
 /**
- * Opens a session with an id of its own, whatever cookies the request had; it counts once the caller's
- * transaction commits. It lasts as long as the strictest of the admin's organizations says.
+ * Opens a session with a new id, whatever cookies the request had. It becomes valid when the caller's transaction
+ * commits and lasts as long as the strictest of the admin's organizations allows.
  */
-export async function openSession(ctx: Context, tx: Tx, request: SessionRequest): Promise<OpenedSession> {
-  const { adminId, actor, secondFactor, byPassword = false, sso } = request
+export async function openSession(
+  ctx: Context,
+  tx: Tx,
+  scope: AdminScope,
+  request: SessionRequest,
+): Promise<OpenedSession> {
+  const { actor, secondFactor, byPassword = false, sso } = request
   const now = ctx.clock.now()
   const sessionId = randomBytes(32).toString('base64url')
   await deleteExpiredSessions(tx, now)
   const expiresAt =
-    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, adminId, now)
-  await insertSession(tx, {
+    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, scope, now)
+  await insertSession(tx, scope, {
     idHash: sha256(sessionId),
-    adminId,
     createdAt: now,
     expiresAt,
     secondFactorMissing: secondFactor === 'missing',
@@ -58,31 +61,33 @@ export async function openSession(ctx: Context, tx: Tx, request: SessionRequest)
     srcIp: actor.srcIp,
     userAgent: actor.userAgent,
   })
-  // Who completes the login later does not know by which provider it was begun.
-  if (secondFactor !== 'missing' || request.oauthProvider !== undefined) await recordLogin(tx, request, now)
+  // Completing the login later does not record the provider with which it began.
+  if (secondFactor !== 'missing' || request.oauthProvider !== undefined)
+    await recordLogin(tx, scope, { ...request, at: now })
   return sessionOf(ctx, sessionId, expiresAt)
 }
 
-/** What the browser keeps of a session. */
+/** Returns what the browser keeps of a session. */
 export function sessionOf(ctx: Context, sessionId: string, expiresAt: Date): OpenedSession {
   return { sessionId, csrfToken: ctx.secrets.sign('csrf', sessionId), expiresAt }
 }
 
-/** When a session that counts from now on ends. */
-export async function sessionEnd(tx: Tx, adminId: string, now: Date): Promise<Date> {
-  const minutes = (await findSessionMinutes(tx, adminId)) ?? DEFAULT_SESSION_MINUTES
+/** Returns when a session that starts at `now` ends. */
+export async function sessionEnd(tx: Tx, scope: AdminScope, now: Date): Promise<Date> {
+  const minutes = (await findSessionMinutes(tx, scope)) ?? DEFAULT_SESSION_MINUTES
   return addMs(now, minutes * 60_000)
 }
 
 const twoFactor = { none: '', passed: ' with two factor', missing: ', two factor still missing' } as const
 
-/** A login, or its first half. */
+/** Records a login, or its first half. */
 export async function recordLogin(
   tx: Tx,
-  { adminId, actor, secondFactor, sso, oauthProvider }: SessionRequest,
-  at: Date,
+  scope: AdminScope,
+  { actor, secondFactor, sso, oauthProvider, at }: SessionRequest & { readonly at: Date },
 ): Promise<void> {
-  const name = await getActorName(tx, adminId)
+  const { adminId } = scope
+  const name = await getActorName(tx, scope)
   const how =
     oauthProvider !== undefined ? ` by OAuth: ${oauthProvider}` : sso === undefined ? '' : ' by single sign-on'
   const message = `Login${how}${twoFactor[secondFactor]}`

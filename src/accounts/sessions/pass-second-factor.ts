@@ -1,24 +1,25 @@
 import type { Caller } from '../../access/authorize.ts'
+import { adminScope } from '../../access/scope.ts'
 import { deleteSession } from '../../access/store-sessions.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
-import { secondFactorKey, takeCode } from '../second-factor/take-code.ts'
+import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
 import { recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
-import { completeSession, countSecondFactorTry, lockSignIn } from './store.ts'
+import { completeSession, incrementSecondFactorTries, lockSignIn } from './store.ts'
 
-/** A session in which so many codes were wrong ends. */
+/** After so many wrong codes the session ends. */
 const MAX_TRIES = 5
 
 /**
- * Completes a login whose password was right. The session keeps its id, which nobody but the one who
- * gave the password has been told: clients go on with the CSRF token they have.
+ * Completes a login whose password was right. The session keeps its id, which only the person who gave the password
+ * knows; clients continue with the CSRF token they have.
  *
  * @returns When the session ends now.
- * @throws AppError unauthenticated for a wrong code and without a session, not_found where none is
- *   enrolled, rate_limited after too many over all sessions of the account.
+ * @throws AppError unauthenticated for a wrong code or without a session, not_found if no second factor is enrolled,
+ *   rate_limited after too many wrong codes in all sessions of the account.
  */
 export async function passSecondFactor(
   ctx: Context,
@@ -27,22 +28,23 @@ export async function passSecondFactor(
 ): Promise<Date> {
   const { adminId, sessionHash, hasSecondFactor, passwordModifiedAt } = caller.principal
   if (adminId === null || sessionHash === null) throw wrongCode()
-  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled.')
+  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
+  const owner = adminScope(adminId)
   throttle.take(secondFactorKey(adminId))
   const now = ctx.clock.now()
   const expiresAt = await inTx(ctx, async (tx) => {
-    // Before the session, as in a recovery, which would wait for the session and be waited for.
-    if ((await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined) return null
-    const tries = await countSecondFactorTry(tx, sessionHash)
+    // Lock the account before the session, as a recovery does, to avoid a deadlock.
+    if ((await lockSignIn(tx, owner, passwordModifiedAt)) === undefined) return null
+    const tries = await incrementSecondFactorTries(tx, owner, sessionHash)
     if (tries === undefined) return null
-    if (!(await takeCode(ctx, tx, { adminId, code }))) {
+    if (!(await consumeCode(ctx, tx, owner, code))) {
       if (tries >= MAX_TRIES) await deleteSession(tx, sessionHash)
       return null
     }
-    const end = await sessionEnd(tx, adminId, now)
-    await completeSession(tx, sessionHash, { expiresAt: end, provedAt: now })
+    const end = await sessionEnd(tx, owner, now)
+    await completeSession(tx, owner, { idHash: sessionHash, expiresAt: end, provedAt: now })
     const actor = { srcIp: caller.srcIp, userAgent: caller.userAgent }
-    await recordLogin(tx, { adminId, actor, secondFactor: 'passed' }, now)
+    await recordLogin(tx, owner, { actor, secondFactor: 'passed', at: now })
     return end
   })
   if (expiresAt === null) {
@@ -54,5 +56,5 @@ export async function passSecondFactor(
 }
 
 function wrongCode(): AppError {
-  return new AppError('unauthenticated', 'Invalid two factor code.')
+  return new AppError('unauthenticated', 'Invalid two factor code')
 }

@@ -14,9 +14,9 @@ export interface TriedAccount extends Pick<Principal, 'firstName' | 'lastName' |
 }
 
 /**
- * A wrong password or second factor, for the account's owner and organizations to see. It goes on after
- * the answer, so that the time does not tell that there is an account. How many there can be is bounded
- * by the throttle of guesses.
+ * Records a wrong password or second factor for the owner of the account and for its organizations. It runs after the
+ * reply, so that the response time does not reveal whether the account exists. The throttle of logins bounds how many
+ * there can be.
  */
 export function recordLoginFailure(
   ctx: Context,
@@ -28,7 +28,7 @@ export function recordLoginFailure(
   inTx(ctx, async (tx) => {
     await deleteLoginFailuresBefore(tx, adminId, addMs(at, -KEEP_FAILURES_MS))
     await insertLoginFailure(tx, { adminId, id: uuidv7(), srcIp, userAgent, createdAt: at })
-    // Whoever tried is not known to be the admin.
+    // Whoever tried has not proved to be the admin.
     const actor = { adminId: null, name: actorName({ ...tried, tokenName: '' }), srcIp, userAgent }
     await appendAccountChange(tx, { adminId, actor, message: 'Login failed', at })
   }).catch((error: unknown) => ctx.log.error({ err: error }, 'could not record a failed login'))

@@ -18,6 +18,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
   return [
     operation({
       id: 'login',
+      summary: 'Sign in with address and password',
       method: 'POST',
       tag,
       at: nobody('/login'),
@@ -33,6 +34,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
     }),
     operation({
       id: 'twoFactor',
+      summary: 'Complete a sign-in with the second factor',
       method: 'POST',
       tag,
       at: self('/login/two_factor', { beforeSecondFactor: true }),
@@ -41,13 +43,14 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
       errors: { 404: ErrorReply },
       run: async (ctx, { caller, body, request: { cookies }, reply }) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
-        // The same values, which the browser may keep for longer now.
+        // The cookies keep their values and last longer.
         setSessionCookies(ctx, reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt))
         return {}
       },
     }),
     operation({
       id: 'lookup',
+      summary: 'Look up how an address signs in',
       method: 'POST',
       tag,
       at: nobody('/login/lookup'),
@@ -60,6 +63,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
     }),
     operation({
       id: 'logout',
+      summary: 'Sign out',
       method: 'POST',
       tag,
       at: self('/logout', { beforeSecondFactor: true }),

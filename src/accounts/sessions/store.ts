@@ -1,10 +1,11 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { actorName } from '../../access/principal.ts'
+import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 import type { AdminTable, SessionTable } from '../../access/tables.ts'
 
-/** The shortest `session_expiry` (minutes) of the admin's organizations; null where none sets one. */
-export async function findSessionMinutes(reader: Reader, adminId: string): Promise<number | null> {
+/** Finds the shortest `session_expiry` (in minutes) of the admin's organizations; null if none sets one. */
+export async function findSessionMinutes(reader: Reader, { adminId }: AdminScope): Promise<number | null> {
   const row = await reader
     .selectFrom('privilege')
     .innerJoin('org', 'org.id', 'privilege.orgId')
@@ -17,27 +18,28 @@ export async function findSessionMinutes(reader: Reader, adminId: string): Promi
 export type SignIn = Pick<Selectable<AdminTable>, 'passwordModifiedAt' | 'totpSince'>
 
 /**
- * What decides how somebody gets into the account, which stays so until `tx` ends. Whoever needs sessions
- * or mailed tokens of the account locked too locks those after it.
+ * Locks what decides how to get into the account, until `tx` ends. A transaction that also locks sessions or mailed
+ * tokens of the account locks them afterwards.
  *
- * @param known As read when the password was checked, which takes its time.
- * @returns Undefined where the password has changed since, or the account is gone.
+ * @param passwordModifiedAt As read when the caller proved who they are, which takes its time.
+ * @returns Undefined if the password has changed since, or the account is gone.
  */
 export async function lockSignIn(
   tx: Tx,
-  known: { readonly adminId: string; readonly passwordModifiedAt: Date | null },
+  { adminId }: AdminScope,
+  passwordModifiedAt: Date | null,
 ): Promise<SignIn | undefined> {
   const row = await tx
     .selectFrom('admin')
     .select(['passwordModifiedAt', 'totpSince'])
-    .where('id', '=', known.adminId)
+    .where('id', '=', adminId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  return row?.passwordModifiedAt?.getTime() === known.passwordModifiedAt?.getTime() ? row : undefined
+  return row?.passwordModifiedAt?.getTime() === passwordModifiedAt?.getTime() ? row : undefined
 }
 
-/** As the audit log names the admin. */
-export async function getActorName(reader: Reader, adminId: string): Promise<string> {
+/** Returns the name under which the audit log shows the admin. */
+export async function getActorName(reader: Reader, { adminId }: AdminScope): Promise<string> {
   const admin = await reader
     .selectFrom('admin')
     .select(['firstName', 'lastName', 'email'])
@@ -46,66 +48,89 @@ export async function getActorName(reader: Reader, adminId: string): Promise<str
   return actorName({ ...admin, tokenName: '' })
 }
 
-export async function insertSession(tx: Tx, session: Insertable<SessionTable>): Promise<void> {
-  await tx.insertInto('session').values(session).execute()
+export async function insertSession(
+  tx: Tx,
+  { adminId }: AdminScope,
+  session: Omit<Insertable<SessionTable>, 'adminId'>,
+): Promise<void> {
+  await tx
+    .insertInto('session')
+    .values({ ...session, adminId })
+    .execute()
 }
 
-/** Leaves those that somebody else is about to delete: waiting for each other, two logins could wait for ever. */
+/**
+ * Deletes expired sessions. Skips those that another transaction is deleting, because two logins could deadlock.
+ *
+ * @unscoped A chore, for all accounts.
+ */
 export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
   const expired = tx.selectFrom('session').select('idHash').where('expiresAt', '<=', now).forUpdate().skipLocked()
   await tx.deleteFrom('session').where('idHash', 'in', expired).execute()
 }
 
 /**
- * Ends what was opened with an older password, or without the second factor.
- * @param but Null: all of them.
+ * Ends the sessions that were opened with an older password, or without the second factor.
+ *
+ * @param except The session to keep; null ends all of them.
  * @returns How many there were.
  */
-export async function deleteSessionsOfAdmin(tx: Tx, adminId: string, but: Buffer | null): Promise<number> {
+export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, except: Buffer | null): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('session')
     .where('adminId', '=', adminId)
-    .$if(but !== null, (query) => query.where('idHash', '!=', but))
+    .$if(except !== null, (query) => query.where('idHash', '!=', except))
     .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
 
-/** Counts a try of the second factor, and locks the session. Undefined where it has ended. */
-export async function countSecondFactorTry(tx: Tx, idHash: Buffer): Promise<number | undefined> {
+/** Counts an attempt at the second factor, and locks the session; undefined if it has ended. */
+export async function incrementSecondFactorTries(
+  tx: Tx,
+  { adminId }: AdminScope,
+  idHash: Buffer,
+): Promise<number | undefined> {
   const row = await tx
     .updateTable('session')
     .set((eb) => ({ secondFactorTries: eb('secondFactorTries', '+', 1) }))
+    .where('adminId', '=', adminId)
     .where('idHash', '=', idHash)
     .returning('secondFactorTries')
     .executeTakeFirst()
   return row?.secondFactorTries
 }
 
-/** From now on the session counts in full. */
+/** Marks the second factor of the session as passed. */
 export async function completeSession(
   tx: Tx,
-  idHash: Buffer,
-  times: { readonly expiresAt: Date; readonly provedAt: Date },
+  { adminId }: AdminScope,
+  { idHash, ...times }: { readonly idHash: Buffer; readonly expiresAt: Date; readonly provedAt: Date },
 ): Promise<void> {
   await tx
     .updateTable('session')
     .set({ secondFactorMissing: false, secondFactorPassed: true, secondFactorTries: 0, ...times })
+    .where('adminId', '=', adminId)
     .where('idHash', '=', idHash)
     .execute()
 }
 
-/** When the password was given in the session; null where it was opened in another way, or has ended. */
-export async function findPasswordAt(reader: Reader, idHash: Buffer): Promise<Date | null> {
-  const row = await reader.selectFrom('session').select('passwordAt').where('idHash', '=', idHash).executeTakeFirst()
+/** Finds when the password was given in the session; null if the session was opened in another way or has ended. */
+export async function findPasswordAt(reader: Reader, scope: AdminScope, idHash: Buffer): Promise<Date | null> {
+  const row = await selectSession(reader, scope, idHash).select('passwordAt').executeTakeFirst()
   return row?.passwordAt ?? null
 }
 
-/** When somebody last signed in, or gave the second factor, in the session; null where it has ended. */
-export async function findProvedAt(reader: Reader, idHash: Buffer): Promise<Date | null> {
-  const row = await reader.selectFrom('session').select('provedAt').where('idHash', '=', idHash).executeTakeFirst()
+/** Finds when the person last signed in, or gave the second factor, in the session; null if it has ended. */
+export async function findProvedAt(reader: Reader, scope: AdminScope, idHash: Buffer): Promise<Date | null> {
+  const row = await selectSession(reader, scope, idHash).select('provedAt').executeTakeFirst()
   return row?.provedAt ?? null
 }
 
+function selectSession(reader: Reader, { adminId }: AdminScope, idHash: Buffer) {
+  return reader.selectFrom('session').where('adminId', '=', adminId).where('idHash', '=', idHash)
+}
+
+/** @unscoped Whoever failed to sign in has not proved to own the account. */
 export async function insertLoginFailure(
   tx: Tx,
   failure: {
@@ -119,14 +144,15 @@ export async function insertLoginFailure(
   await tx.insertInto('loginFailure').values(failure).execute()
 }
 
+/** @unscoped As insertLoginFailure(). */
 export async function deleteLoginFailuresBefore(tx: Tx, adminId: string, before: Date): Promise<void> {
   await tx.deleteFrom('loginFailure').where('adminId', '=', adminId).where('createdAt', '<', before).execute()
 }
 
-/** Only while it is still the one that was checked: another change must not be undone. */
-export async function replaceHash(
+/** Updates the hash only while it is the one that was checked: a password that was changed meanwhile stays. */
+export async function updatePasswordHash(
   tx: Tx,
-  adminId: string,
+  { adminId }: AdminScope,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<void> {
   await tx

@@ -28,7 +28,7 @@ const good = {
 const parse = (change: object) => parseAssertion({ Assertion: { ...good, ...change } })
 
 describe('a parsed assertion', () => {
-  it('is read whole', () => {
+  it('is parsed as a whole', () => {
     expect(parse({})).toEqual({
       id: '_a',
       issuer: 'idp',
@@ -48,7 +48,7 @@ describe('a parsed assertion', () => {
     })
   })
 
-  it('needs no attributes, and tells where a confirmation says nothing', () => {
+  it('needs no attributes, and returns null for absent limits of a confirmation', () => {
     const SubjectConfirmation = [{ $: { Method: 'bearer' }, SubjectConfirmationData: [''] }]
     const read = parse({ AttributeStatement: undefined, Subject: [{ NameID: text('ada'), SubjectConfirmation }] })
     expect(read?.attributes.size).toBe(0)
@@ -67,11 +67,11 @@ describe('a parsed assertion', () => {
     ['two sets of conditions', { Conditions: [...good.Conditions, ...good.Conditions] }],
     ['no audience', { Conditions: [{}] }],
     ['no sign-in', { AuthnStatement: undefined }],
-  ])('with %s is not taken', (_name, change) => {
+  ])('is refused with %s', (_name, change) => {
     expect(parse(change)).toBeNull()
   })
 
-  it('is nothing else', () => {
+  it('is not any other value', () => {
     for (const value of [null, undefined, 'text', 7, {}, { Response: good }]) expect(parseAssertion(value)).toBeNull()
   })
 })

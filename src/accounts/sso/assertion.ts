@@ -1,24 +1,24 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
-/** What an identity provider says of somebody, of a signed assertion. Times are as they were written. */
+/** A signed assertion of an identity provider about a person. Times are as written in it. */
 export interface Assertion {
   readonly id: string
   readonly issuer: string
   readonly nameId: string
-  /** Null where none is named. */
+  /** Null if the assertion names none. */
   readonly nameIdFormat: string | null
   readonly confirmations: readonly Confirmation[]
   readonly notBefore: string | null
   readonly notOnOrAfter: string | null
-  /** One list for each restriction: each has to name whom the assertion is for. */
+  /** One list for each restriction: each must name our entity. */
   readonly audiences: readonly (readonly string[])[]
   readonly authentications: readonly Authentication[]
-  /** Values by name; several attributes of one name count as one. */
+  /** The values by name; several attributes with the same name count as one. */
   readonly attributes: ReadonlyMap<string, readonly string[]>
 }
 
-/** By what whoever presents the assertion is known to be its subject. */
+/** How the bearer proves to be the subject (SubjectConfirmation). */
 export interface Confirmation {
   readonly method: string
   readonly recipient: string | null
@@ -27,14 +27,14 @@ export interface Confirmation {
   readonly notOnOrAfter: string | null
 }
 
-/** One act of signing in at the identity provider. */
+/** One sign-in at the identity provider (AuthnStatement). */
 export interface Authentication {
   readonly sessionIndex: string | null
   readonly sessionNotOnOrAfter: string | null
 }
 
-// The library's parsed XML: lists of elements by name, attributes under `$`, text under `_`; an
-// element with neither is its text.
+// The library's parsed XML has lists of elements by name, attributes under `$` and text under `_`. An element with
+// neither is a string.
 const attribute = Type.Optional(Type.String())
 export const Text = Type.Union([Type.String(), Type.Object({ _: Type.Optional(Type.String()) })])
 const Texts = Type.Array(Text)
@@ -108,8 +108,8 @@ const Parsed = Type.Object({
 type Statement = NonNullable<Static<typeof Parsed>['Assertion']['AttributeStatement']>[number]
 
 /**
- * Reads the library's parsed XML of a signed assertion; null where something is missing that has to be
- * there, or is there twice that has to be there once.
+ * Parses the library's parsed XML of a signed assertion; null if a required element is missing, or repeated where only
+ * one is allowed.
  */
 export function parseAssertion(parsed: unknown): Assertion | null {
   if (!Value.Check(Parsed, parsed)) return null
@@ -138,13 +138,13 @@ export function parseAssertion(parsed: unknown): Assertion | null {
 
 function confirmationOf({ $, SubjectConfirmationData }: Static<typeof ParsedConfirmation>): Confirmation {
   const [data] = SubjectConfirmationData ?? []
-  const told = typeof data === 'object' ? data.$ : undefined
+  const limits = typeof data === 'object' ? data.$ : undefined
   return {
     method: $.Method,
-    recipient: told?.Recipient ?? null,
-    inResponseTo: told?.InResponseTo ?? null,
-    notBefore: told?.NotBefore ?? null,
-    notOnOrAfter: told?.NotOnOrAfter ?? null,
+    recipient: limits?.Recipient ?? null,
+    inResponseTo: limits?.InResponseTo ?? null,
+    notBefore: limits?.NotBefore ?? null,
+    notOnOrAfter: limits?.NotOnOrAfter ?? null,
   }
 }
 

@@ -31,7 +31,7 @@ const decide = (change: Partial<Assertion>) => decideAssertion({ ...good, ...cha
 const confirmed = (change: Partial<Confirmation>) => decide({ confirmations: [{ ...confirmation, ...change }] })
 
 describe('an assertion', () => {
-  it('is accepted when it is for us and of this moment', () => {
+  it('is accepted if it is meant for us and valid now', () => {
     expect(decide({})).toEqual({
       kind: 'accept',
       requestId: '_request',
@@ -42,7 +42,7 @@ describe('an assertion', () => {
     })
   })
 
-  it('is accepted without a session index, and then is its own', () => {
+  it('is accepted without a session index, and its id names the session', () => {
     const authentications = [{ sessionIndex: null, sessionNotOnOrAfter: at(1000) }]
     expect(decide({ authentications })).toMatchObject({
       kind: 'accept',
@@ -51,7 +51,7 @@ describe('an assertion', () => {
     })
   })
 
-  it('is accepted when one of several confirmations fits', () => {
+  it('is accepted if one of several confirmations fits', () => {
     const confirmations = [{ ...confirmation, recipient: 'https://other/acs' }, confirmation]
     expect(decide({ confirmations })).toMatchObject({ kind: 'accept' })
   })
@@ -86,7 +86,7 @@ describe('an assertion', () => {
     expect(confirmed(change)).toMatchObject({ kind: 'refuse', why: expect.any(String) })
   })
 
-  it('is accepted exactly while its times allow it, give or take two minutes', () => {
+  it('is accepted exactly while its times allow it, with a tolerance of two minutes', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -600_000, max: 600_000 }),
@@ -103,7 +103,7 @@ describe('an assertion', () => {
 })
 
 describe('a time', () => {
-  it('is read back as it was written', () => {
+  it('is parsed to the same instant', () => {
     const years = { min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
     fc.assert(
       fc.property(fc.date(years), (date) => {
@@ -112,7 +112,7 @@ describe('a time', () => {
     )
   })
 
-  it('is in UTC and nothing else', () => {
+  it('must be in UTC', () => {
     for (const text of ['', '2026', '2026-03-01T12:00:00', '2026-03-01T12:00:00+01:00', '2026-13-01T12:00:00Z', '1e3Z'])
       expect(parseInstant(text)).toBeNull()
   })

@@ -1,12 +1,12 @@
 import { addMs } from '../../platform/clock.ts'
 import type { Assertion, Confirmation } from './assertion.ts'
 
-/** What an assertion has to say to be meant for us, now. */
+/** What an assertion must say to be meant for us, now. */
 export interface Expectation {
   readonly issuer: string
   /** Our name at this identity provider. */
   readonly entityId: string
-  /** Where it has to have been sent. */
+  /** The URL to which it must have been sent. */
   readonly acsUrl: string
   readonly now: Date
 }
@@ -15,27 +15,27 @@ export type AssertionDecision =
   | { readonly kind: 'refuse'; readonly why: string }
   | {
       readonly kind: 'accept'
-      /** Of our request that it answers; that there is one is still to be found out. */
+      /** The id of our request that the assertion answers. The caller must still check that there is such a request. */
       readonly requestId: string
-      /** Whom the identity provider names; the same person each time. */
+      /** The identity provider's name for the person, the same each time. */
       readonly subject: string
-      /** What the identity provider calls the session. */
+      /** The identity provider's name for the session. */
       readonly sessionId: string
-      /** When the session at the identity provider ends; null: it does not say. */
+      /** When the session at the identity provider ends; null if it does not say. */
       readonly sessionEnd: Date | null
-      /** After this it would be refused anyway. */
+      /** After this time the assertion would be refused anyway. */
       readonly usableUntil: Date
     }
 
-/** Clocks of two companies are never quite the same. */
+/** The clocks of two companies always differ a little. */
 const SKEW_MS = 2 * 60_000
 const MAX_SUBJECT_CHARS = 256
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
 
 /**
- * Whether an assertion whose signature is right is for us, of this moment, and an answer to a request.
- * Source: SAML 2.0 profiles, 4.1.4.2 and 4.1.4.3.
+ * Decides whether an assertion with a valid signature is meant for us, valid now, and an answer to a request. Source:
+ * SAML 2.0 profiles, 4.1.4.2 and 4.1.4.3.
  */
 export function decideAssertion(assertion: Assertion, expected: Expectation): AssertionDecision {
   const fault = subjectFault(assertion) ?? conditionFault(assertion, expected)
@@ -46,7 +46,7 @@ export function decideAssertion(assertion: Assertion, expected: Expectation): As
     const usableUntil = endOf(confirmation.notOnOrAfter)
     const why = confirmationFault(confirmation, expected)
     if (why !== null || inResponseTo === null || usableUntil === null)
-      faults.push(why ?? 'the subject confirmation does not say until when, or to which request')
+      faults.push(why ?? 'The subject confirmation does not say until when, or to which request')
     else
       return {
         kind: 'accept',
@@ -57,32 +57,32 @@ export function decideAssertion(assertion: Assertion, expected: Expectation): As
         usableUntil,
       }
   }
-  return { kind: 'refuse', why: faults[0] ?? 'the assertion has no subject confirmation' }
+  return { kind: 'refuse', why: faults[0] ?? 'The assertion has no subject confirmation' }
 }
 
 function subjectFault({ nameId, nameIdFormat }: Assertion): string | null {
-  if (nameId.trim() === '' || nameId.length > MAX_SUBJECT_CHARS) return 'the NameID is empty or too long'
-  // eslint-disable-next-line no-control-regex -- a name with a line break or a NUL is somebody's trick
-  if (/[\u0000-\u001f\u007f]/.test(nameId)) return 'the NameID contains control characters'
-  // It names the same person differently each time.
-  return nameIdFormat === TRANSIENT ? 'the NameID is transient: it must be one that lasts' : null
+  if (nameId.trim() === '' || nameId.length > MAX_SUBJECT_CHARS) return 'The NameID is empty or too long'
+  // eslint-disable-next-line no-control-regex -- a name with a line break or a NUL is an attack
+  if (/[\u0000-\u001f\u007f]/.test(nameId)) return 'The NameID contains control characters'
+  // A transient NameID differs at each login of the same person.
+  return nameIdFormat === TRANSIENT ? 'The NameID is transient: it must be one that lasts' : null
 }
 
 function conditionFault(assertion: Assertion, { issuer, entityId, now }: Expectation): string | null {
-  if (assertion.issuer !== issuer) return `the issuer is ${assertion.issuer}, not ${issuer}`
+  if (assertion.issuer !== issuer) return `The issuer is ${assertion.issuer}, not ${issuer}`
   const { audiences, authentications } = assertion
   if (audiences.length === 0 || !audiences.every((names) => names.includes(entityId)))
-    return `the audience is ${audiences.flat().join(', ')}, not ${entityId}`
+    return `The audience is ${audiences.flat().join(', ')}, not ${entityId}`
   const ended = authentications.some(
     ({ sessionNotOnOrAfter }) => timeFault({ notBefore: null, notOnOrAfter: sessionNotOnOrAfter }, now) !== null,
   )
-  return timeFault(assertion, now) ?? (ended ? 'the session at the identity provider has ended' : null)
+  return timeFault(assertion, now) ?? (ended ? 'The session at the identity provider has ended' : null)
 }
 
 function confirmationFault(confirmation: Confirmation, { acsUrl, now }: Expectation): string | null {
   const { method, recipient } = confirmation
-  if (method !== BEARER) return `the subject confirmation is ${method}, not bearer`
-  if (recipient !== acsUrl) return `the recipient is ${recipient ?? 'missing'}, not ${acsUrl}`
+  if (method !== BEARER) return `The subject confirmation is ${method}, not bearer`
+  if (recipient !== acsUrl) return `The recipient is ${recipient ?? 'missing'}, not ${acsUrl}`
   return timeFault(confirmation, now)
 }
 
@@ -92,13 +92,13 @@ function timeFault(
 ): string | null {
   if (notBefore !== null) {
     const start = parseInstant(notBefore)
-    if (start === null) return `${notBefore} is no time`
-    if (now < addMs(start, -SKEW_MS)) return `the assertion is not valid before ${notBefore}`
+    if (start === null) return `The time ${notBefore} is malformed`
+    if (now < addMs(start, -SKEW_MS)) return `The assertion is not valid before ${notBefore}`
   }
   if (notOnOrAfter !== null) {
     const end = endOf(notOnOrAfter)
-    if (end === null) return `${notOnOrAfter} is no time`
-    if (now >= end) return `the assertion has expired at ${notOnOrAfter}`
+    if (end === null) return `The time ${notOnOrAfter} is malformed`
+    if (now >= end) return `The assertion expired at ${notOnOrAfter}`
   }
   return null
 }
@@ -113,7 +113,7 @@ function firstEnd({ authentications }: Assertion): Date | null {
   return ends.length === 0 ? null : new Date(Math.min(...ends.map((end) => end.getTime())))
 }
 
-/** Times of SAML are in UTC. Source: SAML 2.0 core, 1.3.3. */
+/** Parses a time, which is in UTC. Source: SAML 2.0 core, 1.3.3. */
 export function parseInstant(text: string): Date | null {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text)) return null
   const instant = new Date(text)

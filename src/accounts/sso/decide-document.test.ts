@@ -13,25 +13,25 @@ function signed([signature, digest]: readonly [string, string], prefix = 'ds:'):
 }
 
 describe('a document', () => {
-  it('is read when it is of the usual size and signed in a usual way', () => {
+  it('is parsed if its size and its signature are usual', () => {
     expect(documentFault('<r><!-- a comment --><![CDATA[text]]></r>')).toBeNull()
     for (const prefix of ['', 'ds:', 'a-b.c:']) expect(documentFault(signed(sha[256], prefix))).toBeNull()
     expect(documentFault(signed(sha[512]))).toBeNull()
   })
 
-  it('declares no types and entities, however they are written', () => {
+  it('is refused if it declares types or entities, however they are written', () => {
     for (const text of ['<!DOCTYPE a>', '<!doctype a>', '<!\nDOCTYPE a>', '<!ENTITY a "b">', '<!ELEMENT a>', '<!- a>'])
       expect(documentFault(`${text}<r/>`)).toMatch(/document type/)
   })
 
-  it('is bounded', () => {
+  it('is limited in size, elements and attributes', () => {
     expect(documentFault('x'.repeat(131_073))).toMatch(/larger/)
     expect(documentFault('<a>'.repeat(2001))).toMatch(/elements/)
     expect(documentFault(`<a ${'b="" '.repeat(4001)}/>`)).toMatch(/attributes/)
     expect(documentFault(signed(sha[256]).repeat(3))).toMatch(/signatures/)
   })
 
-  it('is signed with a hash that is strong enough', () => {
+  it('must be signed with a strong hash', () => {
     expect(documentFault(signed(sha[1]))).toMatch(/weaker/)
     expect(documentFault(signed([sha[256][0], sha[1][1]]))).toMatch(/weaker/)
     expect(documentFault(signed(sha[1]), 'sha1')).toBeNull()
@@ -40,7 +40,7 @@ describe('a document', () => {
     expect(documentFault(signed(['http://www.w3.org/2000/09/xmldsig#hmac-sha1', sha[256][1]]))).toMatch(/not supported/)
   })
 
-  it('does not hide how it is signed', () => {
+  it('must not hide how it is signed', () => {
     const hidden = [
       `<ds:SignatureMethod a="b" Algorithm="${sha[256][0]}"/>`,
       `<ds:SignatureMethod Algorithm="${sha[1][0].replace('rsa', '&#114;sa')}"/>`,
@@ -50,7 +50,7 @@ describe('a document', () => {
     for (const text of hidden) expect(documentFault(text)).toMatch(/can not be read/)
   })
 
-  it('is not encrypted', () => {
+  it('must not be encrypted', () => {
     expect(documentFault('<saml:EncryptedAssertion/>')).toMatch(/encrypted/)
   })
 

@@ -1,10 +1,10 @@
 import type { SsoDocument } from '../tables.ts'
 
-/** Far above what identity providers send, and far below what would keep a parser busy. */
+/** Far more than identity providers send, and far less than would keep a parser busy. */
 const MAX_CHARS = 128 * 1024
 const MAX_TAGS = 2000
 const MAX_ATTRIBUTES = 4000
-/** An assertion's and the response's. */
+/** The signatures of the assertion and of the response. */
 const MAX_SIGNATURES = 2
 
 const strength = ['sha1', 'sha256', 'sha512'] as const
@@ -22,19 +22,20 @@ const digestMethods: Readonly<Record<string, Strength>> = {
 }
 
 /**
- * What keeps a message from being parsed at all; null where nothing does. Document types define
- * entities, which grow without bounds, and no message of SAML has one.
+ * Decides whether a message may be parsed at all. Document types, for example, define entities, which can expand
+ * without bounds, and no SAML message has one.
  *
- * @param weakest Hash that the SSO still accepts.
+ * @param weakest The weakest hash that the SSO accepts.
+ * @returns What is wrong with it; null if nothing is.
  */
 export function documentFault(xml: string, weakest: SsoDocument['idp_sign_algo'] = 'sha256'): string | null {
-  if (xml.length > MAX_CHARS) return `the message is larger than ${MAX_CHARS} characters`
-  if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'the message declares a document type'
-  if (count(xml, /</g) > MAX_TAGS) return 'the message has too many elements'
-  if (count(xml, /=\s*["']/g) > MAX_ATTRIBUTES) return 'the message has too many attributes'
-  if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'the message has too many signatures'
-  // There is no key of ours that anybody could have encrypted for.
-  if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'the assertion is encrypted'
+  if (xml.length > MAX_CHARS) return `The message is larger than ${MAX_CHARS} characters`
+  if (/<!(?!--|\[CDATA\[)/.test(xml)) return 'The message declares a document type'
+  if (count(xml, /</g) > MAX_TAGS) return 'The message has too many elements'
+  if (count(xml, /=\s*["']/g) > MAX_ATTRIBUTES) return 'The message has too many attributes'
+  if (count(xml, /<[^<>\s/]*SignatureMethod/g) > MAX_SIGNATURES) return 'The message has too many signatures'
+  // We publish no key that anyone could have encrypted it for.
+  if (/<[^<>\s/]*EncryptedAssertion/.test(xml)) return 'The assertion is encrypted'
   return (
     methodFault(xml, { element: 'SignatureMethod', known: signatureMethods, weakest }) ??
     methodFault(xml, { element: 'DigestMethod', known: digestMethods, weakest })
@@ -47,11 +48,11 @@ interface Methods {
   readonly weakest: string
 }
 
-/** Every element of the name must have an accepted algorithm, written in the plainest way. */
+/** Every element with the name must have an accepted algorithm, written in the plainest way. */
 function methodFault(xml: string, { element, known, weakest }: Methods): string | null {
   const all = count(xml, new RegExp(`<[^<>\\s/]*${element}`, 'g'))
   const plain = [...xml.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}\\s+Algorithm=["']([^"'&<>]*)["']`, 'g'))]
-  if (plain.length !== all) return `the message has a ${element} that can not be read`
+  if (plain.length !== all) return `The message has a ${element} that can not be read`
   for (const [, algorithm = ''] of plain) {
     const hash = known[algorithm]
     if (hash === undefined) return `${element} ${algorithm.slice(0, 100)} is not supported`

@@ -25,20 +25,20 @@ describe('roles', () => {
     expect(decide({ Role: ['guests', 'both', 'guests'] })).toMatchObject({ kind: 'person', privileges: [read, write] })
   })
 
-  it('come from the attribute that the SSO names', () => {
+  it('come from the attribute that the SSO sets', () => {
     expect(decide({ Role: ['ops'], groups: ['guests'] }, { role_attr_from: 'groups' })).toMatchObject({
       privileges: [read],
     })
   })
 
-  it('refuse the login when one is unknown, unless it is to be ignored', () => {
+  it('refuse the login if one is unknown, unless unknown roles are ignored', () => {
     const named = { Role: ['ops', 'king'] }
     expect(decide(named)).toMatchObject({ kind: 'refuse', why: expect.stringContaining('"king"') })
     expect(decide(named, { default_role: 'guests' })).toMatchObject({ kind: 'refuse' })
     expect(decide(named, { ignore_unmatched_roles: true })).toMatchObject({ privileges: [write] })
   })
 
-  it('fall back to the default when none is known', () => {
+  it('fall back to the default if none is known', () => {
     expect(decide({})).toMatchObject({ kind: 'refuse' })
     expect(decide({}, { default_role: 'guests' })).toMatchObject({ privileges: [read] })
     expect(decide({ Role: ['', ' '] }, { default_role: 'guests' })).toMatchObject({ privileges: [read] })
@@ -48,7 +48,7 @@ describe('roles', () => {
     expect(decide({ Role: ['king'] }, { ignore_unmatched_roles: true })).toMatchObject({ kind: 'refuse' })
   })
 
-  it('are the common names of distinguished names where asked for', () => {
+  it('are the common names of distinguished names if the SSO says so', () => {
     const cn = { role_attr_extraction: 'CN' }
     expect(decide({ Role: ['CN=ops,OU=groups,DC=example'] }, cn)).toMatchObject({ privileges: [write] })
     expect(decide({ Role: ['OU=groups, cn = guests '] }, cn)).toMatchObject({ privileges: [read] })
@@ -57,7 +57,7 @@ describe('roles', () => {
     expect(decide({ Role: ['CN=ops'] })).toMatchObject({ kind: 'refuse' })
   })
 
-  it('never give what no role of the organization gives', () => {
+  it('never give a privilege that no role of the organization gives', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.constantFrom('ops', 'guests'))), fc.boolean(), (names, ignore) => {
         const decision = decide({ Role: names }, { ignore_unmatched_roles: ignore })
@@ -82,7 +82,7 @@ describe('a person', () => {
     expect(decide({ Role, FirstName: ['x'.repeat(300)] })).toMatchObject({ firstName: 'x'.repeat(100), lastName: '' })
   })
 
-  it('has the address of the NameID, or of an attribute where the NameID is none', () => {
+  it('has the address of the NameID, or of an attribute if the NameID is no address', () => {
     expect(decide({ Role })).toMatchObject({ email: 'ada@example.test' })
     expect(decide({ Role }, {}, 'ada')).toMatchObject({ kind: 'refuse' })
     const unspecified = { nameid_format: 'unspecified' } as const

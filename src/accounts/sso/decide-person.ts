@@ -5,7 +5,7 @@ import type { Assertion } from './assertion.ts'
 export interface PersonRequest {
   readonly assertion: Pick<Assertion, 'nameId' | 'attributes'>
   readonly doc: SsoDocument
-  /** What each role of the organization gives, by its name. */
+  /** The privileges of each role of the organization, by the role's name. */
   readonly roles: ReadonlyMap<string, readonly WirePrivilege[]>
 }
 
@@ -20,7 +20,7 @@ export type PersonDecision =
     }
 
 const claims = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims'
-/** Names that identity providers give to the same thing, ours first; compared without regard to case. */
+/** The names that identity providers use for each attribute, ours first; compared without regard to case. */
 const names = {
   email: ['email', 'mail', 'emailaddress', `${claims}/emailaddress`, 'urn:oid:0.9.2342.19200300.100.1.3'],
   firstName: ['firstname', 'first_name', 'givenname', `${claims}/givenname`, 'urn:oid:2.5.4.42'],
@@ -29,16 +29,16 @@ const names = {
 
 const MAX_NAME_CHARS = 100
 
-/** Who signs in and what they may do, by what the identity provider says and the roles of the organization. */
+/** Decides who signs in and what they may do, from the assertion and the roles of the organization. */
 export function decidePerson({ assertion, doc, roles }: PersonRequest): PersonDecision {
   const { nameId, attributes } = assertion
   const byEmail = (doc.nameid_format ?? 'email') === 'email'
   const email = (byEmail ? nameId : valueOf(attributes, names.email)).trim().toLowerCase()
   if (!isAddress(email))
-    return { kind: 'refuse', why: byEmail ? 'the NameID is no e-mail address' : 'there is no attribute "email"' }
-  const given = decideRoles(roleNames(attributes, doc), doc, roles)
-  if (given.kind === 'refuse') return given
-  const privileges = given.names.flatMap((name) => roles.get(name) ?? [])
+    return { kind: 'refuse', why: byEmail ? 'The NameID is no e-mail address' : 'There is no attribute "email"' }
+  const decided = decideRoles(roleNames(attributes, doc), doc, roles)
+  if (decided.kind === 'refuse') return decided
+  const privileges = decided.names.flatMap((name) => roles.get(name) ?? [])
   return {
     kind: 'person',
     email,
@@ -48,19 +48,24 @@ export function decidePerson({ assertion, doc, roles }: PersonRequest): PersonDe
   }
 }
 
-type Given = { readonly kind: 'refuse'; readonly why: string } | { readonly kind: 'roles'; readonly names: string[] }
+type RolesDecision =
+  | { readonly kind: 'refuse'; readonly why: string }
+  | { readonly kind: 'roles'; readonly names: string[] }
 
-/** A role that is unknown refuses the login unless it is to be ignored; so does none at all without a default. */
-function decideRoles(named: readonly string[], doc: SsoDocument, roles: PersonRequest['roles']): Given {
+/**
+ * Decides the roles of a person. An unknown role refuses the login unless unknown roles are ignored. So does having no
+ * role, unless there is a default role.
+ */
+function decideRoles(named: readonly string[], doc: SsoDocument, roles: PersonRequest['roles']): RolesDecision {
   const unknown = named.filter((name) => !roles.has(name))
   if (unknown.length > 0 && doc.ignore_unmatched_roles !== true)
-    return { kind: 'refuse', why: `there is no SSO role ${unknown.map((name) => `"${name}"`).join(', ')}` }
+    return { kind: 'refuse', why: `There is no SSO role ${unknown.map((name) => `"${name}"`).join(', ')}` }
   const known = named.filter((name) => roles.has(name))
   if (known.length > 0) return { kind: 'roles', names: known }
   const fallback = doc.default_role ?? ''
   if (roles.has(fallback)) return { kind: 'roles', names: [fallback] }
   const why =
-    fallback === '' ? 'no role was named and there is no default_role' : `default_role "${fallback}" is unknown`
+    fallback === '' ? 'No role was named and there is no default_role' : `default_role "${fallback}" is unknown`
   return { kind: 'refuse', why }
 }
 
@@ -70,7 +75,7 @@ function roleNames(attributes: Assertion['attributes'], doc: SsoDocument): strin
   return [...new Set(extracted.map((value) => value.trim()).filter((value) => value !== ''))]
 }
 
-/** The `CN` of a distinguished name; nothing for one that does not have exactly one. */
+/** Returns the `CN` of a distinguished name, or nothing unless there is exactly one. */
 function commonName(distinguishedName: string): string[] {
   const found = distinguishedName
     .split(/(?<!\\),/)

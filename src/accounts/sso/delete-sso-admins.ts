@@ -7,10 +7,10 @@ import { lockSso } from './store.ts'
 import { deleteSsoAdminsByEmail } from './store-saml.ts'
 
 /**
- * Deletes accounts that came by the SSO, with their sessions. Whom the identity provider still names
- * gets a new one at the next login.
+ * Deletes accounts of the SSO with their sessions. A person whom the identity provider still names gets a new account
+ * at the next login.
  *
- * @returns Addresses in lower case: of whom there was an account, and of whom there was none.
+ * @returns The addresses in lower case: those with an account, and those without.
  */
 export async function deleteAdminsOfSso(
   ctx: Context,
@@ -19,10 +19,10 @@ export async function deleteAdminsOfSso(
 ): Promise<{ readonly deleted: string[]; readonly unknown: string[] }> {
   const wanted = [...new Set(emails.map((email) => email.trim().toLowerCase()))]
   return inTx(ctx, async (tx) => {
-    // In this order, as whoever signs in by it does.
+    // Lock in the same order as a login does.
     const sso = await lockSso(tx, scope, ssoId)
     await lockOrg(tx, scope)
-    const found = new Set(await deleteSsoAdminsByEmail(tx, ssoId, wanted))
+    const found = new Set(await deleteSsoAdminsByEmail(tx, scope, { ssoId, emails: wanted }))
     const deleted = wanted.filter((email) => found.has(email))
     if (deleted.length > 0)
       await appendAudit(tx, scope, {

@@ -4,9 +4,9 @@ import { identityProviderOf, samlUrls } from './sso.ts'
 import { findSsoById } from './store.ts'
 
 /**
- * Where people with addresses of this mail domain sign in; null for most domains. Only the operator
- * maps domains: an organization that could claim one would be handed other people's logins. It tells
- * nothing of the address before the `@`.
+ * Finds the URL at which people of a mail domain sign in; null for most domains. Only the operator maps domains: if
+ * organizations could claim them, they would receive other people's logins. The reply reveals nothing about the part
+ * before the `@`.
  */
 export async function findSsoUrl(
   ctx: Context,

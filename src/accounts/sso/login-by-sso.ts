@@ -1,4 +1,4 @@
-import { type Actor, actorScope, systemScope } from '../../access/scope.ts'
+import { type Actor, type OrgScope, actorScope, adminScope, systemScope } from '../../access/scope.ts'
 import { actorName } from '../../access/principal.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -6,21 +6,22 @@ import type { Tx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { recordPrivileges } from '../admins/record-privileges.ts'
-import { deletePrivileges, insertPrivileges, listPrivilegesOf } from '../admins/store-privileges.ts'
+import { deletePrivileges } from '../../access/store-privileges.ts'
+import { insertPrivileges, listPrivilegesOf } from '../admins/store-privileges.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import type { Assertion } from './assertion.ts'
 import { decidePerson } from './decide-person.ts'
 import type { Sso } from './sso.ts'
-import { mapSsoRoles } from './store-roles.ts'
+import { listPrivilegesByRole } from './store-roles.ts'
 import { shortenSession, upsertSsoAdmin } from './store-saml.ts'
 
 export interface SsoLogin {
   readonly sso: Sso
-  /** Its signature, times and audience have been checked. */
+  /** An assertion whose signature, times and audience have been checked. */
   readonly assertion: Assertion
   readonly subject: string
   readonly ssoSession: string
-  /** When the session at the identity provider ends; null: not said. */
+  /** When the session at the identity provider ends; null if unknown. */
   readonly endsAt: Date | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
@@ -30,51 +31,48 @@ export type SsoLoginOutcome =
   | { readonly kind: 'signed_in'; readonly opened: OpenedSession; readonly secondFactorMissing: boolean }
 
 /**
- * Opens a session of the account that belongs to the subject at this identity provider, which the first
- * login makes. No other account is looked for, least of all by an e-mail address. What the person may
- * do is what their roles say now.
+ * Opens a session for the account of the subject at this identity provider, which is created at the first login. No
+ * other account is considered, least of all by an e-mail address. The person's current roles decide what they may do.
  */
 export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
   const { sso, assertion, subject, ssoSession, endsAt, from } = login
   const now = ctx.clock.now()
-  // Before the account's own row, as everybody does who changes privileges.
-  await lockOrg(tx, systemScope('accounts', sso.orgId))
-  const roles = await mapSsoRoles(tx, sso.orgId)
+  // Lock the organization before the account, as all changes of privileges do.
+  const scope = systemScope('accounts', sso.orgId)
+  await lockOrg(tx, scope)
+  const roles = await listPrivilegesByRole(tx, scope)
   const decision = decidePerson({ assertion, doc: sso.doc, roles })
   if (decision.kind === 'refuse') return decision
   const { email, firstName, lastName, privileges } = decision
-  const admin = await upsertSsoAdmin(tx, { ssoId: sso.id, subject, email, firstName, lastName }, now)
+  const admin = await upsertSsoAdmin(tx, scope, { ssoId: sso.id, subject, email, firstName, lastName, at: now })
+  const owner = adminScope(admin.id)
   const name = actorName({ firstName, lastName, email, tokenName: '' })
   const actor: Actor = { adminId: admin.id, name, ...from }
-  await refreshPrivileges(tx, { orgId: sso.orgId, actor, adminId: admin.id, privileges, at: now })
-  // Nobody who signs in here can enrol one; it stays asked of whoever has.
+  await refreshPrivileges(tx, actorScope(actor, sso.orgId), { adminId: admin.id, privileges, at: now })
+  // People of an SSO can't enroll a second factor, but an enrolled one is still required.
   const secondFactor = admin.hasSecondFactor ? 'missing' : 'none'
-  const opened = await openSession(ctx, tx, {
-    adminId: admin.id,
+  const opened = await openSession(ctx, tx, owner, {
     actor: from,
     secondFactor,
     sso: { ssoId: sso.id, ssoSession },
   })
   const expiresAt = endsAt !== null && endsAt < opened.expiresAt ? endsAt : opened.expiresAt
-  if (expiresAt !== opened.expiresAt) await shortenSession(tx, sha256(opened.sessionId), expiresAt)
+  if (expiresAt !== opened.expiresAt) await shortenSession(tx, owner, { idHash: sha256(opened.sessionId), expiresAt })
   return { kind: 'signed_in', opened: { ...opened, expiresAt }, secondFactorMissing: admin.hasSecondFactor }
 }
 
 interface Refresh {
-  readonly orgId: string
   readonly adminId: string
-  readonly actor: Actor
   readonly privileges: readonly WirePrivilege[]
   readonly at: Date
 }
 
-/** In the organization of the SSO alone: its identity provider speaks for no other. */
-async function refreshPrivileges(tx: Tx, { orgId, adminId, actor, privileges, at }: Refresh): Promise<void> {
-  const scope = actorScope(actor, orgId)
-  const before = await listPrivilegesOf(tx, orgId, adminId)
-  await deletePrivileges(tx, orgId, adminId)
-  await insertPrivileges(tx, { orgId, adminId }, privileges)
-  const after = await listPrivilegesOf(tx, orgId, adminId)
+/** Replaces the privileges in the organization of the SSO only: its identity provider has no say in others. */
+async function refreshPrivileges(tx: Tx, scope: OrgScope, { adminId, privileges, at }: Refresh): Promise<void> {
+  const before = await listPrivilegesOf(tx, scope, adminId)
+  await deletePrivileges(tx, scope, adminId)
+  await insertPrivileges(tx, scope, { adminId, privileges })
+  const after = await listPrivilegesOf(tx, scope, adminId)
   if (JSON.stringify(before) === JSON.stringify(after)) return
   await recordPrivileges(tx, scope, { adminId, message: 'Privileges changed by single sign-on', before, after, at })
 }

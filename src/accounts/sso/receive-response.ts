@@ -1,4 +1,4 @@
-import type { Actor } from '../../access/scope.ts'
+import { type Actor, systemScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -9,35 +9,35 @@ import { isTrustedUrl } from '../trusted-url.ts'
 import type { Assertion } from './assertion.ts'
 import { decideAssertion } from './decide-assertion.ts'
 import { loginBySso } from './login-by-sso.ts'
-import { readResponse } from './read-message.ts'
+import { verifyResponse } from './verify-message.ts'
 import { recordFailure } from './record-failure.ts'
 import { SsoRefusal } from './refusal.ts'
-import { openSaml } from './saml-client.ts'
+import { createSamlClient } from './saml-client.ts'
 import { type Sso, identityProviderOf, samlUrls } from './sso.ts'
-import { findSsoByDomain, holdSso } from './store.ts'
-import { insertUsed, takeRequest } from './store-saml.ts'
+import { findSsoByDomain, shareSso } from './store.ts'
+import { insertUsedMessage, consumeRequest } from './store-saml.ts'
 
 export interface ResponseRequest {
   readonly domain: string
-  /** Base64, as the browser brought it. */
+  /** The message in base64, as received. */
   readonly encoded: string
-  /** The cookie that startLogin was given; null: the browser has none. */
+  /** The cookie given to startLogin(); null if the browser has none. */
   readonly cookie: string | null
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
 export interface SignedIn {
   readonly opened: OpenedSession
-  /** The second factor is still missing. */
+  /** True if the second factor must still be given. */
   readonly secondFactorMissing: boolean
-  /** Null: nowhere. */
+  /** Where the browser goes next; null if nowhere. */
   readonly forward: string | null
 }
 
 /**
- * Signs in whom a response names, once. What is refused is recorded for the organization.
+ * Signs in the person whom a response names. Each response works once. A refusal is recorded for the organization.
  *
- * @throws AppError not_found for an unknown SSO; SsoRefusal, whose reason is not for whoever sent it.
+ * @throws AppError not_found for an unknown SSO; SsoRefusal, whose reason must not reach the sender.
  */
 export async function receiveResponse(
   ctx: Context,
@@ -49,10 +49,10 @@ export async function receiveResponse(
   try {
     const assertion = await readAssertion(ctx, sso, request.encoded)
     const outcome = await inTx(ctx, (tx) => acceptAssertion(ctx, tx, { sso, assertion, request }))
-    // Thrown after the commit: the request has been answered, and the assertion used, in any case.
+    // Throw after the commit: the request counts as answered, and the assertion as used, in any case.
     if (outcome.kind === 'refuse') throw new SsoRefusal(outcome.why)
     const { forward } = outcome
-    // Settings may have changed since it was asked for.
+    // The settings may have changed since the login began.
     const allowed = forward !== null && isTrustedUrl(forward, ctx.baseUrl, settings)
     return { ...outcome, forward: allowed ? forward : null }
   } catch (error) {
@@ -62,9 +62,9 @@ export async function receiveResponse(
 }
 
 async function readAssertion(ctx: Context, sso: Sso, encoded: string): Promise<Assertion> {
-  const saml = await openSaml(ctx, sso)
+  const saml = await createSamlClient(ctx, sso)
   const { acsUrl: destination } = samlUrls(ctx.baseUrl, sso.domain)
-  return readResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
+  return verifyResponse({ encoded, destination, saml, weakest: sso.doc.idp_sign_algo })
 }
 
 type Outcome = { readonly kind: 'refuse'; readonly why: string } | (SignedIn & { readonly kind: 'signed_in' })
@@ -76,20 +76,22 @@ async function acceptAssertion(
 ): Promise<Outcome> {
   const { assertion, request } = accept
   const now = ctx.clock.now()
-  // Nobody may come by an SSO that is being deleted.
-  const sso = await holdSso(tx, accept.sso)
-  if (sso === undefined) return refuse('the SSO has been deleted')
+  const scope = systemScope('accounts', accept.sso.orgId)
+  // Nobody may sign in through an SSO that is being deleted.
+  const sso = await shareSso(tx, scope, accept.sso.id)
+  if (sso === undefined) return refuse('The SSO has been deleted')
   const issuer = identityProviderOf(sso)?.issuer ?? ''
   const decision = decideAssertion(assertion, { issuer, ...samlUrls(ctx.baseUrl, sso.domain), now })
   if (decision.kind === 'refuse') return decision
-  const asked = await takeRequest(tx, { id: decision.requestId, ssoId: sso.id })
+  const answered = await consumeRequest(tx, scope, { id: decision.requestId, ssoId: sso.id })
   const used = { ssoId: sso.id, assertionId: assertion.id, expiresAt: decision.usableUntil }
-  if (!(await insertUsed(tx, used))) return refuse('the assertion has been used before')
-  if (asked === undefined) return refuse('the assertion answers no request of this SSO, or one that has been answered')
-  if (asked.expiresAt <= now) return refuse('the request that it answers is too old')
+  if (!(await insertUsedMessage(tx, scope, used))) return refuse('The assertion has been used before')
+  if (answered === undefined)
+    return refuse('The assertion answers no request of this SSO, or one that has been answered')
+  if (answered.expiresAt <= now) return refuse('The request that it answers is too old')
   const { cookie } = request
-  if (cookie === null || !equalText(asked.boundHash.toString('hex'), sha256(cookie).toString('hex')))
-    return refuse('another browser made the request that it answers')
+  if (cookie === null || !equalText(answered.boundHash.toString('hex'), sha256(cookie).toString('hex')))
+    return refuse('Another browser made the request that it answers')
   const login = await loginBySso(ctx, tx, {
     sso,
     assertion,
@@ -98,7 +100,7 @@ async function acceptAssertion(
     endsAt: decision.sessionEnd,
     from: request.from,
   })
-  return login.kind === 'refuse' ? login : { ...login, forward: asked.forward }
+  return login.kind === 'refuse' ? login : { ...login, forward: answered.forward }
 }
 
 function refuse(why: string): Outcome {

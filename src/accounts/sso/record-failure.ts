@@ -2,9 +2,9 @@ import { appendAudit } from '../../events/append.ts'
 import { type Actor, actorScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { decodeMessage } from './read-message.ts'
+import { decodeMessage } from './verify-message.ts'
 import type { Sso } from './sso.ts'
-import { holdSso } from './store.ts'
+import { shareSso } from './store.ts'
 import { insertFailure } from './store-failures.ts'
 
 const MAX_DETAIL_CHARS = 500
@@ -13,22 +13,23 @@ const MAX_FAILURES = 100
 
 export interface Failure {
   readonly why: string
-  /** The message as it came, base64. */
+  /** The message in base64, as received. */
   readonly encoded: string
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
-/** Keeps what was refused and why, for the organization's administrators. */
+/** Records what was refused and why, for the organization's administrators. */
 export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from }: Failure): Promise<void> {
   const at = ctx.clock.now()
   const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
   const assertion = storable(decodeMessage(encoded)).slice(0, MAX_MESSAGE_CHARS)
   await inTx(ctx, async (tx) => {
-    // One that has been deleted meanwhile takes its failures along.
-    if ((await holdSso(tx, sso)) === undefined) return
-    await insertFailure(tx, sso, { detail, assertion, at, keep: MAX_FAILURES })
     const actor: Actor = { adminId: null, name: `SSO "${sso.doc.name}"`, ...from }
-    await appendAudit(tx, actorScope(actor, sso.orgId), {
+    const scope = actorScope(actor, sso.orgId)
+    // The failures of an SSO are deleted with it.
+    if ((await shareSso(tx, scope, sso.id)) === undefined) return
+    await insertFailure(tx, scope, { ssoId: sso.id, detail, assertion, at, keep: MAX_FAILURES })
+    await appendAudit(tx, scope, {
       message: 'Login failed by single sign-on',
       after: { detail },
       at,
@@ -36,7 +37,7 @@ export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from
   })
 }
 
-/** Without what PostgreSQL can't keep. */
+/** Replaces what PostgreSQL can't store. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

@@ -1,4 +1,4 @@
-/** What an identity provider sent can't be accepted; the reason is for the organization's administrators. */
+/** A refusal of a message from an identity provider. The reason is for the organization's administrators. */
 export class SsoRefusal extends Error {
   override readonly name = 'SsoRefusal'
 }

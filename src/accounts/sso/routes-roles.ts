@@ -17,10 +17,11 @@ import {
 const tag = 'Orgs SSO Roles'
 const params = { ssorole_id: Uuid }
 
-/** What identity providers' roles mean in an organization. Source: contract, Orgs SSO Roles. */
+/** The roles of identity providers and their privileges in an organization. Source: contract, Orgs SSO Roles. */
 export const ssoRoleOperations: Operation[] = [
   listOperation({
     id: 'listOrgSsoRoles',
+    summary: 'List the SSO roles of an organization',
     tag,
     at: org('/ssoroles', { needs: 'read' }),
     item: SsoRoleReply,
@@ -28,6 +29,7 @@ export const ssoRoleOperations: Operation[] = [
   }),
   operation({
     id: 'createOrgSsoRole',
+    summary: 'Create an SSO role',
     method: 'POST',
     tag,
     at: org('/ssoroles', { needs: 'admin' }),
@@ -40,6 +42,7 @@ export const ssoRoleOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgSsoRole',
+    summary: 'Get an SSO role',
     method: 'GET',
     tag,
     at: org('/ssoroles/:ssorole_id', { needs: 'read' }),
@@ -49,6 +52,7 @@ export const ssoRoleOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgSsoRole',
+    summary: 'Update an SSO role',
     method: 'PUT',
     tag,
     at: org('/ssoroles/:ssorole_id', { needs: 'admin' }),
@@ -62,6 +66,7 @@ export const ssoRoleOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSsoRole',
+    summary: 'Delete an SSO role',
     method: 'DELETE',
     tag,
     at: org('/ssoroles/:ssorole_id', { needs: 'admin' }),

@@ -4,14 +4,14 @@ import { type LoginThrottle, createLoginThrottle } from '../../access/login-thro
 import { requesterOf } from '../../http/requester.ts'
 import { replyWithError } from '../../http/errors.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Html, html } from '../html.ts'
-import { page } from '../pages.ts'
+import { html } from '../html.ts'
+import { type PageContent, page } from '../pages.ts'
 import type { AccountSettings } from '../parts.ts'
 import { cookieOptions, setSessionCookies } from '../sessions/cookies.ts'
 import { receiveLogout } from './receive-logout.ts'
 import { receiveResponse } from './receive-response.ts'
 import { SsoRefusal } from './refusal.ts'
-import { REQUEST_MS, isFlowCookie, newFlowCookie, startLogin } from './start-login.ts'
+import { REQUEST_MS, isFlowCookie, generateFlowCookie, startLogin } from './start-login.ts'
 import { AcsBody, DomainParams, LoginQuery, LogoutBody } from './wire-saml.ts'
 
 export interface SamlParts {
@@ -22,7 +22,7 @@ export interface SamlParts {
 const FLOW_COOKIE = 'saml_flow'
 const MAX_FORM_BYTES = 256 * 1024
 
-/** Where browsers sign in and out by an identity provider, outside /api/v1. */
+/** The pages at which browsers sign in and out through an identity provider, outside /api/v1. */
 export function samlRoutes(ctx: Context, parts: SamlParts): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.addContentTypeParser(
@@ -30,24 +30,24 @@ export function samlRoutes(ctx: Context, parts: SamlParts): FastifyPluginAsyncTy
       { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
       (_request, text, done) => done(null, Object.fromEntries(new URLSearchParams(String(text)))),
     )
-    http.setErrorHandler(showRefusal)
+    http.setErrorHandler(sendRefusal)
     await http.register(loginRoutes(ctx, parts), { prefix: '/saml/:domain' })
     await http.register(logoutRoutes(ctx, parts), { prefix: '/saml/:domain' })
   }
 }
 
 function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPluginAsyncTypebox {
-  // Each login that is begun is kept for a while, and nobody is known yet.
-  const begun = createLoginThrottle(ctx.clock)
+  // Each login that begins takes a row, and its caller is unknown.
+  const starts = createLoginThrottle(ctx.clock)
   return async (http) => {
     http.get(
       '/login',
       { schema: { hide: true, params: DomainParams, querystring: LoginQuery } },
       async ({ params: { domain }, query, cookies, ip }, reply) => {
-        begun.takeFrom(ip)
-        // The same for all tabs of a browser, so that two logins at once don't break each other.
+        starts.takeFrom(ip)
+        // All tabs of a browser share the cookie, so that two logins at once don't break each other.
         const known = cookies[FLOW_COOKIE]
-        const cookie = known !== undefined && isFlowCookie(known) ? known : newFlowCookie()
+        const cookie = known !== undefined && isFlowCookie(known) ? known : generateFlowCookie()
         const address = await startLogin(ctx, settings, { domain, cookie, forward: query.forward ?? null })
         reply.setCookie(FLOW_COOKIE, cookie, {
           ...cookieOptions(ctx),
@@ -65,8 +65,8 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
       async (request, reply) => {
         const { params, body, cookies } = request
         const cookie = cookies[FLOW_COOKIE]
-        // Browsers keep our cookie to themselves when another site makes them post; from our page they send it.
-        if (cookie === undefined && body.again === undefined) return show(reply, 200, sendAgain(body.SAMLResponse))
+        // Browsers don't send our cookie with a POST from another site, but do from a page of ours.
+        if (cookie === undefined && body.again === undefined) return sendPage(reply, 200, resendPage(body.SAMLResponse))
         throttle.takeFrom(request.ip)
         const signedIn = await receiveResponse(ctx, settings, {
           domain: params.domain,
@@ -75,10 +75,10 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
           from: requesterOf(request),
         })
         throttle.giveBackTo(request.ip)
-        begun.giveBackTo(request.ip)
+        starts.giveBackTo(request.ip)
         setSessionCookies(ctx, reply, signedIn.opened)
         if (signedIn.forward !== null) return reply.redirect(signedIn.forward, 303)
-        return show(reply, 200, signedInPage(signedIn.secondFactorMissing))
+        return sendPage(reply, 200, signedInPage(signedIn.secondFactorMissing))
       },
     )
   }
@@ -86,9 +86,9 @@ function loginRoutes(ctx: Context, { settings, throttle }: SamlParts): FastifyPl
 
 function logoutRoutes(ctx: Context, { throttle }: SamlParts): FastifyPluginAsyncTypebox {
   return async (http) => {
-    // Where identity providers lead back to; changes nothing.
+    // Identity providers redirect here after a logout. It changes nothing.
     http.get('/logout', { schema: { hide: true, params: DomainParams } }, async (_request, reply) =>
-      show(reply, 200, signedOutPage()),
+      sendPage(reply, 200, signedOutPage()),
     )
 
     http.post(
@@ -96,40 +96,36 @@ function logoutRoutes(ctx: Context, { throttle }: SamlParts): FastifyPluginAsync
       { bodyLimit: MAX_FORM_BYTES, schema: { hide: true, params: DomainParams, body: LogoutBody } },
       async (request, reply) => {
         const { SAMLRequest: encoded } = request.body
-        if (encoded === undefined) return show(reply, 200, signedOutPage())
+        if (encoded === undefined) return sendPage(reply, 200, signedOutPage())
         throttle.takeFrom(request.ip)
         await receiveLogout(ctx, { domain: request.params.domain, encoded, from: requesterOf(request) })
         throttle.giveBackTo(request.ip)
-        return show(reply, 200, signedOutPage())
+        return sendPage(reply, 200, signedOutPage())
       },
     )
   }
 }
 
-/** The reason stays with the organization's administrators; whoever sent the message may have made it up. */
-function showRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * Shows a page without the reason, which only the organization's administrators see: the sender may have forged the
+ * message.
+ */
+function sendRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (!(error instanceof SsoRefusal)) {
     replyWithError(error, request, reply)
     return
   }
   const body = html`<p>Your organization's sign-in was refused.</p>
     <p>Try again. If it goes on, tell an administrator: the reason is among the failures of the SSO.</p>`
-  void show(reply, 400, { title: 'Could not sign in', body })
+  void sendPage(reply, 400, { title: 'Could not sign in', body })
 }
 
-interface Shown {
-  readonly title: string
-  readonly body: Html
-  readonly script?: string
-  readonly submits?: boolean
+function sendPage(reply: FastifyReply, status: number, content: PageContent): FastifyReply {
+  const { headers, html: markup } = page(content)
+  return reply.code(status).headers(headers).send(markup)
 }
 
-function show(reply: FastifyReply, status: number, shown: Shown): FastifyReply {
-  const made = page(shown)
-  return reply.code(status).headers(made.headers).send(made.html)
-}
-
-function sendAgain(encoded: string): Shown {
+function resendPage(encoded: string): PageContent {
   return {
     title: 'Signing in',
     body: html`<form method="post" action="">
@@ -142,13 +138,13 @@ function sendAgain(encoded: string): Shown {
   }
 }
 
-function signedInPage(secondFactorMissing: boolean): Shown {
+function signedInPage(secondFactorMissing: boolean): PageContent {
   const body = secondFactorMissing
     ? html`<p>Your code is still needed.</p>`
     : html`<p>You may go back to what you came for.</p>`
   return { title: 'You are signed in', body }
 }
 
-function signedOutPage(): Shown {
+function signedOutPage(): PageContent {
   return { title: 'You are signed out', body: html`<p>You may close this page.</p>` }
 }

@@ -29,10 +29,11 @@ import {
 const tag = 'Orgs SSO'
 const params = { sso_id: Uuid }
 
-/** Single sign-on of an organization. Source: contract, Orgs SSO. */
+/** The SSOs of an organization. Source: contract, Orgs SSO. */
 export const ssoOperations: Operation[] = [
   listOperation({
     id: 'listOrgSsos',
+    summary: 'List the identity providers of an organization',
     tag,
     at: org('/ssos', { needs: 'read' }),
     item: SsoReply,
@@ -40,6 +41,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'createOrgSso',
+    summary: 'Add an identity provider',
     method: 'POST',
     tag,
     at: org('/ssos', { needs: 'admin' }),
@@ -49,6 +51,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgSso',
+    summary: 'Get an identity provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id', { needs: 'read' }),
@@ -58,6 +61,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgSso',
+    summary: 'Update an identity provider',
     method: 'PUT',
     tag,
     at: org('/ssos/:sso_id', { needs: 'admin' }),
@@ -69,6 +73,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSso',
+    summary: 'Delete an identity provider',
     method: 'DELETE',
     tag,
     at: org('/ssos/:sso_id', { needs: 'admin' }),
@@ -81,6 +86,7 @@ export const ssoOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgSsoAdmins',
+    summary: 'Delete admins that an identity provider signs in',
     method: 'POST',
     tag,
     at: org('/ssos/:sso_id/delete_admins', { needs: 'admin' }),
@@ -94,10 +100,13 @@ export const ssoOperations: Operation[] = [
   }),
 ].flat()
 
-/** What the identity provider's administrator needs, and which sign-ins have failed. Source: contract, Orgs SSO. */
+/**
+ * What the administrator of the identity provider needs, and which sign-ins have failed. Source: contract, Orgs SSO.
+ */
 export const ssoInsightOperations: Operation[] = [
   operation({
     id: 'getOrgSamlMetadata',
+    summary: 'Get the addresses of the SAML service provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/metadata', { needs: 'read' }),
@@ -110,6 +119,7 @@ export const ssoInsightOperations: Operation[] = [
   }),
   operation({
     id: 'downloadOrgSamlMetadata',
+    summary: 'Download the SAML metadata as XML',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/metadata.xml', { needs: 'read' }),
@@ -120,6 +130,7 @@ export const ssoInsightOperations: Operation[] = [
   }),
   operation({
     id: 'listOrgSsoLatestFailures',
+    summary: 'List the latest failed sign-ins by an identity provider',
     method: 'GET',
     tag,
     at: org('/ssos/:sso_id/failures', { needs: 'read' }),

@@ -8,12 +8,12 @@ const nameIdFormats = {
   unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 } as const
 
-/** The library and its parsers take memory and time to load, and most installations never need them. */
+/** Loads the library on first use: it takes memory and time, and most installations never need it. */
 function loadSaml() {
   return import('@node-saml/node-saml')
 }
 
-/** For messages whose signature does not matter yet. Loaded when it is needed, as the library is. */
+/** Parses a message before its signature is verified. Loads the parser on first use. */
 export async function parseXml(xml: string): Promise<unknown> {
   const { parseXml2JsFromString } = await import('@node-saml/node-saml/lib/xml.js')
   return parseXml2JsFromString(xml)
@@ -30,16 +30,15 @@ function identityOf(ctx: Context, { domain, doc }: Sso) {
 }
 
 /**
- * The library set up for one SSO. It verifies signatures and hands over what was signed and nothing else.
- * Times, the request that is answered and whom it is for are decided in decide-assertion.ts, by our
- * clock and our memory.
+ * Creates the library's client for one SSO. It verifies signatures and returns only what was signed.
+ * decide-assertion.ts decides about the times, the answered request and the audience, by our clock and our records.
  *
- * @param requestId Of the request that it is to make.
- * @throws SsoRefusal while the identity provider has not been set up.
+ * @param requestId The id for the request that it creates.
+ * @throws SsoRefusal if the identity provider has not been set up.
  */
-export async function openSaml(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
+export async function createSamlClient(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
   const provider = identityProviderOf(sso)
-  if (provider === null) throw new SsoRefusal('issuer, idp_cert and idp_sso_url of the SSO have not been set')
+  if (provider === null) throw new SsoRefusal('The issuer, idp_cert and idp_sso_url of the SSO have not been set')
   const identity = identityOf(ctx, sso)
   const { SAML, ValidateInResponseTo } = await loadSaml()
   return new SAML({
@@ -48,7 +47,7 @@ export async function openSaml(ctx: Context, sso: Sso, requestId?: string): Prom
     entryPoint: provider.ssoUrl,
     idpCert: [...provider.certs],
     idpIssuer: provider.issuer,
-    // One of the two has to be signed: unless the response is, the library insists on the assertion.
+    // Either must be signed: unless the response is, the library requires a signed assertion.
     wantAuthnResponseSigned: false,
     wantAssertionsSigned: false,
     disableRequestedAuthnContext: true,
@@ -58,12 +57,12 @@ export async function openSaml(ctx: Context, sso: Sso, requestId?: string): Prom
   })
 }
 
-/** What the identity provider's administrator feeds it: XML that names our addresses. */
+/** Generates the XML with our URLs that the administrator of the identity provider imports. */
 export async function metadataOf(ctx: Context, sso: Sso): Promise<string> {
   const { generateServiceProviderMetadata } = await loadSaml()
   return generateServiceProviderMetadata({
     ...identityOf(ctx, sso),
-    // The same text each time, so that it can be compared.
+    // Generate the same text each time, so that it can be compared.
     generateUniqueId: () => `_${sso.domain}`,
   })
 }

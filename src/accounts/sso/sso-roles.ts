@@ -19,7 +19,7 @@ import {
 } from './store-roles.ts'
 
 export interface SsoRoleContent {
-  /** As identity providers name it. */
+  /** The name by which identity providers know it. */
   readonly name: string
   readonly privileges: readonly WirePrivilege[]
 }
@@ -46,14 +46,18 @@ export async function createSsoRole(
     await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, role)
     if ((await countSsoRoles(tx, scope)) >= MAX_ROLES)
-      throw new AppError('invalid', `An organization may have ${MAX_ROLES} SSO roles.`)
-    await insertSsoRole(tx, role)
+      throw new AppError('invalid', `An organization may have at most ${MAX_ROLES} SSO roles`)
+    await insertSsoRole(tx, scope, role)
     await appendAudit(tx, scope, { message: `Add SSO Role "${name}"`, after: auditDocument(role), at })
   })
   return role
 }
 
-/** Those who have the role get the new privileges when they sign in next. @throws AppError as createSsoRole(). */
+/**
+ * Changes a role. People who have it get the new privileges at their next login.
+ *
+ * @throws AppError as createSsoRole().
+ */
 export async function updateSsoRole(
   ctx: Context,
   scope: OrgScope,
@@ -67,7 +71,7 @@ export async function updateSsoRole(
     const after = { ...before, name, privileges: [...privileges], modifiedAt: at }
     if (content.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     await assertNameFree(tx, scope, after)
-    await updateSsoRoleRow(tx, after)
+    await updateSsoRoleRow(tx, scope, after)
     const message = `Update SSO Role "${name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })
     return after
@@ -77,7 +81,7 @@ export async function updateSsoRole(
 export async function deleteSsoRole(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const before = await lockSsoRole(tx, scope, id)
-    await deleteSsoRoleRow(tx, before)
+    await deleteSsoRoleRow(tx, scope, id)
     const message = `Delete SSO Role "${before.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), at: ctx.clock.now() })
   })

@@ -22,16 +22,16 @@ const fields = [
 ] as const satisfies readonly (keyof SsoDocument)[]
 
 /**
- * Merges a client's body, whose types have been checked, over what is stored. What it does not need for
- * SAML is left out: it belongs to other kinds of identity providers.
+ * Merges a client's body, whose types have been checked, into the stored document. Fields for other kinds of identity
+ * providers than SAML are dropped.
  *
- * @throws AppError invalid naming the field.
+ * @throws AppError invalid, which names the field.
  */
 export function mergeSso(before: SsoDocument | null, body: Readonly<Record<string, unknown>>): SsoDocument {
   const merged = mergeDocument({ ...before }, body)
   if (merged['scim_enabled'] === true) throw invalidField('scim_enabled', 'is not supported')
   const known = Object.fromEntries(fields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
-  // The route's schema has checked the type of each of `fields`, in this body and in those before.
+  // The route's schema has checked the type of each of `fields`, in this body and in earlier ones.
   const doc = known as unknown as SsoDocument
   assertSso(doc)
   return doc
@@ -49,7 +49,7 @@ function assertSso(doc: SsoDocument): void {
   if (isSet(doc.idp_cert)) assertCertificates(doc.idp_cert)
 }
 
-/** Browsers are sent there, so it must be nothing that a browser would run. */
+/** Asserts that browsers can be redirected to the URL, and would run nothing. */
 function assertAddress(field: string, value: string | undefined): void {
   if (!isSet(value)) return
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(value) || !URL.canParse(value))
@@ -70,14 +70,14 @@ function assertCertificates(text: string): void {
   }
 }
 
-/** Null where any of them can't be read. */
+/** Parses the certificates; null if any of them is malformed. */
 function readCertificates(text: string): X509Certificate[] | null {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
   const pems = found ?? [`-----BEGIN CERTIFICATE-----\n${text.trim()}\n-----END CERTIFICATE-----`]
   try {
     return pems.map((pem) => new X509Certificate(pem))
   } catch {
-    // OpenSSL's words would not help whoever pasted it.
+    // The message of OpenSSL would not help the user.
     return null
   }
 }
@@ -86,15 +86,15 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== ''
 }
 
-/** An identity provider as far as it has to be known to be believed. */
+/** What must be set to verify messages of an identity provider. */
 export interface IdentityProvider {
   readonly issuer: string
-  /** PEM. Each may have signed. */
+  /** In PEM. Any of their keys may have signed. */
   readonly certs: readonly string[]
   readonly ssoUrl: string
 }
 
-/** Null until everything has been set: its administrator needs our addresses before theirs are known here. */
+/** Returns null until everything has been set: the administrator of the identity provider needs our URLs first. */
 export function identityProviderOf({ doc }: Pick<Sso, 'doc'>): IdentityProvider | null {
   const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = doc
   if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl)) return null
@@ -102,7 +102,7 @@ export function identityProviderOf({ doc }: Pick<Sso, 'doc'>): IdentityProvider 
   return certificates && { issuer, certs: certificates.map(String), ssoUrl }
 }
 
-/** Where browsers go after a logout here; null where the SSO says nothing. */
+/** Returns where browsers go after a logout here; null if the SSO sets nothing. */
 export function customLogoutUrl({ doc }: Pick<Sso, 'doc'>): string | null {
   return isSet(doc.custom_logout_url) ? doc.custom_logout_url : null
 }
@@ -114,7 +114,7 @@ export interface SamlUrls {
   readonly logoutUrl: string
 }
 
-/** Our addresses for one SSO. Each has an entity of its own, so what is meant for one is refused by another. */
+/** Returns our URLs for one SSO. Each SSO has its own entity id, so that a message for one is refused by another. */
 export function samlUrls(baseUrl: string, domain: string): SamlUrls {
   const entityId = `${baseUrl}/saml/${domain}`
   return {
@@ -125,7 +125,7 @@ export function samlUrls(baseUrl: string, domain: string): SamlUrls {
   }
 }
 
-/** As the audit log shows it. */
+/** The SSO as the audit log shows it. */
 export function auditDocument({ domain, doc }: Sso): Record<string, unknown> {
   return { ...doc, domain }
 }

@@ -16,8 +16,10 @@ import { deleteSsoAdmins } from './store-saml.ts'
 type Body = Readonly<Record<string, unknown>>
 
 const MAX_SSOS = 20
-/** Whom it vouches for may be given anything, so who says what is believed must be able to give as much. */
-const anything: readonly WirePrivilege[] = [{ scope: 'org', role: 'admin' }]
+/**
+ * The identity provider can grant any privilege to anyone, so only a full administrator may decide which one to trust.
+ */
+const fullAdmin: readonly WirePrivilege[] = [{ scope: 'org', role: 'admin' }]
 
 /** @throws AppError invalid naming the field. */
 export async function createSso(
@@ -26,20 +28,24 @@ export async function createSso(
   { caller, body }: { readonly caller: Caller; readonly body: Body },
 ): Promise<Sso> {
   const at = ctx.clock.now()
-  // Random, so that no organization's sign-in address can be guessed from its name.
+  // Random, so that the login URL of an organization can't be guessed from its name.
   const domain = randomBytes(10).toString('hex')
   const sso = { orgId: scope.orgId, id: uuidv7(), domain, doc: mergeSso(null, body), createdAt: at, modifiedAt: at }
   await inTx(ctx, async (tx) => {
-    await assertGrantable(tx, scope, { caller, privileges: anything })
+    await assertGrantable(tx, scope, { caller, privileges: fullAdmin })
     if ((await countSsos(tx, scope)) >= MAX_SSOS)
-      throw new AppError('invalid', `An organization may have ${MAX_SSOS} SSOs.`)
-    await insertSso(tx, sso)
+      throw new AppError('invalid', `An organization may have at most ${MAX_SSOS} SSOs`)
+    await insertSso(tx, scope, sso)
     await appendAudit(tx, scope, { message: `Add SSO "${sso.doc.name}"`, after: auditDocument(sso), at })
   })
   return sso
 }
 
-/** Replaces the top-level fields that `body` names; see mergeDocument. @throws AppError invalid naming the field. */
+/**
+ * Replaces the top-level fields that `body` names; see mergeDocument().
+ *
+ * @throws AppError invalid, which names the field.
+ */
 export async function updateSso(
   ctx: Context,
   scope: OrgScope,
@@ -48,23 +54,23 @@ export async function updateSso(
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const before = await lockSso(tx, scope, id)
-    await assertGrantable(tx, scope, { caller, privileges: anything })
+    await assertGrantable(tx, scope, { caller, privileges: fullAdmin })
     const after = { ...before, doc: mergeSso(before.doc, body), modifiedAt: at }
-    await updateSsoRow(tx, after)
+    await updateSsoRow(tx, scope, after)
     const message = `Update SSO "${after.doc.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })
     return after
   })
 }
 
-/** With the accounts that came by it and their sessions: nobody could vouch for them any more. */
+/** Deletes the SSO with its accounts and their sessions, because nothing vouches for them any more. */
 export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
-    // In this order, as whoever signs in by it does.
+    // Lock in the same order as a login does.
     const before = await lockSso(tx, scope, id)
     await lockOrg(tx, scope)
-    const accounts = await deleteSsoAdmins(tx, id)
-    await deleteSsoRow(tx, before)
+    const accounts = await deleteSsoAdmins(tx, scope, id)
+    await deleteSsoRow(tx, scope, id)
     await appendAudit(tx, scope, {
       message: `Delete SSO "${before.doc.name}"`,
       before: { ...auditDocument(before), accounts },

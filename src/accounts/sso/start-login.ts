@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { systemScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -6,25 +7,26 @@ import { invalidField, notFound } from '../../platform/errors.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import type { AccountSettings } from '../parts.ts'
 import { isTrustedUrl } from '../trusted-url.ts'
-import { openSaml } from './saml-client.ts'
-import { findSsoByDomain } from './store.ts'
+import { createSamlClient } from './saml-client.ts'
+import { findSsoByDomain, shareSso } from './store.ts'
 import { deleteExpiredMessages, insertRequest } from './store-saml.ts'
 
-/** Time to sign in at the identity provider. */
+/** The time to sign in at the identity provider. */
 export const REQUEST_MS = 15 * 60_000
 
 export interface LoginStart {
   readonly domain: string
-  /** Value of the cookie that binds the login to its browser. */
+  /** The value of the cookie that binds the login to its browser. */
   readonly cookie: string
-  /** Where to lead the browser in the end; null: nowhere. */
+  /** Where the browser goes after the login; null if nowhere. */
   readonly forward: string | null
 }
 
 /**
- * Where to send the browser to sign in.
- * @throws AppError not_found for an unknown SSO, invalid for a `forward` that is not allowed; SsoRefusal
- *   for an SSO that has not been set up.
+ * Returns the URL to which the browser goes to sign in.
+ *
+ * @throws AppError not_found for an unknown SSO, invalid for a `forward` that is not allowed; SsoRefusal for an SSO
+ *   that has not been set up.
  */
 export async function startLogin(
   ctx: Context,
@@ -35,24 +37,27 @@ export async function startLogin(
   if (sso === undefined) throw notFound(domain)
   if (forward !== null && !isTrustedUrl(forward, ctx.baseUrl, settings))
     throw invalidField('forward', 'must be a URL of an origin that is allowed')
-  // A name of XML: it may not begin with a digit.
+  // An XML id must not begin with a digit.
   const id = `_${randomBytes(20).toString('hex')}`
-  const saml = await openSaml(ctx, sso, id)
+  const saml = await createSamlClient(ctx, sso, id)
   const address = await saml.getAuthorizeUrlAsync('', undefined, {})
   const now = ctx.clock.now()
+  const scope = systemScope('accounts', sso.orgId)
   await inTx(ctx, async (tx) => {
+    // It may have been deleted since it was found.
+    if ((await shareSso(tx, scope, sso.id)) === undefined) throw notFound(domain)
     await deleteExpiredMessages(tx, now)
     const expiresAt = addMs(now, REQUEST_MS)
-    await insertRequest(tx, { id, ssoId: sso.id, boundHash: sha256(cookie), forward, expiresAt })
+    await insertRequest(tx, scope, { id, ssoId: sso.id, boundHash: sha256(cookie), forward, expiresAt })
   })
   return address
 }
 
-export function newFlowCookie(): string {
+export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Anything else binds to nobody: an empty one is what every browser has. */
+/** Only such a value binds to one browser: an empty cookie, for example, could come from any. */
 export function isFlowCookie(value: string): boolean {
   return /^[\w-]{43}$/.test(value)
 }

@@ -1,17 +1,16 @@
 import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { TimeRange } from '../../http/search.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 import type { SsoFailureTable } from '../tables.ts'
-import type { Sso } from './sso.ts'
 
 export type SsoFailure = Selectable<SsoFailureTable>
 
-/** Newest first. */
+/** Lists the failures of an SSO, newest first. */
 export async function listFailures(
   reader: Reader,
   scope: OrgScope,
@@ -24,22 +23,25 @@ export async function listFailures(
     .where('ssoId', '=', ssoId)
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
-  return pageOf<SsoFailure>(reader, hits, page, {
-    order: sql`hit.id desc`,
-    sizes: sizesOf(hits, sql`octet_length(hit.detail) + octet_length(hit.assertion)`),
-  })
+  return pageOf<SsoFailure>(
+    reader,
+    { hits, direction: 'desc', sizes: sizesOf(sql`octet_length(hit.detail) + octet_length(hit.assertion)`) },
+    page,
+  )
 }
 
 export interface NewFailure {
+  readonly ssoId: string
   readonly detail: string
   readonly assertion: string
   readonly at: Date
+  /** How many failures of the SSO are kept. */
+  readonly keep: number
 }
 
-/** Adds a failure and drops the oldest beyond `keep`: anybody can cause them. */
-export async function insertFailure(tx: Tx, sso: Sso, failure: NewFailure & { readonly keep: number }): Promise<void> {
-  const { orgId, id: ssoId } = sso
-  const { detail, assertion, at, keep } = failure
+/** Inserts a failure and deletes the oldest beyond `keep`: anyone can cause failures. */
+export async function insertFailure(tx: Tx, { orgId }: InOrg, failure: NewFailure): Promise<void> {
+  const { ssoId, detail, assertion, at, keep } = failure
   await tx.insertInto('ssoFailure').values({ orgId, id: uuidv7(), ssoId, detail, assertion, createdAt: at }).execute()
   await sql`
     delete from sso_failure where org_id = ${orgId} and sso_id = ${ssoId} and id in (

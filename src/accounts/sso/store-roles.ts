@@ -1,28 +1,23 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { SsoRoleTable } from '../tables.ts'
 
-/** What those are given whom an identity provider says to have the role of this name. */
+/** The privileges of people whom an identity provider assigns the role of this name. */
 export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {
   const hits = reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<SsoRole>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
+  return pageOf<SsoRole>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.privileges::text)`) }, page)
 }
 
-export async function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {
-  const { total } = await reader
-    .selectFrom('ssoRole')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countSsoRoles(reader: Reader, scope: OrgScope): Promise<number> {
+  return countRows(reader.selectFrom('ssoRole').where('orgId', '=', scope.orgId))
 }
 
 export async function getSsoRole(reader: Reader, scope: OrgScope, id: string): Promise<SsoRole> {
@@ -41,13 +36,16 @@ function selectSsoRole(reader: Reader, scope: OrgScope, id: string) {
   return reader.selectFrom('ssoRole').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
-/** What each role of the organization gives, by its name. */
-export async function mapSsoRoles(reader: Reader, orgId: string): Promise<ReadonlyMap<string, WirePrivilege[]>> {
+/** Lists the privileges that each role of the organization gives, keyed by the role's name. */
+export async function listPrivilegesByRole(
+  reader: Reader,
+  { orgId }: InOrg,
+): Promise<ReadonlyMap<string, WirePrivilege[]>> {
   const rows = await reader.selectFrom('ssoRole').select(['name', 'privileges']).where('orgId', '=', orgId).execute()
   return new Map(rows.map(({ name, privileges }) => [name, privileges]))
 }
 
-/** The role of this name other than `id`. Needs the organization's lock, or two could take the same name. */
+/** Finds another role with this name. Needs the organization's lock, or two roles could get the same name. */
 export async function findSsoRoleByName(
   reader: Reader,
   scope: OrgScope,
@@ -62,14 +60,18 @@ export async function findSsoRoleByName(
     .executeTakeFirst()
 }
 
-export async function insertSsoRole(tx: Tx, role: SsoRole): Promise<void> {
+export async function insertSsoRole(tx: Tx, { orgId }: OrgScope, role: Omit<SsoRole, 'orgId'>): Promise<void> {
   await tx
     .insertInto('ssoRole')
-    .values({ ...role, privileges: json(role.privileges) })
+    .values({ ...role, orgId, privileges: json(role.privileges) })
     .execute()
 }
 
-export async function updateSsoRoleRow(tx: Tx, { orgId, id, name, privileges, modifiedAt }: SsoRole): Promise<void> {
+export async function updateSsoRoleRow(
+  tx: Tx,
+  { orgId }: OrgScope,
+  { id, name, privileges, modifiedAt }: Omit<SsoRole, 'orgId' | 'createdAt'>,
+): Promise<void> {
   await tx
     .updateTable('ssoRole')
     .set({ name, privileges: json(privileges), modifiedAt })
@@ -78,6 +80,6 @@ export async function updateSsoRoleRow(tx: Tx, { orgId, id, name, privileges, mo
     .execute()
 }
 
-export async function deleteSsoRoleRow(tx: Tx, { orgId, id }: Pick<SsoRole, 'orgId' | 'id'>): Promise<void> {
+export async function deleteSsoRoleRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('ssoRole').where('orgId', '=', orgId).where('id', '=', id).execute()
 }

@@ -1,35 +1,60 @@
 import type { Insertable, Selectable } from 'kysely'
 import { uuidv7 } from 'uuidv7'
+import type { AdminScope, InOrg, OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import type { SamlRequestTable } from '../tables.ts'
 
-export async function insertRequest(tx: Tx, request: Insertable<SamlRequestTable>): Promise<void> {
-  await tx.insertInto('samlRequest').values(request).execute()
+/** @throws If the SSO is not one of the organization's. */
+export async function insertRequest(tx: Tx, scope: InOrg, request: Insertable<SamlRequestTable>): Promise<void> {
+  await tx
+    .insertInto('samlRequest')
+    .values({ ...request, ssoId: ssoIdIn(tx, scope, request.ssoId) })
+    .execute()
 }
 
-/** Reads and removes it: a request is answered once. */
-export async function takeRequest(
+/** Selects the id of the SSO if it belongs to the organization: the tables below name the SSO alone. */
+function ssoIdIn(reader: Reader, { orgId }: InOrg, ssoId: string) {
+  return reader.selectFrom('sso').select('id').where('orgId', '=', orgId).where('id', '=', ssoId)
+}
+
+/** Deletes and returns the request: each is answered once. */
+export async function consumeRequest(
   tx: Tx,
+  scope: InOrg,
   { id, ssoId }: { readonly id: string; readonly ssoId: string },
 ): Promise<Selectable<SamlRequestTable> | undefined> {
-  return tx.deleteFrom('samlRequest').where('id', '=', id).where('ssoId', '=', ssoId).returningAll().executeTakeFirst()
+  return tx
+    .deleteFrom('samlRequest')
+    .where('id', '=', id)
+    .where('ssoId', '=', ssoIdIn(tx, scope, ssoId))
+    .returningAll()
+    .executeTakeFirst()
 }
 
-/** @returns False for a message that has been used already. */
-export async function insertUsed(
+/**
+ * Records that a message has been used.
+ *
+ * @returns False if it was used already.
+ */
+export async function insertUsedMessage(
   tx: Tx,
+  scope: InOrg,
   used: { readonly ssoId: string; readonly assertionId: string; readonly expiresAt: Date },
 ): Promise<boolean> {
   const inserted = await tx
     .insertInto('samlAssertionUsed')
-    .values(used)
+    .values({ ...used, ssoId: ssoIdIn(tx, scope, used.ssoId) })
     .onConflict((conflict) => conflict.columns(['ssoId', 'assertionId']).doNothing())
     .returning('ssoId')
     .executeTakeFirst()
   return inserted !== undefined
 }
 
-/** Requests that nobody answered, and messages that are too old to be used again anyway. */
+/**
+ * Deletes requests that nobody answered, and records of messages that are too old to be accepted again.
+ *
+ * @unscoped A chore, for all organizations.
+ */
 export async function deleteExpiredMessages(tx: Tx, now: Date): Promise<void> {
   await tx.deleteFrom('samlRequest').where('expiresAt', '<=', now).execute()
   await tx.deleteFrom('samlAssertionUsed').where('expiresAt', '<=', now).execute()
@@ -48,15 +73,18 @@ export interface SsoAdmin {
   readonly hasSecondFactor: boolean
 }
 
-/** The account of a person at an identity provider: made at their first login, named anew at each. */
-export async function upsertSsoAdmin(tx: Tx, person: Person, at: Date): Promise<SsoAdmin> {
-  const { ssoId, subject, ...named } = person
+/** Inserts the account of a person at an identity provider at their first login, and updates their name at each. */
+export async function upsertSsoAdmin(
+  tx: Tx,
+  scope: InOrg,
+  { ssoId, subject, at, ...named }: Person & { readonly at: Date },
+): Promise<SsoAdmin> {
   const { id, totpSince } = await tx
     .insertInto('admin')
     .values({
       ...named,
       id: uuidv7(),
-      ssoId,
+      ssoId: ssoIdIn(tx, scope, ssoId),
       ssoSubject: subject,
       passwordHash: null,
       passwordModifiedAt: null,
@@ -69,51 +97,79 @@ export async function upsertSsoAdmin(tx: Tx, person: Person, at: Date): Promise<
   return { id, hasSecondFactor: totpSince !== null }
 }
 
-/** Those who came by the SSO, with all that was theirs. */
-export async function deleteSsoAdmins(tx: Tx, ssoId: string): Promise<number> {
-  const { numDeletedRows } = await tx.deleteFrom('admin').where('ssoId', '=', ssoId).executeTakeFirstOrThrow()
+/**
+ * Deletes the accounts of an SSO with all that belongs to them.
+ *
+ * @returns How many there were.
+ */
+export async function deleteSsoAdmins(tx: Tx, scope: OrgScope, ssoId: string): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('admin')
+    .where('ssoId', '=', ssoIdIn(tx, scope, ssoId))
+    .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
 
-/** @param emails In lower case. @returns Those of whom there was an account. */
-export async function deleteSsoAdminsByEmail(tx: Tx, ssoId: string, emails: readonly string[]): Promise<string[]> {
+/**
+ * @param emails In lower case.
+ * @returns The addresses that had an account.
+ */
+export async function deleteSsoAdminsByEmail(
+  tx: Tx,
+  scope: OrgScope,
+  { ssoId, emails }: { readonly ssoId: string; readonly emails: readonly string[] },
+): Promise<string[]> {
   const rows = await tx
     .deleteFrom('admin')
-    .where('ssoId', '=', ssoId)
+    .where('ssoId', '=', ssoIdIn(tx, scope, ssoId))
     .where('email', '=', anyOf(emails))
     .returning('email')
     .execute()
   return rows.map(({ email }) => email)
 }
 
-/** The account of a subject; undefined for one that never signed in. */
+/** Finds the account of a subject; undefined if the subject never signed in. */
 export async function findSsoAdmin(
   reader: Reader,
+  scope: InOrg,
   { ssoId, subject }: Pick<Person, 'ssoId' | 'subject'>,
 ): Promise<{ readonly id: string; readonly email: string } | undefined> {
   return reader
     .selectFrom('admin')
     .select(['id', 'email'])
-    .where('ssoId', '=', ssoId)
+    .where('ssoId', '=', ssoIdIn(reader, scope, ssoId))
     .where('ssoSubject', '=', subject)
     .executeTakeFirst()
 }
 
-export async function shortenSession(tx: Tx, idHash: Buffer, expiresAt: Date): Promise<void> {
-  await tx.updateTable('session').set({ expiresAt }).where('idHash', '=', idHash).execute()
+export async function shortenSession(
+  tx: Tx,
+  { adminId }: AdminScope,
+  { idHash, expiresAt }: { readonly idHash: Buffer; readonly expiresAt: Date },
+): Promise<void> {
+  await tx
+    .updateTable('session')
+    .set({ expiresAt })
+    .where('adminId', '=', adminId)
+    .where('idHash', '=', idHash)
+    .execute()
 }
 
 export interface SsoSessions {
   readonly ssoId: string
   readonly adminId: string
-  /** As the identity provider calls them; empty: all that the SSO opened for the account. */
+  /** The identity provider's names for the sessions; empty for all that the SSO opened for the account. */
   readonly ssoSessions: readonly string[]
 }
 
-export async function deleteSsoSessions(tx: Tx, { ssoId, adminId, ssoSessions }: SsoSessions): Promise<void> {
+export async function deleteSsoSessions(
+  tx: Tx,
+  scope: InOrg,
+  { ssoId, adminId, ssoSessions }: SsoSessions,
+): Promise<void> {
   await tx
     .deleteFrom('session')
-    .where('ssoId', '=', ssoId)
+    .where('ssoId', '=', ssoIdIn(tx, scope, ssoId))
     .where('adminId', '=', adminId)
     .$if(ssoSessions.length > 0, (query) => query.where('ssoSession', '=', anyOf(ssoSessions)))
     .execute()

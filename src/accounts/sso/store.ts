@@ -1,24 +1,19 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { AdminScope, InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Sso } from './sso.ts'
 
 export async function listSsos(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Sso>> {
   const hits = reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<Sso>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<Sso>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
-export async function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
-  const { total } = await reader
-    .selectFrom('sso')
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .where('orgId', '=', scope.orgId)
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countSsos(reader: Reader, scope: OrgScope): Promise<number> {
+  return countRows(reader.selectFrom('sso').where('orgId', '=', scope.orgId))
 }
 
 export async function getSso(reader: Reader, scope: OrgScope, id: string): Promise<Sso> {
@@ -33,42 +28,56 @@ export async function lockSso(tx: Tx, scope: OrgScope, id: string): Promise<Sso>
   return row
 }
 
-function selectSso(reader: Reader, scope: OrgScope, id: string) {
+function selectSso(reader: Reader, scope: InOrg, id: string) {
   return reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
-/** As it is now, and it stays until `tx` ends; undefined once it is gone. */
-export async function holdSso(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<Sso | undefined> {
-  return tx.selectFrom('sso').selectAll().where('orgId', '=', orgId).where('id', '=', id).forShare().executeTakeFirst()
+/** Keeps the SSO from being changed or deleted until `tx` ends; undefined if it is gone. */
+export async function shareSso(tx: Tx, scope: InOrg, id: string): Promise<Sso | undefined> {
+  return selectSso(tx, scope, id).forShare().executeTakeFirst()
 }
 
-/** By the name in its addresses, which its identity provider knows. */
+/**
+ * Finds an SSO by the name in its URLs, which its identity provider knows.
+ *
+ * @unscoped The caller is a browser that is about to sign in; the name says in which organization.
+ */
 export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
   return reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()
 }
 
+/** @unscoped The operator's settings name the SSO, not the caller. */
 export async function findSsoById(reader: Reader, id: string): Promise<Sso | undefined> {
   return reader.selectFrom('sso').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The SSO that opened the session. */
-export async function findSsoOfSession(reader: Reader, idHash: Buffer): Promise<Sso | undefined> {
+/** Finds the SSO that opened the session. */
+export async function findSsoOfSession(
+  reader: Reader,
+  { adminId }: AdminScope,
+  idHash: Buffer,
+): Promise<Sso | undefined> {
   return reader
     .selectFrom('session')
     .innerJoin('sso', 'sso.id', 'session.ssoId')
     .selectAll('sso')
+    .where('session.adminId', '=', adminId)
     .where('session.idHash', '=', idHash)
     .executeTakeFirst()
 }
 
-export async function insertSso(tx: Tx, sso: Sso): Promise<void> {
+export async function insertSso(tx: Tx, { orgId }: OrgScope, sso: Omit<Sso, 'orgId'>): Promise<void> {
   await tx
     .insertInto('sso')
-    .values({ ...sso, doc: json(sso.doc) })
+    .values({ ...sso, orgId, doc: json(sso.doc) })
     .execute()
 }
 
-export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso): Promise<void> {
+export async function updateSsoRow(
+  tx: Tx,
+  { orgId }: OrgScope,
+  { id, doc, modifiedAt }: Pick<Sso, 'id' | 'doc' | 'modifiedAt'>,
+): Promise<void> {
   await tx
     .updateTable('sso')
     .set({ doc: json(doc), modifiedAt })
@@ -77,7 +86,7 @@ export async function updateSsoRow(tx: Tx, { orgId, id, doc, modifiedAt }: Sso):
     .execute()
 }
 
-/** With its failures. */
-export async function deleteSsoRow(tx: Tx, { orgId, id }: Pick<Sso, 'orgId' | 'id'>): Promise<void> {
+/** Deletes the SSO with its failures. */
+export async function deleteSsoRow(tx: Tx, { orgId }: OrgScope, id: string): Promise<void> {
   await tx.deleteFrom('sso').where('orgId', '=', orgId).where('id', '=', id).execute()
 }

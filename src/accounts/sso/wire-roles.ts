@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
 import type { SsoRoleContent } from './sso-roles.ts'
@@ -8,20 +8,26 @@ import type { SsoRole } from './store-roles.ts'
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 
-export const CreateSsoRoleBody = Type.Object({ name: Name, privileges: Privileges }, { additionalProperties: true })
-export const UpdateSsoRoleBody = Type.Object(
-  { name: Type.Optional(Name), privileges: Type.Optional(Privileges) },
-  { additionalProperties: true },
+export const CreateSsoRoleBody = named(
+  'SsoRoleCreate',
+  Type.Object({ name: Name, privileges: Privileges }, { additionalProperties: true }),
 )
-export const SsoRoleReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  name: Type.String(),
-  privileges: Type.Array(OrgPrivilegeReply),
-  for_site: Type.Boolean(),
-  created_time: Timestamp,
-  modified_time: Timestamp,
-})
+export const UpdateSsoRoleBody = named(
+  'SsoRoleUpdate',
+  Type.Object({ name: Type.Optional(Name), privileges: Type.Optional(Privileges) }, { additionalProperties: true }),
+)
+export const SsoRoleReply = named(
+  'SsoRole',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    name: Type.String(),
+    privileges: Type.Array(OrgPrivilegeReply),
+    for_site: Type.Boolean(),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  }),
+)
 
 export function parseSsoRole(orgId: string, body: Static<typeof CreateSsoRoleBody>): SsoRoleContent {
   return { name: body.name, privileges: parsePrivileges(orgId, body.privileges) }

@@ -4,10 +4,10 @@ export const DomainParams = Type.Object({ domain: Type.String({ maxLength: 64 })
 
 export const LoginQuery = Type.Object({ forward: Type.Optional(Type.String({ maxLength: 2000 })) })
 
-/** Base64, in which programs also leave line breaks. */
+/** Base64, in which some programs insert line breaks. */
 const Encoded = Type.String({ minLength: 1, pattern: '^[A-Za-z0-9+/=\\s]+$' })
 
-/** RelayState is not needed: where to lead the browser is kept here. */
+/** RelayState is ignored: the request that we stored says where the browser goes next. */
 export const AcsBody = Type.Object(
   { SAMLResponse: Encoded, again: Type.Optional(Type.String()) },
   { additionalProperties: true },

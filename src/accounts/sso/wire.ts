@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { SamlUrls, Sso } from './sso.ts'
@@ -27,19 +27,28 @@ const settable = {
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 
-export const CreateSsoBody = Type.Object({ name: Name, ...settable }, { additionalProperties: true })
-export const UpdateSsoBody = Type.Object({ name: Type.Optional(Name), ...settable }, { additionalProperties: true })
-export const SsoReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    domain: Type.String({ description: 'part of the addresses that the identity provider is given' }),
-    name: Name,
-    ...settable,
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const CreateSsoBody = named(
+  'SsoCreate',
+  Type.Object({ name: Name, ...settable }, { additionalProperties: true }),
+)
+export const UpdateSsoBody = named(
+  'SsoUpdate',
+  Type.Object({ name: Type.Optional(Name), ...settable }, { additionalProperties: true }),
+)
+export const SsoReply = named(
+  'Sso',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      domain: Type.String({ description: 'part of the addresses that the identity provider is given' }),
+      name: Name,
+      ...settable,
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function presentSso({ orgId, id, domain, doc, createdAt, modifiedAt }: Sso): Static<typeof SsoReply> {
@@ -54,31 +63,48 @@ export function presentSso({ orgId, id, domain, doc, createdAt, modifiedAt }: Ss
   }
 }
 
-export const MetadataReply = Type.Object({
-  acs_url: Type.String(),
-  entity_id: Type.String(),
-  logout_url: Type.String(),
-  metadata: Type.String({ description: 'XML' }),
-})
+export const MetadataReply = named(
+  'SamlMetadata',
+  Type.Object({
+    acs_url: Type.String(),
+    entity_id: Type.String(),
+    logout_url: Type.String(),
+    metadata: Type.String({ description: 'XML' }),
+  }),
+)
 
 export function presentMetadata(urls: SamlUrls, metadata: string): Static<typeof MetadataReply> {
   return { acs_url: urls.acsUrl, entity_id: urls.entityId, logout_url: urls.logoutUrl, metadata }
 }
 
-export const DeleteAdminsBody = Type.Object({
-  emails: Type.Array(Type.String({ maxLength: 320 }), { maxItems: 1000 }),
-})
-export const DeleteAdminsReply = Type.Object({
-  deleted: Type.Array(Type.String()),
-  errors: Type.Array(Type.String(), { description: 'addresses of whom there is no account' }),
-})
+export const DeleteAdminsBody = named(
+  'SsoAdminsDelete',
+  Type.Object({
+    emails: Type.Array(Type.String({ maxLength: 320 }), { maxItems: 1000 }),
+  }),
+)
+export const DeleteAdminsReply = named(
+  'SsoAdminsDeleteResult',
+  Type.Object({
+    deleted: Type.Array(Type.String()),
+    errors: Type.Array(Type.String(), { description: 'addresses of whom there is no account' }),
+  }),
+)
 
 export const FailuresQuery = Type.Object({ ...searchQuery, ...pageQuery })
-export const FailuresReply = Type.Object({
-  results: Type.Array(Type.Object({ timestamp: Timestamp, detail: Type.String(), saml_assertion_xml: Type.String() })),
-})
+export const FailuresReply = named(
+  'SsoFailureSearchResult',
+  Type.Object({
+    results: Type.Array(
+      named(
+        'SsoFailure',
+        Type.Object({ timestamp: Timestamp, detail: Type.String(), saml_assertion_xml: Type.String() }),
+      ),
+    ),
+  }),
+)
 
-/** @param withAssertion What somebody's identity provider says of them is for those who may administer it. */
+/** @param withAssertion Only administrators may read what the identity provider says about people. */
 export function presentFailure(
   { detail, assertion, createdAt }: SsoFailure,
   withAssertion: boolean,

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { Caller } from '../../access/authorize.ts'
-import type { InOrg, OrgScope } from '../../access/scope.ts'
+import { type InOrg, type OrgScope, adminScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -9,18 +9,18 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 export interface OrgTokenRequest {
   readonly name: string
   readonly privileges: readonly WirePrivilege[]
-  /** Each an address or a range. */
+  /** Each entry is an address or a range. */
   readonly srcIps: readonly string[]
 }
 
 /**
- * A token that is nobody's, with privileges of its own, none beyond its creator's. The caller of a session has
- * proved themselves (proveRecently).
+ * Creates a token that belongs to the organization, with privileges of its own, none beyond its creator's. A caller
+ * with a session has proved who they are before (proveRecently).
  */
 export async function createOrgToken(
   ctx: Context,
@@ -29,18 +29,17 @@ export async function createOrgToken(
 ): Promise<CreatedToken> {
   const at = ctx.clock.now()
   const { name, privileges, srcIps } = request
-  const { key, ...hashed } = newTokenKey()
+  const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges })
     const { adminId, passwordModifiedAt } = caller.principal
-    // Its owner may have recovered the account meanwhile, from whoever asks.
-    if (adminId !== null && (await lockSignIn(tx, { adminId, passwordModifiedAt })) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
+    // The owner of the account may have just recovered it from whoever asks.
+    if (adminId !== null && (await lockSignIn(tx, adminScope(adminId), passwordModifiedAt)) === undefined)
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     if ((await countTokens(tx, scope)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An organization may have ${MAX_TOKENS} API tokens.`)
+      throw new AppError('invalid', `An organization may have at most ${MAX_TOKENS} API tokens`)
     const id = uuidv7()
-    const owner = { orgId: scope.orgId, adminId: null, createdBy: scope.actor.adminId }
-    await insertToken(tx, { id, ...owner, ...hashed, name, privileges, srcIps: [...srcIps], createdAt: at })
+    await insertToken(tx, scope, { id, ...hashed, name, privileges, srcIps, createdAt: at })
     const created = await getToken(tx, scope, id)
     await appendAudit(tx, scope, { message: `Add API Token "${name}"`, after: auditDocument(created), at })
     return created
@@ -48,7 +47,7 @@ export async function createOrgToken(
   return { token, key }
 }
 
-/** @throws AppError invalid for other addresses than before: who knows them must be able to rely on them. */
+/** @throws AppError invalid if `src_ips` changes: those who know the addresses must be able to rely on them. */
 export async function updateOrgToken(
   ctx: Context,
   scope: OrgScope,
@@ -61,7 +60,7 @@ export async function updateOrgToken(
     const { name = before.name, privileges = before.privileges ?? [] } = change
     if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const after = { ...before, name, privileges: [...privileges] }
-    await updateToken(tx, id, after)
+    await updateToken(tx, scope, after)
     await appendAudit(tx, scope, {
       message: `Update API Token "${after.name}"`,
       before: auditDocument(before),
@@ -75,7 +74,7 @@ export async function updateOrgToken(
 export async function deleteOrgToken(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
     const before = await lockToken(tx, scope, id)
-    await deleteToken(tx, id)
+    await deleteToken(tx, scope, id)
     const message = `Delete API Token "${before.name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), at: ctx.clock.now() })
   })

@@ -9,36 +9,35 @@ import type { Person } from '../self/person.ts'
 import { proveRecently } from '../self/prove-recently.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, newTokenKey } from './token.ts'
+import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 /**
- * A token with whatever privileges its owner has at each moment.
- * @throws AppError forbidden for an admin of an identity provider; as proveRecently(). Source: spec, "Authentication", 2 and 4.
+ * Creates a token that has the privileges of its owner at each moment. Source: spec, "Authentication", 2 and 4.
+ *
+ * @throws AppError forbidden for an admin whom an identity provider vouches for; as proveRecently().
  */
 export async function createOwnToken(
   ctx: Context,
   guard: LoginGuard,
   { caller, name, password }: { readonly caller: Person; readonly name: string; readonly password: string | undefined },
 ): Promise<CreatedToken> {
-  const owner = { adminId: caller.principal.adminId }
+  const { adminId } = caller
   if (caller.principal.ssoId !== null)
-    throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization.')
+    throw new AppError('forbidden', 'Admins of single sign-on have no API tokens; use a token of the organization')
   await proveRecently(ctx, guard, { caller, password })
   const at = ctx.clock.now()
-  const { key, ...hashed } = newTokenKey()
+  const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
-    const { passwordModifiedAt } = caller.principal
-    // Its owner may have recovered it meanwhile, from whoever asks.
-    if ((await lockSignIn(tx, { ...owner, passwordModifiedAt })) === undefined)
-      throw new AppError('unauthenticated', 'The account is gone, or has another password now.')
-    if ((await countTokens(tx, owner)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An admin may have ${MAX_TOKENS} API tokens.`)
+    // The owner of the account may have just recovered it from whoever asks.
+    if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
+      throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
+    if ((await countTokens(tx, caller)) >= MAX_TOKENS)
+      throw new AppError('invalid', `An admin may have at most ${MAX_TOKENS} API tokens`)
     const id = uuidv7()
-    const ofOrg = { orgId: null, privileges: null, srcIps: [] }
-    await insertToken(tx, { id, ...owner, ...ofOrg, ...hashed, createdBy: owner.adminId, name, createdAt: at })
+    await insertToken(tx, caller, { id, ...hashed, name, privileges: null, srcIps: [], createdAt: at })
     const message = `Add API Token "${name}"`
-    await appendAccountChange(tx, { ...owner, actor: actorOf(caller), message, after: { name }, at })
-    return getToken(tx, owner, id)
+    await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, after: { name }, at })
+    return getToken(tx, caller, id)
   })
   return { token, key }
 }
@@ -48,13 +47,12 @@ export async function renameOwnToken(
   caller: Person,
   { id, name }: { readonly id: string; readonly name: string | undefined },
 ): Promise<Token> {
-  const owner = { adminId: caller.principal.adminId }
   return inTx(ctx, async (tx) => {
-    const before = await lockToken(tx, owner, id)
+    const before = await lockToken(tx, caller, id)
     const after = { ...before, name: name ?? before.name }
-    await updateToken(tx, id, after)
+    await updateToken(tx, caller, after)
     await appendAccountChange(tx, {
-      ...owner,
+      adminId: caller.adminId,
       actor: actorOf(caller),
       message: `Update API Token "${after.name}"`,
       before: auditDocument(before),
@@ -66,12 +64,11 @@ export async function renameOwnToken(
 }
 
 export async function deleteOwnToken(ctx: Context, caller: Person, id: string): Promise<void> {
-  const owner = { adminId: caller.principal.adminId }
   await inTx(ctx, async (tx) => {
-    const before = await lockToken(tx, owner, id)
-    await deleteToken(tx, id)
+    const before = await lockToken(tx, caller, id)
+    await deleteToken(tx, caller, id)
     await appendAccountChange(tx, {
-      ...owner,
+      adminId: caller.adminId,
       actor: actorOf(caller),
       message: `Delete API Token "${before.name}"`,
       before: auditDocument(before),

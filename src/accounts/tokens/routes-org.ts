@@ -25,6 +25,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
   return [
     listOperation({
       id: 'listOrgApiTokens',
+      summary: 'List the API tokens of an organization',
       tag,
       at: org('/apitokens', { needs: 'read' }),
       item: OrgTokenReply,
@@ -33,6 +34,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'createOrgApiToken',
+      summary: 'Create an API token of an organization',
       method: 'POST',
       tag,
       // Admins of single sites may create tokens for these sites.
@@ -51,6 +53,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'getOrgApiToken',
+      summary: 'Get an API token of an organization',
       method: 'GET',
       tag,
       at: org('/apitokens/:apitoken_id', { needs: 'read' }),
@@ -61,6 +64,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'updateOrgApiToken',
+      summary: 'Update an API token of an organization',
       method: 'PUT',
       tag,
       at: org('/apitokens/:apitoken_id', { needs: 'admin' }),
@@ -75,6 +79,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'deleteOrgApiToken',
+      summary: 'Delete an API token of an organization',
       method: 'DELETE',
       tag,
       at: org('/apitokens/:apitoken_id', { needs: 'admin' }),

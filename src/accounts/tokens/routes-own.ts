@@ -13,7 +13,7 @@ const tag = 'Self API Token'
 const params = { apitoken_id: Uuid }
 
 function own(path: string): At<Person> {
-  return person(`/self/apitokens${path}`, { refusal: 'A token of an organization has no tokens.' })
+  return person(`/self/apitokens${path}`, { refusal: 'The token of an organization has no tokens of its own' })
 }
 
 /** API tokens of the caller. Source: spec, "Authentication", 2 and 4; contract, Self API Token. */
@@ -21,14 +21,16 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
   return [
     listOperation({
       id: 'listApiTokens',
+      summary: 'List the API tokens of the caller',
       tag,
       at: own(''),
       item: OwnTokenReply,
       run: async (ctx, { scope: owner, page }) =>
-        presentPage(await listTokens(ctx.db, owner.principal, page), (token) => presentOwnToken(token)),
+        presentPage(await listTokens(ctx.db, owner, page), (token) => presentOwnToken(token)),
     }),
     operation({
       id: 'createApiToken',
+      summary: 'Create an API token of the caller',
       method: 'POST',
       tag,
       at: own(''),
@@ -42,16 +44,17 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'getApiToken',
+      summary: 'Get an API token of the caller',
       method: 'GET',
       tag,
       at: own('/:apitoken_id'),
       params,
       reply: OwnTokenReply,
-      run: async (ctx, { scope: owner, params }) =>
-        presentOwnToken(await getToken(ctx.db, owner.principal, params.apitoken_id)),
+      run: async (ctx, { scope: owner, params }) => presentOwnToken(await getToken(ctx.db, owner, params.apitoken_id)),
     }),
     operation({
       id: 'updateApiToken',
+      summary: 'Update an API token of the caller',
       method: 'PUT',
       tag,
       at: own('/:apitoken_id'),
@@ -63,6 +66,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
     }),
     operation({
       id: 'deleteApiToken',
+      summary: 'Delete an API token of the caller',
       method: 'DELETE',
       tag,
       at: own('/:apitoken_id'),

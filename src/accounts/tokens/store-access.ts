@@ -1,9 +1,10 @@
+import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/db.ts'
 
-/** A token as its owner knows it again. */
+/** A token as shown to its owner. */
 export interface NamedToken {
   readonly name: string
-  /** First and last four characters of its key. */
+  /** The first and last four characters of its key. */
   readonly keyHint: string
 }
 
@@ -11,8 +12,11 @@ export interface OrgToken extends NamedToken {
   readonly orgName: string
 }
 
-/** Those of the account itself, oldest first. Locked in one order, as by everybody who locks several. */
-export async function deleteTokensOfAdmin(tx: Tx, adminId: string): Promise<NamedToken[]> {
+/**
+ * Deletes the tokens of the account itself and returns them, oldest first. All transactions that lock several tokens
+ * lock them in this order.
+ */
+export async function deleteTokensOfAdmin(tx: Tx, { adminId }: AdminScope): Promise<NamedToken[]> {
   const tokens = await tx
     .selectFrom('apiToken')
     .select(['name', 'keyHint'])
@@ -24,8 +28,8 @@ export async function deleteTokensOfAdmin(tx: Tx, adminId: string): Promise<Name
   return tokens
 }
 
-/** Tokens of organizations that the admin has made, oldest first. */
-export function listOrgTokensMadeBy(reader: Reader, adminId: string): Promise<OrgToken[]> {
+/** Lists the tokens of organizations that the admin has created, oldest first. */
+export function listOrgTokensMadeBy(reader: Reader, { adminId }: AdminScope): Promise<OrgToken[]> {
   return reader
     .selectFrom('apiToken')
     .innerJoin('org', 'org.id', 'apiToken.orgId')

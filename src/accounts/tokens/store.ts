@@ -1,76 +1,85 @@
-import { type Insertable, type SelectQueryBuilder, sql } from 'kysely'
-import type { InOrg } from '../../access/scope.ts'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
+import type { AdminScope, InOrg } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { ApiTokenTable } from '../../access/tables.ts'
-import type { WirePrivilege } from '../../access/tables.ts'
-import type { Schema } from '../../platform/schema.ts'
+import type { ApiTokenTable, WirePrivilege } from '../../access/tables.ts'
 import type { Token } from './token.ts'
 
-/** Whose tokens: one admin's, or one organization's own. */
-export type TokenOwner = { readonly adminId: string } | InOrg
+/** The owner of tokens: an admin or an organization. */
+export type TokenOwner = AdminScope | InOrg
 
 export async function listTokens(reader: Reader, owner: TokenOwner, page: Page): Promise<Paged<Token>> {
   const hits = selectTokens(reader, owner)
-  return pageOf<Token>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.privileges::text)`) })
+  return pageOf<Token>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.privileges::text)`) }, page)
 }
 
-export async function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {
-  const { total } = await ownedBy(reader.selectFrom('apiToken'), owner)
-    .select((eb) => eb.fn.countAll<string>().as('total'))
-    .executeTakeFirstOrThrow()
-  return Number(total)
+export function countTokens(reader: Reader, owner: TokenOwner): Promise<number> {
+  return countRows(reader.selectFrom('apiToken').where(isOwnedBy(owner)))
 }
 
-/** @throws AppError not_found, for somebody else's too. */
+/** @throws AppError not_found, also for another owner's token. */
 export async function getToken(reader: Reader, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(reader, owner).where('apiToken.id', '=', id).executeTakeFirst()
   if (token === undefined) throw notFound(id)
   return token
 }
 
-/** As getToken, locked against other changes until `tx` ends. */
+/** As getToken(), and locks the token until `tx` ends. */
 export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(tx, owner).where('apiToken.id', '=', id).forUpdate('apiToken').executeTakeFirst()
   if (token === undefined) throw notFound(id)
   return token
 }
 
-type NewToken = Pick<
-  Insertable<ApiTokenTable>,
-  'id' | 'adminId' | 'orgId' | 'srcIps' | 'createdBy' | 'name' | 'keyHash' | 'keyHint'
-> & { readonly privileges: readonly WirePrivilege[] | null; readonly createdAt: Date }
+interface NewToken extends Pick<Insertable<ApiTokenTable>, 'id' | 'name' | 'keyHash' | 'keyHint'> {
+  /** Null for a token of an admin, which has the admin's privileges. */
+  readonly privileges: readonly WirePrivilege[] | null
+  readonly srcIps: readonly string[]
+  readonly createdAt: Date
+}
 
-export async function insertToken(tx: Tx, { privileges, ...token }: NewToken): Promise<void> {
+export async function insertToken(
+  tx: Tx,
+  owner: TokenOwner,
+  { privileges, srcIps, ...token }: NewToken,
+): Promise<void> {
+  const owned =
+    'orgId' in owner
+      ? { orgId: owner.orgId, adminId: null, createdBy: owner.actor.adminId }
+      : { orgId: null, adminId: owner.adminId, createdBy: owner.adminId }
   await tx
     .insertInto('apiToken')
-    .values({ ...token, privileges: privileges && json(privileges), lastUsedAt: null })
+    .values({ ...token, ...owned, srcIps: [...srcIps], privileges: privileges && json(privileges), lastUsedAt: null })
     .execute()
 }
 
 export interface TokenChange {
+  readonly id: string
   readonly name: string
   readonly privileges: readonly WirePrivilege[] | null
 }
 
-/** The token must be locked by the caller. */
-export async function updateToken(tx: Tx, id: string, { name, privileges }: TokenChange): Promise<void> {
+export async function updateToken(tx: Tx, owner: TokenOwner, { id, name, privileges }: TokenChange): Promise<void> {
   await tx
     .updateTable('apiToken')
     .set({ name, privileges: privileges && json(privileges) })
+    .where(isOwnedBy(owner))
     .where('id', '=', id)
     .execute()
 }
 
-/** The token must be locked by the caller. */
-export async function deleteToken(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('apiToken').where('id', '=', id).execute()
+export async function deleteToken(tx: Tx, owner: TokenOwner, id: string): Promise<void> {
+  await tx.deleteFrom('apiToken').where(isOwnedBy(owner)).where('id', '=', id).execute()
 }
 
-/** Removes tokens that were last used before `before`, at most `limit`. */
+/**
+ * Deletes tokens that were last used before `before`, at most `limit`.
+ *
+ * @unscoped A chore, for all owners.
+ */
 export async function deleteIdleTokens(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },
@@ -97,14 +106,14 @@ export async function deleteIdleTokens(
 }
 
 function selectTokens(reader: Reader, owner: TokenOwner) {
-  return ownedBy(reader.selectFrom('apiToken'), owner)
+  return reader
+    .selectFrom('apiToken')
+    .where(isOwnedBy(owner))
     .leftJoin('admin', 'admin.id', 'apiToken.createdBy')
     .selectAll('apiToken')
     .select('admin.email as creatorEmail')
 }
 
-function ownedBy<T>(query: SelectQueryBuilder<Schema, 'apiToken', T>, owner: TokenOwner) {
-  return 'orgId' in owner
-    ? query.where('apiToken.orgId', '=', owner.orgId)
-    : query.where('apiToken.adminId', '=', owner.adminId)
+function isOwnedBy(owner: TokenOwner): RawBuilder<boolean> {
+  return 'orgId' in owner ? sql`api_token.org_id = ${owner.orgId}` : sql`api_token.admin_id = ${owner.adminId}`
 }

@@ -8,13 +8,13 @@ import { appendAccountChange } from '../account-log.ts'
 import { deleteIdleTokens } from './store.ts'
 import { type Token, auditDocument } from './token.ts'
 
-/** A use at the last moment may not be written yet, by whichever process has seen it. */
+/** Other processes write the uses of tokens some minutes late. */
 const GRACE_MS = 10 * 60e3
 const AT_ONCE = 100
 
 const sweeper: Actor = { adminId: null, name: 'accounts', srcIp: null, userAgent: null }
 
-/** Removes tokens that were unused for more than 90 days; they have not worked since. Source: spec, "Authentication", 3. */
+/** Deletes tokens that were unused for more than 90 days and so no longer work. Source: spec, "Authentication", 3. */
 export async function sweepTokens(ctx: Context): Promise<void> {
   const now = ctx.clock.now()
   const before = addMs(idleSince(now), -GRACE_MS)

@@ -3,10 +3,10 @@ import type { Selectable } from 'kysely'
 import type { ApiTokenTable } from '../../access/tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 
-/** `creatorEmail`: null for one whose creator is gone, or was a token itself. */
+/** `creatorEmail` is null if the creator is gone or was a token itself. */
 export type Token = Selectable<ApiTokenTable> & { readonly creatorEmail: string | null }
 
-/** A token with its key, which is shown this one time. */
+/** A token with its key, which is shown only here. */
 export interface CreatedToken {
   readonly token: Token
   readonly key: string
@@ -16,16 +16,16 @@ export interface TokenKey {
   /** 256 random bits. */
   readonly key: string
   readonly keyHash: Buffer
-  /** First and last four characters, by which lists show which key it was. */
+  /** The first and last four characters, by which lists identify the key. */
   readonly keyHint: string
 }
 
-export function newTokenKey(): TokenKey {
+export function generateTokenKey(): TokenKey {
   const key = randomBytes(32).toString('base64url')
   return { key, keyHash: sha256(key), keyHint: `${key.slice(0, 4)}...${key.slice(-4)}` }
 }
 
-/** How many an admin, or an organization, may have: each has a limit of calls of its own. */
+/** How many tokens an admin or an organization may have: each has a request limit of its own. */
 export const MAX_TOKENS = 100
 
 /** A token as the audit log shows it. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isAddressRange } from '../../access/src-ips.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { PasswordProof } from '../wire-proof.ts'
@@ -21,15 +21,24 @@ const srcIps = {
 
 const proof = { password: Type.Optional(PasswordProof) }
 
-export const OwnTokenBody = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true })
-export const CreateOwnTokenBody = Type.Object({ name: Type.Optional(Name), ...proof }, { additionalProperties: true })
-export const CreateOrgTokenBody = Type.Object(
-  { name: Name, privileges: Privileges, ...srcIps, ...proof },
-  { additionalProperties: true },
+export const OwnTokenBody = named(
+  'ApiTokenUpdate',
+  Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true }),
 )
-export const UpdateOrgTokenBody = Type.Object(
-  { name: Type.Optional(Name), privileges: Type.Optional(Privileges), ...srcIps },
-  { additionalProperties: true },
+export const CreateOwnTokenBody = named(
+  'ApiTokenCreate',
+  Type.Object({ name: Type.Optional(Name), ...proof }, { additionalProperties: true }),
+)
+export const CreateOrgTokenBody = named(
+  'OrgApiTokenCreate',
+  Type.Object({ name: Name, privileges: Privileges, ...srcIps, ...proof }, { additionalProperties: true }),
+)
+export const UpdateOrgTokenBody = named(
+  'OrgApiTokenUpdate',
+  Type.Object(
+    { name: Type.Optional(Name), privileges: Type.Optional(Privileges), ...srcIps },
+    { additionalProperties: true },
+  ),
 )
 
 const shared = {
@@ -40,16 +49,19 @@ const shared = {
   last_used: Type.Union([Type.Integer(), Type.Null()], { description: 'epoch seconds, some minutes late' }),
 }
 
-export const OwnTokenReply = Type.Object(shared)
-export const OrgTokenReply = Type.Object({
-  ...shared,
-  org_id: Uuid,
-  privileges: Type.Array(OrgPrivilegeReply),
-  ...srcIps,
-  created_by: Type.Union([Type.String(), Type.Null()]),
-})
+export const OwnTokenReply = named('ApiToken', Type.Object(shared))
+export const OrgTokenReply = named(
+  'OrgApiToken',
+  Type.Object({
+    ...shared,
+    org_id: Uuid,
+    privileges: Type.Array(OrgPrivilegeReply),
+    ...srcIps,
+    created_by: Type.Union([Type.String(), Type.Null()]),
+  }),
+)
 
-/** Without a name it is called by what it is. */
+/** A token without a name is called "API token". */
 export function parseOwnToken({ name = 'API token', password }: Static<typeof CreateOwnTokenBody>): {
   readonly name: string
   readonly password: string | undefined
@@ -77,7 +89,7 @@ function parseSrcIps(texts: readonly string[]): readonly string[] {
   return texts
 }
 
-/** @param key The whole key, in the one answer that shows it. */
+/** @param key The whole key, only in the reply that creates the token. */
 export function presentOwnToken(token: Token, key = token.keyHint): Static<typeof OwnTokenReply> {
   return {
     id: token.id,

@@ -6,11 +6,11 @@ import {
   type CommandToSend,
   type FinishedCommand,
   claimQueuedCommands,
-  expireCommands,
   finishCommands,
   requeueCommands,
   timeOutCommands,
 } from './store.ts'
+import { expireCommands } from './store-expiry.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {

@@ -1,44 +1,88 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
-import { inFlightStates } from './upgrade-target.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
+
+/** An upgrade that has a device to itself, from its creation until the device's target ends. */
+export interface ActiveTarget {
+  readonly deviceId: string
+  /** The id of the site upgrade. */
+  readonly upgradeId: string
+  readonly orgUpgradeId: string
+  readonly imageId: string
+}
+
+const activeColumns = columnsOf('activeUpgradeTarget', {
+  orgId: 'uuid',
+  deviceId: 'uuid',
+  upgradeId: 'uuid',
+  orgUpgradeId: 'uuid',
+  imageId: 'uuid',
+})
 
 /**
- * The organization upgrade that is in flight on the device. The device's target stays locked against the
- * rollout engine until `tx` ends: a round that commands the device comes either before this call, which then
- * sees it, or after `tx`. Must be called before `tx` locks the device's status, as the engine does.
+ * Gives devices to upgrades, as far as no other upgrade has them.
+ * @returns The ids of the devices that were given.
  */
-export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: string): Promise<string | undefined> {
-  const target = await tx
-    .selectFrom('activeUpgradeTarget as active')
-    .innerJoin('upgradeTarget as target', (on) =>
-      on
-        .onRef('target.orgId', '=', 'active.orgId')
-        .onRef('target.upgradeId', '=', 'active.upgradeId')
-        .onRef('target.deviceId', '=', 'active.deviceId'),
-    )
-    .innerJoin('siteUpgrade', (on) =>
-      on.onRef('siteUpgrade.orgId', '=', 'active.orgId').onRef('siteUpgrade.id', '=', 'active.upgradeId'),
-    )
-    .select(['target.state', 'siteUpgrade.orgUpgradeId'])
-    .where('active.orgId', '=', scope.orgId)
-    .where('active.deviceId', '=', deviceId)
-    .forShare('target')
-    .executeTakeFirst()
-  return target !== undefined && inFlightStates.some((state) => state === target.state)
-    ? target.orgUpgradeId
-    : undefined
+export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly ActiveTarget[]): Promise<Set<string>> {
+  // Two requests at once wait for each other in the order of the ids, hence never in a circle.
+  const given = await insertRows(tx, activeColumns, wanted, {
+    every: { orgId: scope.orgId },
+    tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
+  })
+  return new Set(given.map(({ deviceId }) => deviceId))
+}
+
+/** Notes that upgrades are in flight on the devices from now on, or not any more. */
+export async function updateInFlight(
+  tx: Tx,
+  scope: InOrg,
+  deviceIds: readonly string[],
+  inFlight: boolean,
+): Promise<void> {
+  if (deviceIds.length === 0) return
+  await tx
+    .updateTable('activeUpgradeTarget')
+    .set({ inFlight })
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+}
+
+/** Takes the devices back from their upgrades. */
+export async function deleteActiveTargets(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
+  if (deviceIds.length === 0) return
+  await tx
+    .deleteFrom('activeUpgradeTarget')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
 }
 
 /**
- * SQL condition on `command`, a queued device command: it is a restart that would disturb an upgrade which has
- * reached the device. The check at the time of the request can miss an upgrade that is created at the same moment.
+ * Returns the organization upgrade that is in flight on the device. The row stays locked against the rollout engine
+ * until `tx` ends: a round that commands the device comes either before this call, which then sees it, or after `tx`.
+ * Call it before `tx` locks the device's status, as the engine does.
+ */
+export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: string): Promise<string | undefined> {
+  const active = await tx
+    .selectFrom('activeUpgradeTarget')
+    .select(['inFlight', 'orgUpgradeId'])
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .forShare()
+    .executeTakeFirst()
+  return active?.inFlight === true ? active.orgUpgradeId : undefined
+}
+
+/**
+ * SQL condition on `command`, a queued device command: it is a restart that would disturb an upgrade which has reached
+ * the device. The check at the time of the request can miss an upgrade that is created at the same moment.
  */
 export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
-  command.site_upgrade_id is null and command.kind = 'restart' and coalesce((
-    select target.state = ${anyOf(inFlightStates)} and latest.state <> 'queued'
-    from active_upgrade_target active
-    join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
-      and target.device_id = active.device_id
-    join device_command latest on latest.org_id = target.org_id and latest.id = target.command_id
-    where active.org_id = command.org_id and active.device_id = command.device_id), false))`
+  command.site_upgrade_id is null and command.kind = 'restart' and exists (
+    select from active_upgrade_target active
+    where active.org_id = command.org_id and active.device_id = command.device_id and active.in_flight
+      and not exists (
+        select from device_command own
+        where own.device_id = command.device_id and own.state = 'queued' and own.site_upgrade_id = active.upgrade_id)))`

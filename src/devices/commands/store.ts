@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import type { DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
@@ -21,26 +22,25 @@ function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
 }
 
+const newColumns = columnsOf('deviceCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  deviceId: 'uuid',
+  siteUpgradeId: 'uuid',
+  kind: 'text',
+  attempt: 'integer',
+  params: 'jsonb',
+  createdAt: 'timestamptz',
+  expiresAt: 'timestamptz',
+})
+
 /** Queues commands. One that its site upgrade has queued already (same device, kind and attempt) is left as it is. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
-  const rows = commands.map((command) => ({
-    id: command.id,
-    device_id: command.deviceId,
-    site_upgrade_id: command.siteUpgradeId,
-    kind: command.kind,
-    attempt: command.attempt,
-    params: command.params,
-    created_at: command.createdAt,
-    expires_at: command.expiresAt,
-  }))
-  await sql`
-    insert into device_command (org_id, id, device_id, site_upgrade_id, kind, attempt, params, created_at, expires_at)
-    select ${scope.orgId}::uuid, id, device_id, site_upgrade_id, kind, attempt, params, created_at, expires_at
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, device_id uuid, site_upgrade_id uuid, kind text,
-      attempt integer, params jsonb, created_at timestamptz, expires_at timestamptz)
-    on conflict (org_id, site_upgrade_id, device_id, kind, attempt) where site_upgrade_id is not null do nothing
-  `.execute(tx)
+  await insertRows(tx, newColumns, commands, {
+    every: { orgId: scope.orgId },
+    tail: sql`on conflict (org_id, site_upgrade_id, device_id, kind, attempt) where site_upgrade_id is not null do nothing`,
+  })
   wakeAfterCommit(tx, 'commands')
 }
 
@@ -74,6 +74,8 @@ export type CommandToSend = CommandOrder & {
   readonly capabilities: DeviceCapabilities
 }
 
+const idColumns = columnsOf('deviceCommand', { orgId: 'uuid', id: 'uuid' })
+
 /**
  * Marks as sent, and returns, the oldest queued command of each device that has a session on the node
  * and nothing in flight. A restart waits while an upgrade is under way on its device. The caller writes to the
@@ -102,13 +104,11 @@ export async function claimQueuedCommands(
     limit ${limit}
   `.execute(tx)
   if (next.rows.length === 0) return []
-  const orgIds = next.rows.map(({ orgId }) => orgId)
-  const ids = next.rows.map(({ id }) => id)
   // A statement of its own, for the same reason: it would search the whole queue once a row.
   // A row that another transaction has locked is about to be cancelled or to expire, so nobody waits for it.
   const claimed = await sql<CommandToSend>`
     with locked as materialized (
-      select command.* from unnest(${orgIds}::uuid[], ${ids}::uuid[]) as next (org_id, id)
+      select command.* from ${rowsAs('next', idColumns, next.rows)}
       cross join lateral (
         select * from device_command
         where org_id = next.org_id and id = next.id limit 1 for update skip locked) command
@@ -128,7 +128,8 @@ export async function claimQueuedCommands(
   return claimed.rows
 }
 
-const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
+/** The columns of a CommandToSend, of `command`, `device` and `status`. */
+export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
   command.params, device.mac, device.type, status.capabilities`
 
 /** Of a command, as the device's answer tells it. */
@@ -137,12 +138,13 @@ export interface CallKey {
   readonly callId: number
 }
 
+const callColumns = columnsOf('deviceCommand', { deviceId: 'uuid', callId: 'integer' })
+
 /** Those of the calls' commands whose end is open still, or unknown because their connection was lost. */
 export async function listUnansweredCommands(reader: Reader, calls: readonly CallKey[]): Promise<CommandToSend[]> {
-  const rows = calls.map(({ deviceId, callId }) => ({ device_id: deviceId, call_id: callId }))
   const found = await sql<CommandToSend>`
     select ${sentColumns}
-    from jsonb_to_recordset(${json(rows)}::jsonb) as call (device_id uuid, call_id integer)
+    from ${rowsAs('call', callColumns, calls)}
     join device_command command on command.device_id = call.device_id and command.call_id = call.call_id
       and command.state in ('sent', 'unknown')
     join device on device.org_id = command.org_id and device.id = command.device_id
@@ -152,51 +154,18 @@ export async function listUnansweredCommands(reader: Reader, calls: readonly Cal
   return found.rows
 }
 
-/** A device tells that an upgrade has ended, and not which. */
-export interface UpgradeEnd {
-  readonly deviceId: string
-  /** Epoch seconds by the device's own clock; it counts in whole seconds. */
-  readonly atS: number
-}
-
-/**
- * The step of an upgrade that a device can mean, if its end is open still, or unknown because its connection was lost: the
- * device's latest, if it was sent before, and the device has got its whole image, so that it was under way for certain.
- * `activate` has no download: the device had the image before.
- */
-export async function findLostUpgrade(
-  reader: Reader,
-  { deviceId, atS }: UpgradeEnd,
-): Promise<CommandToSend | undefined> {
-  const found = await sql<CommandToSend>`
-    select ${sentColumns}
-    from device_command command
-    left join firmware_download download on download.org_id = command.org_id and download.command_id = command.id
-    join device on device.org_id = command.org_id and device.id = command.device_id
-    join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
-    where command.device_id = ${deviceId} and command.call_id is not null and command.kind in ('upgrade', 'stage', 'activate')
-      and (command.kind = 'activate' or download.delivered_at is not null)
-      and command.state in ('sent', 'unknown') and ${isUnanswered}
-      and extract(epoch from command.sent_at) < ${atS}::float8 + 1
-      and not exists (
-        select from device_command newer
-        where newer.org_id = command.org_id and newer.id > command.id and newer.device_id = command.device_id
-          and newer.kind in ('upgrade', 'stage', 'activate') and newer.call_id is not null)
-    limit 1
-  `.execute(reader)
-  return found.rows[0]
-}
-
 /** Nobody waits for the answer any more where the device took too long: then it comes to nothing. */
-const isUnanswered = sql`(command.state = 'sent'
+export const isUnanswered = sql`(command.state = 'sent'
   or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
+
+const unsentColumns = columnsOf('deviceCommand', { id: 'uuid', epoch: 'bigint' })
 
 /** Puts back commands that were claimed but certainly never written to a socket. */
 export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
   await sql`
     with locked as materialized (
       select command.org_id, command.id
-      from jsonb_to_recordset(${json(commands)}::jsonb) as unsent (id uuid, epoch bigint)
+      from ${rowsAs('unsent', unsentColumns, commands)}
       join device_command command on command.id = unsent.id and command.epoch = unsent.epoch
       where command.state = 'sent' ${inOrder}
     )
@@ -214,25 +183,24 @@ export interface FinishedCommand {
   readonly outcome: CommandOutcome
 }
 
+const endedColumns = columnsOf('deviceCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  callId: 'integer',
+  state: 'text',
+  outcome: 'jsonb',
+})
+
 /**
  * Writes outcomes. One of another call, or of a command that has ended already, is stale and writes nothing;
  * but what a device did proves more than that its connection was lost.
  */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
-  const rows = finished.map(({ orgId, id, callId, outcome: { kind, ...outcome } }) => ({
-    org_id: orgId,
-    id,
-    call_id: callId,
-    state: kind,
-    outcome,
-  }))
+  const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id, ended.state, ended.outcome
-      from (
-        select * from jsonb_to_recordset(${json(rows)}::jsonb)
-          as ended (org_id uuid, id uuid, call_id integer, state text, outcome jsonb)
-        order by id) ended
+      from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
       cross join lateral ${lockByKey(sql`ended`)} command
       where command.call_id = ended.call_id
         and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
@@ -244,6 +212,8 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
   wakeSiteUpgrades(tx, ended.rows)
 }
 
+const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
+
 /**
  * What was in flight on the sessions, and on older ones of their devices, may have run: nobody will
  * hear its reply any more. A session that has just been opened has nothing in flight yet.
@@ -253,13 +223,12 @@ export async function loseCommands(
   sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
   { at, why }: { readonly at: Date; readonly why: LossReason },
 ): Promise<void> {
-  const rows = sessions.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id
       from (
         select sent.*, session.epoch as last_epoch
-        from jsonb_to_recordset(${json(rows)}::jsonb) as session (device_id uuid, epoch bigint)
+        from ${rowsAs('session', sessionColumns, sessions)}
         cross join lateral (
           select org_id, id from device_command
           where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
@@ -273,39 +242,6 @@ export async function loseCommands(
     returning command.site_upgrade_id, command.device_id
   `.execute(tx)
   wakeSiteUpgrades(tx, ended.rows)
-}
-
-/** A command of a person, or of the device itself, that could not be sent in time. */
-export interface ExpiredCommand {
-  readonly orgId: string
-  readonly kind: CommandOrder['kind']
-  readonly mac: string
-  readonly name: string | null
-  readonly siteId: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date
-}
-
-/** Ends queued commands that could not be sent in time, at most `limit`, the oldest first. Those of upgrades never expire. */
-export async function expireCommands(
-  tx: Tx,
-  { at, limit }: { readonly at: Date; readonly limit: number },
-): Promise<ExpiredCommand[]> {
-  const ended = await sql<ExpiredCommand>`
-    with due as (
-      select org_id, id from device_command
-      where state = 'queued' and expires_at <= ${at} and site_upgrade_id is null
-      order by id limit ${limit} for update skip locked
-    )
-    update device_command command set state = 'expired', finished_at = ${at}
-    from due, device
-    where command.org_id = due.org_id and command.id = due.id
-      and device.org_id = command.org_id and device.id = command.device_id
-    returning command.org_id, command.kind, device.mac, device.name, device.site_id, command.created_at,
-      command.expires_at
-  `.execute(tx)
-  if (ended.rows.length > 0) wakeAfterCommit(tx, 'commands')
-  return ended.rows
 }
 
 /**

@@ -14,12 +14,16 @@ import {
   presentEvent,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
+const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
 /** Events of devices. Source: contract, Orgs Devices and Sites Devices. */
 export const deviceEventOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDeviceEvents', site: 'searchSiteDeviceEvents' },
+    summary: {
+      org: 'Search the device events of an organization',
+      site: 'Search the device events of a site',
+    },
     tag,
     at: orgSitesAndSite('/devices/events/search', { needs: 'read' }),
     query: { org: OrgEventsSearch, site: SiteEventsSearch },
@@ -30,6 +34,10 @@ export const deviceEventOperations: Operation[] = [
   }),
   countOperation({
     id: { org: 'countOrgDeviceEvents', site: 'countSiteDeviceEvents' },
+    summary: {
+      org: 'Count the device events of an organization by a field',
+      site: 'Count the device events of a site by a field',
+    },
     tag,
     at: orgSitesAndSite('/devices/events/count', { needs: 'read' }),
     query: { org: OrgEventsCount, site: SiteEventsCount },

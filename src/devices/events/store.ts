@@ -4,8 +4,8 @@ import { inSites } from '../../access/store-sites.ts'
 import type { TopicEvents } from '../../events/topics.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts } from '../../http/search.ts'
-import { fitOf, largeOf } from '../../http/store-bounds.ts'
-import { type Whole, countsOf, wholeOf } from '../../http/store-pages.ts'
+import { largeOf } from '../../http/store-bounds.ts'
+import { countsOf, pageOf } from '../../http/store-pages.ts'
 import { type Reader, anyOf, containing } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { deviceIdOf } from '../device.ts'
@@ -41,27 +41,24 @@ export interface FoundEvent {
   readonly createdAt: Date
 }
 
-/** Lists events by time, and by id within one instant, in one query. */
-export async function searchEvents(
+/** Lists events by time, and by id within one instant. */
+export function searchEvents(
   reader: Reader,
   scope: SitesScope,
   { filter, direction, page }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
-  const way = direction === 'asc' ? sql`asc` : sql`desc`
   const where = conditions(scope, filter)
-  const { rows } = await sql<FoundEvent & Whole>`
-    with ${fitOf(page, largeOf(events(filter), sql`event.event_bytes`, { where }))},
-    hits as not materialized (
-      select event.id, event.org_id, event.site_id, event.event, event.created_at from ${events(filter)} where ${where}
-    )
-    select page.*, counted.total as list_total, fit.rows as list_limit
-    from fit cross join (select count(*) as total from hits) as counted left join (
-      select * from hits order by created_at ${way}, id ${way}
-      limit (select rows from fit) offset (select skip from fit)
-    ) as page on true
-    order by page.created_at ${way}, page.id ${way}
-  `.execute(reader)
-  return { rows: rows.filter(({ id }) => id !== null), ...wholeOf(rows[0]) }
+  return pageOf<FoundEvent>(
+    reader,
+    {
+      hits: sql`select event.id, event.org_id, event.site_id, event.event, event.created_at
+        from ${events(filter)} where ${where}`,
+      order: ['created_at', 'id'],
+      direction,
+      sizes: largeOf(events(filter), sql`event.event_bytes`, { where }),
+    },
+    page,
+  )
 }
 
 /** The fields by which events are counted. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type SitesScope, siteIdOf } from '../../access/scope.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -127,18 +127,21 @@ export function parseEventCount(
 }
 
 /** Source: contract, `response_events_devices`. */
-export const EventReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mac: Type.String(),
-    device_type: Type.String(),
-    type: Type.String(),
-    text: Type.Optional(Type.String()),
-    timestamp: Timestamp,
-  },
-  { additionalProperties: true },
+export const EventReply = named(
+  'DeviceEvent',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      mac: Type.String(),
+      device_type: Type.String(),
+      type: Type.String(),
+      text: Type.Optional(Type.String()),
+      timestamp: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** Presents the event as the webhook topic `device-events` does, with its id. */

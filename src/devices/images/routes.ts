@@ -1,7 +1,7 @@
 import { site } from '../../http/at.ts'
 import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
+import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
@@ -12,15 +12,19 @@ import { DeviceImageForm, ImageNumber } from './wire.ts'
 
 /** Older clients use the first path, newer ones the second. */
 const spellings = [
-  { path: '/devices/:device_id/image:image_number', noun: 'SiteDeviceImage' },
-  { path: '/devices/:device_id/image/:image_number', noun: 'SiteDeviceImageByNumber' },
+  { path: '/devices/:device_id/image:image_number', noun: 'SiteDeviceImage', which: '' },
+  {
+    path: '/devices/:device_id/image/:image_number',
+    noun: 'SiteDeviceImageByNumber',
+    which: ' by the path with a separate number',
+  },
 ]
 
 /** Photos of installed devices. Source: contract, Sites Devices. */
 export function deviceImageOperations(files: ImageFiles): Operation[] {
-  return spellings.flatMap(({ path, noun }) => {
+  return spellings.flatMap(({ path, noun, which }) => {
     const common = {
-      tag: 'Sites Devices',
+      tag: 'Sites Devices' as const,
       at: site(path, { needs: 'write' }),
       params: { device_id: Uuid, image_number: ImageNumber },
       reply: Empty,
@@ -29,8 +33,10 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
       operation({
         ...common,
         id: `add${noun}`,
+        summary: `Upload a photograph of a device${which}`,
         method: 'POST',
         body: DeviceImageForm,
+        errors: storageErrors,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
           // An unknown device is refused before megabytes are read.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
@@ -49,6 +55,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
       operation({
         ...common,
         id: `delete${noun}`,
+        summary: `Delete a photograph of a device${which}`,
         method: 'DELETE',
         run: (ctx, { scope, params: { device_id: deviceId, image_number: number } }) =>
           deleteDeviceImage(ctx, scope, { files, deviceId, lock: (tx) => lockDevice(tx, scope, deviceId), number }),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Binary } from '../../http/schemas.ts'
 
 export const ImageNumber = Type.Integer({ minimum: 1, maximum: 3 })
 
@@ -7,7 +8,7 @@ export const DeviceImageForm = {
   content: {
     'multipart/form-data': {
       schema: Type.Object({
-        file: Type.Optional(Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'PNG or JPEG' })),
+        file: Type.Unsafe<unknown>({ ...Binary, description: 'PNG or JPEG' }),
         json: Type.Optional(Type.String({ description: 'a JSON object; nothing in it has an effect' })),
       }),
     },

@@ -3,6 +3,7 @@ import { org, orgSites } from '../../http/at.ts'
 import { countOperation, listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { ListErrorReply } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { assignDevices, unassignDevices } from './assign-devices.ts'
 import { claimDevices } from './claim-devices.ts'
@@ -41,6 +42,7 @@ const tag = 'Orgs Inventory'
 export const inventoryOperations: Operation[] = [
   listOperation({
     id: 'getOrgInventory',
+    summary: 'List the inventory of an organization',
     tag,
     at: orgSites('/inventory', { needs: 'read' }),
     query: InventoryQuery,
@@ -50,20 +52,24 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'addOrgInventory',
+    summary: 'Claim devices for an organization',
     method: 'POST',
     tag,
     at: org('/inventory', { needs: 'write' }),
     body: ClaimBody,
     reply: ClaimReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => presentClaim(await claimDevices(ctx, scope, body)),
   }),
   operation({
     id: 'updateOrgInventoryAssignment',
+    summary: 'Assign, unassign or give up devices of the inventory',
     method: 'PUT',
     tag,
     at: org('/inventory', { needs: 'write' }),
     body: InventoryUpdateBody,
     reply: InventoryUpdateReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, body }) => {
       const change = parseInventoryUpdate(body)
       return presentInventoryUpdate(change.op, await apply(ctx, scope, change))
@@ -71,6 +77,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'replaceOrgDevices',
+    summary: 'Replace a device by another one',
     method: 'POST',
     tag,
     at: org('/inventory/replace', { needs: 'write' }),
@@ -83,6 +90,7 @@ export const inventoryOperations: Operation[] = [
   }),
   operation({
     id: 'searchOrgInventory',
+    summary: 'Search the inventory of an organization',
     method: 'GET',
     tag,
     at: orgSites('/inventory/search', { needs: 'read' }),
@@ -96,6 +104,7 @@ export const inventoryOperations: Operation[] = [
   }),
   countOperation({
     id: 'countOrgInventory',
+    summary: 'Count the inventory of an organization by a field',
     tag,
     at: orgSites('/inventory/count', { needs: 'read' }),
     query: InventoryCountQuery,

@@ -3,7 +3,7 @@ import type { SiteScope, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
-import { longPageOf } from '../../http/store-long-lists.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type Device, deviceColumns } from '../store.ts'
@@ -66,14 +66,12 @@ export function listInventory(
   const own = sql`select device.id, null::uuid as chassis_id, null::jsonb as member
     from ${devicesFor(devices)} where ${passes(scope, devices)}`
   const withMembers = filter.withMembers || filter.vcMac !== null
-  return longPageOf<InventoryItem>(
+  return pageOf<InventoryItem>(
     reader,
     {
-      keys: own,
+      hits: own,
       total: lengthOf(scope, devices),
       ...(withMembers && { few: membersOf(scope, filter) }),
-      order: ['id'],
-      direction: 'asc',
       rows: sql`select page.id, device.org_id, device.site_id, coalesce(page.member ->> 'mac', device.mac) as mac,
           coalesce(page.member ->> 'serial', device.serial) as serial,
           coalesce(page.member ->> 'model', device.model) as model, device.type, device.created_at, device.modified_at,

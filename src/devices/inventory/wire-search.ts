@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type Page, type Paged, nextPage, pageQuery, parsePage } from '../../http/lists.ts'
-import { Uuid } from '../../http/schemas.ts'
+import { Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, parseSort } from '../../http/search.ts'
 import { DeviceTypeName, DeviceTypeOrAll, parseType } from '../wire.ts'
 import type { InventoryCount, InventoryHit, InventorySearch } from './store-search.ts'
@@ -65,31 +65,40 @@ export function parseInventorySearch(query: Static<typeof InventorySearchQuery>)
   }
 }
 
-const Member = Type.Object({ mac: Type.String(), model: Type.String(), serial: Type.String() })
+const Member = named(
+  'InventoryMember',
+  Type.Object({ mac: Type.String(), model: Type.String(), serial: Type.String() }),
+)
 
-const HitReply = Type.Object({
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  type: DeviceTypeName,
-  mac: Type.String(),
-  model: Type.String(),
-  serial: Type.String(),
-  name: Type.String(),
-  status: Type.Enum(['connected', 'disconnected']),
-  version: Type.Optional(Type.String()),
-  master: Type.Optional(Type.Boolean()),
-  members: Type.Optional(Type.Array(Member)),
-  vc_mac: Type.Optional(Type.String()),
-})
+const HitReply = named(
+  'InventoryHit',
+  Type.Object({
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    type: DeviceTypeName,
+    mac: Type.String(),
+    model: Type.String(),
+    serial: Type.String(),
+    name: Type.String(),
+    status: Type.Enum(['connected', 'disconnected']),
+    version: Type.Optional(Type.String()),
+    master: Type.Optional(Type.Boolean()),
+    members: Type.Optional(Type.Array(Member)),
+    vc_mac: Type.Optional(Type.String()),
+  }),
+)
 
 /** Source: contract, `inventory_search`; `total` and `next` as in other searches. */
-export const InventorySearchReply = Type.Object({
-  limit: Type.Integer(),
-  page: Type.Integer(),
-  total: Type.Integer(),
-  results: Type.Array(HitReply),
-  next: Type.Optional(Type.String()),
-})
+export const InventorySearchReply = named(
+  'InventorySearchResult',
+  Type.Object({
+    limit: Type.Integer(),
+    page: Type.Integer(),
+    total: Type.Integer(),
+    results: Type.Array(HitReply),
+    next: Type.Optional(Type.String()),
+  }),
+)
 
 export function presentInventorySearch(
   { rows, total, limit }: Paged<InventoryHit>,

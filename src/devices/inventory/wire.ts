@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { AssignRequest } from './assign-devices.ts'
@@ -58,23 +58,26 @@ function parseEpoch(seconds: number | undefined): Date | null {
   return seconds === undefined || seconds === 0 ? null : new Date(seconds * 1000)
 }
 
-export const InventoryItemReply = Type.Object({
-  id: Uuid,
-  org_id: Uuid,
-  site_id: Type.Optional(Uuid),
-  mac: Type.String(),
-  serial: Type.String(),
-  model: Type.String(),
-  type: DeviceTypeName,
-  name: Type.String(),
-  magic: Type.Optional(Type.String({ description: 'claim code' })),
-  deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
-  vc_mac: Type.Optional(Type.String()),
-  connected: Type.Boolean(),
-  last_disconnected: Type.Optional(Type.Integer()),
-  created_time: Timestamp,
-  modified_time: Timestamp,
-})
+export const InventoryItemReply = named(
+  'InventoryItem',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    mac: Type.String(),
+    serial: Type.String(),
+    model: Type.String(),
+    type: DeviceTypeName,
+    name: Type.String(),
+    magic: Type.Optional(Type.String({ description: 'claim code' })),
+    deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
+    vc_mac: Type.Optional(Type.String()),
+    connected: Type.Boolean(),
+    last_disconnected: Type.Optional(Type.Integer()),
+    created_time: Timestamp,
+    modified_time: Timestamp,
+  }),
+)
 
 export function presentInventory(item: InventoryItem): Static<typeof InventoryItemReply> {
   const { id, orgId, siteId, mac, serial, model, type, claimCode, vcMac, connected, disconnectedAt } = item
@@ -97,25 +100,34 @@ export function presentInventory(item: InventoryItem): Static<typeof InventoryIt
   }
 }
 
-export const ClaimBody = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: MAX_NAMES })
+export const ClaimBody = named(
+  'ClaimCodes',
+  Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: MAX_NAMES }),
+)
 
-const ClaimedItem = Type.Object({
-  mac: Type.String(),
-  magic: Type.String(),
-  model: Type.String(),
-  serial: Type.String(),
-  type: Type.String(),
-})
+const ClaimedItem = named(
+  'ClaimedDevice',
+  Type.Object({
+    mac: Type.String(),
+    magic: Type.String(),
+    model: Type.String(),
+    serial: Type.String(),
+    type: Type.String(),
+  }),
+)
 
 /** Codes as sent; `reason` runs parallel to `error`. Source: contract, `OrgInventoryAdd`. */
-export const ClaimReply = Type.Object({
-  added: Type.Array(Type.String()),
-  duplicated: Type.Array(Type.String()),
-  error: Type.Array(Type.String()),
-  reason: Type.Array(Type.String()),
-  inventory_added: Type.Optional(Type.Array(ClaimedItem)),
-  inventory_duplicated: Type.Optional(Type.Array(ClaimedItem)),
-})
+export const ClaimReply = named(
+  'ClaimResult',
+  Type.Object({
+    added: Type.Array(Type.String()),
+    duplicated: Type.Array(Type.String()),
+    error: Type.Array(Type.String()),
+    reason: Type.Array(Type.String()),
+    inventory_added: Type.Optional(Type.Array(ClaimedItem)),
+    inventory_duplicated: Type.Optional(Type.Array(ClaimedItem)),
+  }),
+)
 
 /** @throws AppError invalid, with the same members, where nothing could be claimed. */
 export function presentClaim({ added, duplicated, refused }: ClaimPlan): Static<typeof ClaimReply> {
@@ -140,18 +152,21 @@ const Names = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 10
 const operations = ['assign', 'delete', 'downgrade_to_jsi', 'unassign', 'upgrade_to_mist'] as const
 
 /** Source: contract, `inventory_update`. */
-export const InventoryUpdateBody = Type.Object(
-  {
-    op: Type.Enum(operations),
-    macs: Names,
-    serials: Names,
-    site_id: Type.Optional(Uuid),
-    no_reassign: Type.Optional(Type.Boolean()),
-    managed: Type.Optional(Type.Boolean()),
-    disable_auto_config: Type.Optional(Type.Boolean()),
-    mist_configured: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: true },
+export const InventoryUpdateBody = named(
+  'InventoryUpdate',
+  Type.Object(
+    {
+      op: Type.Enum(operations),
+      macs: Names,
+      serials: Names,
+      site_id: Type.Optional(Uuid),
+      no_reassign: Type.Optional(Type.Boolean()),
+      managed: Type.Optional(Type.Boolean()),
+      disable_auto_config: Type.Optional(Type.Boolean()),
+      mist_configured: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export type InventoryChange =
@@ -177,12 +192,15 @@ function settingsOf(body: Static<typeof InventoryUpdateBody>): Record<string, un
 }
 
 /** Names as sent; `reason` runs parallel to `error`. Source: contract, `OrgInventoryChanges`. */
-export const InventoryUpdateReply = Type.Object({
-  op: Type.Enum(operations),
-  success: Type.Array(Type.String()),
-  error: Type.Array(Type.String()),
-  reason: Type.Array(Type.String()),
-})
+export const InventoryUpdateReply = named(
+  'InventoryUpdateResult',
+  Type.Object({
+    op: Type.Enum(operations),
+    success: Type.Array(Type.String()),
+    error: Type.Array(Type.String()),
+    reason: Type.Array(Type.String()),
+  }),
+)
 
 /** @throws AppError invalid, with the same members, where no device could be changed. */
 export function presentInventoryUpdate(

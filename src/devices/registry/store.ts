@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { DeviceRegistryTable } from '../tables.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
@@ -67,7 +68,7 @@ export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly st
 /** Lists devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
   const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredDevice>(reader, hits, page, { sizes: smallRows })
+  return pageOf<RegisteredDevice>(reader, { hits, sizes: smallRows }, page)
 }
 
 /** Locks the registry's rows of these devices and of their claim codes. */
@@ -85,17 +86,23 @@ export function lockRegistryOf(
     .execute()
 }
 
+const manifestColumns = columnsOf('deviceRegistry', {
+  id: 'uuid',
+  mac: 'text',
+  serial: 'text',
+  model: 'text',
+  type: 'text',
+  claimCode: 'text',
+  createdAt: 'timestamptz',
+})
+
 /** Inserts devices, or updates those that exist. The caller has locked and compared them. */
 export async function saveManifest(tx: Tx, devices: readonly ManifestItem[], at: Date): Promise<void> {
-  const rows = devices.map(({ claimCode, ...device }) => ({ ...device, claim_code: claimCode }))
-  await sql`
-    insert into device_registry (id, mac, serial, model, type, claim_code, created_at)
-    select id, mac, serial, model, type, claim_code, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb)
-      as new (id uuid, mac text, serial text, model text, type text, claim_code text)
-    order by id
-    on conflict (id) do update set serial = excluded.serial, model = excluded.model, type = excluded.type,
-      claim_code = excluded.claim_code
-    where device_registry.org_id is null
-  `.execute(tx)
+  await insertRows(tx, manifestColumns, devices, {
+    every: { createdAt: at },
+    tail: sql`order by id
+      on conflict (id) do update set serial = excluded.serial, model = excluded.model, type = excluded.type,
+        claim_code = excluded.claim_code
+      where device_registry.org_id is null`,
+  })
 }

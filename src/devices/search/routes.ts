@@ -1,12 +1,10 @@
-import { orgSites, orgSitesAndSite } from '../../http/at.ts'
+import { orgSitesAndSite } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
-import { type Operation, operation } from '../../http/operation.ts'
-import { countMxedges, countTypes } from '../store-lists.ts'
+import type { Operation } from '../../http/operation.ts'
 import { countDevices, searchDevices } from './store.ts'
 import {
   DeviceHitReply,
-  DevicesSummaryReply,
   OrgDevicesCount,
   OrgDevicesSearch,
   SiteDevicesCount,
@@ -14,15 +12,18 @@ import {
   parseCount,
   parseSearch,
   presentHit,
-  presentSummary,
 } from './wire.ts'
 
-const tag = { org: 'Orgs Devices', site: 'Sites Devices' }
+const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
 /** Searches for devices. Source: contract, Orgs Devices and Sites Devices. */
 export const deviceSearchOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDevices', site: 'searchSiteDevices' },
+    summary: {
+      org: 'Search the devices of an organization',
+      site: 'Search the devices of a site',
+    },
     tag,
     at: orgSitesAndSite('/devices/search', { needs: 'read' }),
     query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
@@ -35,18 +36,14 @@ export const deviceSearchOperations: Operation[] = [
   }),
   countOperation({
     id: { org: 'countOrgDevices', site: 'countSiteDevices' },
+    summary: {
+      org: 'Count the devices of an organization by a field',
+      site: 'Count the devices of a site by a field',
+    },
     tag,
     at: orgSitesAndSite('/devices/count', { needs: 'read' }),
     query: { org: OrgDevicesCount, site: SiteDevicesCount },
     parse: parseCount,
     run: (ctx, { scope, search }) => countDevices(ctx.db, scope, search),
-  }),
-  operation({
-    id: 'listOrgDevicesSummary',
-    method: 'GET',
-    tag: tag.org,
-    at: orgSites('/devices/summary', { needs: 'read' }),
-    reply: DevicesSummaryReply,
-    run: async (ctx, { scope }) => presentSummary(await countTypes(ctx.db, scope), await countMxedges(ctx.db, scope)),
   }),
 ].flat()

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { type SitesScope, siteIdOf } from '../../access/scope.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { DeviceTypeName, parseType } from '../wire.ts'
@@ -210,19 +210,22 @@ const countedColumns: Readonly<Record<string, DeviceCountQuery['field']>> = {
 }
 
 /** Source: contract, `response_search_devices`. */
-export const DeviceHitReply = Type.Object(
-  {
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    type: DeviceTypeName,
-    mac: Type.String(),
-    model: Type.String(),
-    serial: Type.String(),
-    hostname: Type.Array(Type.String()),
-    status: Type.Enum(['connected', 'disconnected']),
-    timestamp: Timestamp,
-  },
-  { additionalProperties: true },
+export const DeviceHitReply = named(
+  'DeviceHit',
+  Type.Object(
+    {
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      type: DeviceTypeName,
+      mac: Type.String(),
+      model: Type.String(),
+      serial: Type.String(),
+      hostname: Type.Array(Type.String()),
+      status: Type.Enum(['connected', 'disconnected']),
+      timestamp: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** `timestamp` is the time of the last change of the device's record. */
@@ -253,15 +256,18 @@ export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitRe
 const ofAccessPoint = { mxtunnel_status: 'down', power_constrained: false, power_opmode: '', wlans: [] }
 
 /** Source: contract, `org_devices_summary`. */
-export const DevicesSummaryReply = Type.Object({
-  num_aps: Type.Integer(),
-  num_gateways: Type.Integer(),
-  num_mxedges: Type.Integer(),
-  num_switches: Type.Integer(),
-  num_unassigned_aps: Type.Integer(),
-  num_unassigned_gateways: Type.Integer(),
-  num_unassigned_switches: Type.Integer(),
-})
+export const DevicesSummaryReply = named(
+  'DevicesSummary',
+  Type.Object({
+    num_aps: Type.Integer(),
+    num_gateways: Type.Integer(),
+    num_mxedges: Type.Integer(),
+    num_switches: Type.Integer(),
+    num_unassigned_aps: Type.Integer(),
+    num_unassigned_gateways: Type.Integer(),
+    num_unassigned_switches: Type.Integer(),
+  }),
+)
 
 const plurals = { ap: 'aps', gateway: 'gateways', switch: 'switches' } as const
 

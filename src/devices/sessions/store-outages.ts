@@ -1,15 +1,18 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { DeviceOutageTable } from '../tables.ts'
+
+const outageColumns = columnsOf('deviceOutage', {
+  orgId: 'uuid',
+  deviceId: 'uuid',
+  downAt: 'timestamptz',
+  dueAt: 'timestamptz',
+})
 
 /** The caller has locked the statuses of the devices; the same holds below. */
 export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceOutageTable>[]): Promise<void> {
-  if (outages.length === 0) return
-  await tx
-    .insertInto('deviceOutage')
-    .values(outages.map(({ orgId, deviceId, downAt, dueAt }) => ({ orgId, deviceId, downAt, dueAt })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertRows(tx, outageColumns, outages, { tail: sql`on conflict do nothing` })
 }
 
 /** Lists devices whose outage is due to be announced, the longest due first. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, insertRows, rowsAs, updateRows } from '../../platform/rows.ts'
 import type { FwUpdate } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
@@ -12,6 +13,18 @@ export interface SessionOpening {
   readonly family: string
   readonly facts: DeviceFacts
 }
+
+const registryColumns = columnsOf('deviceRegistry', {
+  id: 'uuid',
+  mac: 'text',
+  serial: 'text',
+  model: 'text',
+  type: 'text',
+  claimCode: 'text',
+  firmware: 'text',
+  createdAt: 'timestamptz',
+  lastSeenAt: 'timestamptz',
+})
 
 /**
  * Registers devices that connect; an unknown one gets a claim code and stays unclaimed. The rows stay locked until `tx`
@@ -26,15 +39,12 @@ export async function registerDevices(tx: Tx, openings: readonly SessionOpening[
     model: facts.model,
     type: facts.type,
     firmware: facts.firmware,
-    claim_code: newClaimCode(),
+    claimCode: newClaimCode(),
   }))
-  await sql`
-    insert into device_registry (id, mac, serial, model, type, claim_code, firmware, created_at, last_seen_at)
-    select id, mac, serial, model, type, claim_code, firmware, ${at}::timestamptz, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb)
-      as new (id uuid, mac text, serial text, model text, type text, firmware text, claim_code text)
-    on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at
-  `.execute(tx)
+  await insertRows(tx, registryColumns, rows, {
+    every: { createdAt: at, lastSeenAt: at },
+    tail: sql`on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at`,
+  })
 }
 
 export interface OpenedSession {
@@ -42,6 +52,17 @@ export interface OpenedSession {
   /** Higher than that of every earlier session of the device. */
   readonly epoch: string
 }
+
+const sessionColumns = columnsOf('deviceSession', {
+  deviceId: 'uuid',
+  nodeId: 'uuid',
+  family: 'text',
+  epoch: 'bigint',
+  connected: 'boolean',
+  connectedAt: 'timestamptz',
+  connectedMs: 'float8',
+  facts: 'jsonb',
+})
 
 /**
  * Compare-and-set: the newest connection of a device owns its session. A device that connects while its session is open
@@ -52,18 +73,17 @@ export async function openSessions(
   nodeId: string,
   { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
-  const rows = openings.map(({ mac, family, facts }) => ({ device_id: deviceIdOf(mac), family, facts }))
-  const opened = await sql<OpenedSession>`
-    insert into device_session (device_id, node_id, family, epoch, connected, connected_at, connected_ms, facts)
-    select device_id, ${nodeId}::uuid, family, 1, true, ${at}::timestamptz, ${atMs}::float8, facts
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (device_id uuid, family text, facts jsonb)
-    on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family, epoch = device_session.epoch + 1,
-      connected = true, connected_at = excluded.connected_at, connected_ms = excluded.connected_ms, lost_at = null,
-      disconnected_ms = case when device_session.connected then excluded.connected_ms
-        else device_session.disconnected_ms end, facts = excluded.facts
-    returning device_id, epoch
-  `.execute(tx)
-  return opened.rows
+  const rows = openings.map(({ mac, family, facts }) => ({ deviceId: deviceIdOf(mac), family, facts }))
+  return insertRows(tx, sessionColumns, rows, {
+    every: { nodeId, epoch: '1', connected: true, connectedAt: at, connectedMs: atMs },
+    tail: sql<OpenedSession>`
+      on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family,
+        epoch = device_session.epoch + 1, connected = true, connected_at = excluded.connected_at,
+        connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts,
+        disconnected_ms = case when device_session.connected then excluded.connected_ms
+          else device_session.disconnected_ms end
+      returning device_id, epoch`,
+  })
 }
 
 /** A claimed device with its status, and with what events say about it. */
@@ -143,31 +163,35 @@ export interface ConnectedStatus {
   readonly booted: boolean
 }
 
+const statusColumns = columnsOf(
+  'deviceStatus',
+  {
+    orgId: 'uuid',
+    deviceId: 'uuid',
+    epoch: 'bigint',
+    connectedAt: 'timestamptz',
+    firmware: 'text',
+    extIp: 'text',
+    capabilities: 'jsonb',
+    members: 'jsonb',
+    bootCount: 'integer',
+    bootedAt: 'timestamptz',
+    bootKnownMs: 'float8',
+  },
+  { booted: 'boolean' },
+)
+
 export async function saveConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
-  const rows = statuses.map(({ facts, ...status }) => ({
-    org_id: status.orgId,
-    device_id: status.deviceId,
-    epoch: status.epoch,
-    connected_at: status.connectedAt,
-    boot_count: status.bootCount,
-    booted_at: status.bootedAt,
-    boot_known_ms: status.bootKnownMs,
-    booted: status.booted,
-    firmware: facts.firmware,
-    ext_ip: facts.ext_ip,
-    capabilities: facts.capabilities,
-    members: facts.members,
-  }))
-  await sql`
-    update device_status status set connected = true, epoch = new.epoch, connected_at = new.connected_at,
-      last_seen_at = greatest(status.last_seen_at, new.connected_at), firmware = new.firmware, ext_ip = new.ext_ip,
-      capabilities = new.capabilities, members = new.members, boot_count = new.boot_count, booted_at = new.booted_at,
-      boot_known_ms = new.boot_known_ms, load = case when new.booted then null else status.load end
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (org_id uuid, device_id uuid, epoch bigint,
-      connected_at timestamptz, boot_count integer, booted_at timestamptz, boot_known_ms double precision, booted boolean,
-      firmware text, ext_ip text, capabilities jsonb, members jsonb)
-    where status.org_id = new.org_id and status.device_id = new.device_id and status.epoch < new.epoch
-  `.execute(tx)
+  const rows = statuses.map(({ facts, ...status }) => {
+    const { firmware, capabilities, members, ext_ip: extIp } = facts
+    return { ...status, firmware, capabilities, members, extIp }
+  })
+  await updateRows(tx, statusColumns, rows, {
+    key: ['orgId', 'deviceId'],
+    set: sql`connected = true, last_seen_at = greatest(device_status.last_seen_at, new.connected_at),
+      load = case when new.booted then null else device_status.load end`,
+    where: sql`device_status.epoch < new.epoch`,
+  })
 }
 
 /** Lists the present sessions of devices, with the facts of their connects. */
@@ -201,16 +225,17 @@ export interface SessionKey {
   readonly epoch: string
 }
 
+const keyColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
+
 /**
  * Closes those of the sessions that are still the newest of their device, and returns them. They are locked in the
  * order of their devices, as in a connect, to prevent deadlocks with devices that come back meanwhile.
  */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
-  const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const closed = await sql<SessionKey>`
     with locked as materialized (
       select session.device_id
-      from jsonb_to_recordset(${json(rows)}::jsonb) as closed (device_id uuid, epoch bigint)
+      from ${rowsAs('closed', keyColumns, keys)}
       join device_session session on session.device_id = closed.device_id and session.epoch = closed.epoch
       where session.connected order by session.device_id for update of session
     )
@@ -223,10 +248,9 @@ export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: n
 
 /** Returns those of the sessions that a newer connection of the device, perhaps on another node, has replaced. */
 export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]): Promise<SessionKey[]> {
-  const rows = keys.map(({ deviceId, epoch }) => ({ device_id: deviceId, epoch }))
   const found = await sql<SessionKey>`
     select mine.device_id, mine.epoch
-    from jsonb_to_recordset(${json(rows)}::jsonb) as mine (device_id uuid, epoch bigint)
+    from ${rowsAs('mine', keyColumns, keys)}
     join device_session session on session.device_id = mine.device_id
     where session.epoch <> mine.epoch or not session.connected
   `.execute(reader)

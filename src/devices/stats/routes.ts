@@ -12,6 +12,10 @@ import { OrgStatsQuery, SiteStatsQuery, StatsReply, parseStats, presentStats } f
 export const deviceStatsOperations: Operation[] = [
   listOperation({
     id: { org: 'listOrgDevicesStats', site: 'listSiteDevicesStats' },
+    summary: {
+      org: 'List the statistics of the devices of an organization',
+      site: 'List the statistics of the devices of a site',
+    },
     tag: { org: 'Stats', site: 'Stats' },
     at: orgSitesAndSite('/stats/devices', { needs: 'read' }),
     query: { org: OrgStatsQuery, site: SiteStatsQuery },
@@ -23,6 +27,7 @@ export const deviceStatsOperations: Operation[] = [
   }),
   operation({
     id: 'getSiteDeviceStats',
+    summary: 'Get the statistics of a device',
     method: 'GET',
     tag: 'Stats',
     at: site('/stats/devices/:device_id', { needs: 'read' }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { VcMember } from '../tables.ts'
 import type { DeviceStats, StatsFilter } from './store.ts'
@@ -36,26 +36,29 @@ export function parseStats(
 }
 
 /** Values that a device never reported are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */
-export const StatsReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mac: Type.String(),
-    serial: Type.String(),
-    model: Type.String(),
-    type: DeviceTypeName,
-    name: Type.String(),
-    status: Type.Enum(['connected', 'disconnected']),
-    version: Type.Optional(Type.String()),
-    uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
-    last_seen: Type.Optional(Timestamp),
-    ip: Type.Optional(Type.String()),
-    ext_ip: Type.Optional(Type.String()),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const StatsReply = named(
+  'DeviceStats',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      mac: Type.String(),
+      serial: Type.String(),
+      model: Type.String(),
+      type: DeviceTypeName,
+      name: Type.String(),
+      status: Type.Enum(['connected', 'disconnected']),
+      version: Type.Optional(Type.String()),
+      uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
+      last_seen: Type.Optional(Timestamp),
+      ip: Type.Optional(Type.String()),
+      ext_ip: Type.Optional(Type.String()),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function presentStats(stats: DeviceStats, now: Date): Static<typeof StatsReply> {

@@ -8,7 +8,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { type DeviceChange, changeDevice } from '../change-device.ts'
 import { countOf } from '../inventory/claim-devices.ts'
 import { type Device, lockDevicesBy } from '../store.ts'
-import { holdMapsOfSite } from '../store-place.ts'
+import { shareMapsOfSite } from '../../maps/store-share.ts'
 import { updateDevices } from './store.ts'
 
 export interface ImportItem {
@@ -38,7 +38,7 @@ export function importDevices(ctx: Context, scope: SiteScope, items: readonly Im
   return inTx(ctx, async (tx) => {
     const wanted = items.map(({ change }) => change['map_id'])
     // Maps are locked before the devices, as when a map is deleted.
-    const maps = await holdMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
+    const maps = await shareMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
     const locked = await lockDevicesBy(tx, scope, { macs: items.map(({ mac }) => mac), serials: [] })
     const devices = new Map(locked.map((device) => [device.mac, device]))
     const [refusal, ...refusals] = refusalsOf(items, { devices, maps })

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { site } from '../../http/at.ts'
 import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { ListErrorReply } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { presentingFor } from '../routes.ts'
 import { encodeTable } from './device-table.ts'
@@ -17,6 +18,7 @@ const tag = 'Sites Devices'
 export const deviceTransferOperations: Operation[] = [
   operation({
     id: 'exportSiteDevices',
+    summary: 'Export the devices of a site as CSV',
     method: 'GET',
     tag,
     at: site('/devices/export', { needs: 'read' }),
@@ -29,11 +31,13 @@ export const deviceTransferOperations: Operation[] = [
   }),
   operation({
     id: 'importSiteDevices',
+    summary: 'Import names and places of devices, as JSON or CSV',
     method: 'POST',
     tag,
     at: site('/devices/import', { needs: 'write' }),
     body: ImportBody,
     reply: ImportReply,
+    errors: { 400: ListErrorReply },
     run: async (ctx, { scope, caller, request }) => {
       const items = await readItems(request)
       const presenting = await presentingFor(ctx, caller, scope)

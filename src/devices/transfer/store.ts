@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, updateRows } from '../../platform/rows.ts'
 import { type TableDevice, documentColumns } from './device-table.ts'
 
 /** Lists all devices of the scope's site by MAC: a table has no pages. */
@@ -22,16 +23,17 @@ export interface ChangedDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
+const changedColumns = columnsOf('device', { id: 'uuid', name: 'text', doc: 'jsonb' })
+
 /** Updates any number of devices in one statement. The caller has locked them. */
 export async function updateDevices(
   tx: Tx,
   scope: InOrg,
   { devices, at }: { readonly devices: readonly ChangedDevice[]; readonly at: Date },
 ): Promise<void> {
-  if (devices.length === 0) return
-  await sql`
-    update device set name = changed.name, doc = changed.doc, modified_at = ${at}::timestamptz
-    from jsonb_to_recordset(${json(devices)}::jsonb) as changed (id uuid, name text, doc jsonb)
-    where device.org_id = ${scope.orgId}::uuid and device.id = changed.id
-  `.execute(tx)
+  await updateRows(tx, changedColumns, devices, {
+    key: ['id'],
+    set: sql`modified_at = ${at}`,
+    where: sql`device.org_id = ${scope.orgId}`,
+  })
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseCsv } from '../../http/csv.ts'
+import { Binary, named } from '../../http/schemas.ts'
 import { check } from '../../http/validate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { parseMac } from '../device.ts'
@@ -13,9 +14,9 @@ const MAX_ITEMS = 5000
 export const MAX_TABLE_BYTES = 1024 * 1024
 
 /** The body of an update, with the MAC of the device. */
-const ImportedDevice = Type.Object(
-  { ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) },
-  { additionalProperties: true },
+const ImportedDevice = named(
+  'DeviceImport',
+  Type.Object({ ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) }, { additionalProperties: true }),
 )
 
 /** JSON, or a form with a CSV: see readForm() and parseTable(). Source: contract, `ap_import_json`. */
@@ -24,9 +25,7 @@ export const ImportBody = {
     'application/json': { schema: Type.Array(ImportedDevice, { minItems: 1, maxItems: MAX_ITEMS }) },
     'multipart/form-data': {
       schema: Type.Object({
-        file: Type.Optional(
-          Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'CSV, as the export makes it' }),
-        ),
+        file: Type.Unsafe<unknown>({ ...Binary, description: 'CSV, as the export makes it' }),
       }),
     },
   },

@@ -12,6 +12,7 @@ const tag = 'Sites MapStacks'
 export const mapStackOperations: Operation[] = [
   listOperation({
     id: 'listSiteMapStacks',
+    summary: 'List the stacks of floor plans of a site',
     tag,
     at: site('/mapstacks', { needs: 'read' }),
     query: MapStacksQuery,
@@ -21,6 +22,7 @@ export const mapStackOperations: Operation[] = [
   }),
   operation({
     id: 'createSiteMapStack',
+    summary: 'Create a stack of floor plans',
     method: 'POST',
     tag,
     at: site('/mapstacks', { needs: 'write' }),

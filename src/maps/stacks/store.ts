@@ -3,7 +3,7 @@ import type { SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, containing, json } from '../../platform/db.ts'
+import { type Reader, type Tx, containing, countRows, json } from '../../platform/db.ts'
 import type { MapStackTable } from '../tables.ts'
 
 /** Floors above each other; each map names its stack. */
@@ -21,7 +21,7 @@ export function listMapStacks(
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)
   const hits = name === null ? ofSite : ofSite.where('name', 'ilike', containing(name))
-  return pageOf<MapStack>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<MapStack>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
 export interface NewMapStack {
@@ -43,12 +43,6 @@ export function insertMapStack(
     .executeTakeFirstOrThrow()
 }
 
-export async function countMapStacks(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mapStack')
-    .select((eb) => eb.fn.countAll<string>().as('count'))
-    .where('orgId', '=', orgId)
-    .where('siteId', '=', siteId)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+export function countMapStacks(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
+  return countRows(tx.selectFrom('mapStack').where('orgId', '=', orgId).where('siteId', '=', siteId))
 }

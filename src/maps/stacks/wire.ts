@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { MapStack } from './store.ts'
 
-export const MapStackBody = Type.Object(
-  { name: Type.Optional(Type.String({ maxLength: 500 })) },
-  { additionalProperties: true },
+export const MapStackBody = named(
+  'MapStackCreate',
+  Type.Object({ name: Type.Optional(Type.String({ maxLength: 500 })) }, { additionalProperties: true }),
 )
 
 export const MapStacksQuery = Type.Object({
@@ -15,16 +15,19 @@ export const MapStacksQuery = Type.Object({
 })
 
 /** Source: addendum, `listSiteMapStacks`. */
-export const MapStackReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Uuid,
-    name: Type.String(),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const MapStackReply = named(
+  'MapStack',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Uuid,
+      name: Type.String(),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function presentMapStack(stack: MapStack): Static<typeof MapStackReply> {

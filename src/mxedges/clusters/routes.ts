@@ -18,6 +18,7 @@ const params = { mxcluster_id: Uuid }
 export const clusterOperations: Operation[] = [
   listOperation({
     id: 'listOrgMxEdgeClusters',
+    summary: 'List the edge clusters of an organization',
     tag,
     at: orgSites('/mxclusters', { needs: 'read' }),
     item: ClusterReply,
@@ -29,6 +30,7 @@ export const clusterOperations: Operation[] = [
   }),
   operation({
     id: 'createOrgMxEdgeCluster',
+    summary: 'Create an edge cluster',
     method: 'POST',
     tag,
     at: org('/mxclusters', { needs: 'write' }),
@@ -39,6 +41,7 @@ export const clusterOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgMxEdgeCluster',
+    summary: 'Get an edge cluster',
     method: 'GET',
     tag,
     at: orgSites(single, { needs: 'read' }),
@@ -51,6 +54,7 @@ export const clusterOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgMxEdgeCluster',
+    summary: 'Update an edge cluster',
     method: 'PUT',
     tag,
     at: org(single, { needs: 'write' }),
@@ -64,6 +68,7 @@ export const clusterOperations: Operation[] = [
   }),
   operation({
     id: 'deleteOrgMxEdgeCluster',
+    summary: 'Delete an edge cluster',
     method: 'DELETE',
     tag,
     at: org(single, { needs: 'write' }),

@@ -3,7 +3,7 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { MxclusterTable } from '../tables.ts'
 import type { Document } from '../../platform/document.ts'
@@ -13,7 +13,7 @@ export type Cluster = Selectable<MxclusterTable>
 /** Lists clusters, oldest first. */
 export function listClusters(reader: Reader, scope: InOrg, page: Page): Promise<Paged<Cluster>> {
   const hits = selectClusters(reader, scope)
-  return pageOf<Cluster>(reader, hits, page, { sizes: sizesOf(hits, sql`octet_length(hit.doc::text)`) })
+  return pageOf<Cluster>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 
 function selectClusters(reader: Reader, scope: InOrg) {
@@ -40,14 +40,8 @@ export async function holdCluster(tx: Tx, scope: InOrg, id: string): Promise<boo
 }
 
 /** Needs lockCluster() in the same transaction, so that no member joins meanwhile. */
-export async function countMembers(tx: Tx, scope: OrgScope, id: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mxedge')
-    .select(({ fn }) => fn.countAll<string>().as('count'))
-    .where('orgId', '=', scope.orgId)
-    .where('mxclusterId', '=', id)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+export function countMembers(tx: Tx, scope: OrgScope, id: string): Promise<number> {
+  return countRows(tx.selectFrom('mxedge').where('orgId', '=', scope.orgId).where('mxclusterId', '=', id))
 }
 
 interface NewContent {

@@ -1,25 +1,28 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
 
 /** The rest of a cluster's document is stored as received. */
-export const ClusterBody = Type.Object(
-  { name: kept(Type.String({ maxLength: 200 })), ...clusterFields },
-  { additionalProperties: true },
+export const ClusterBody = named(
+  'MxclusterUpdate',
+  Type.Object({ name: kept(Type.String({ maxLength: 200 })), ...clusterFields }, { additionalProperties: true }),
 )
 
-export const ClusterReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    for_site: Type.Boolean({ description: 'always false: clusters belong to organizations' }),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const ClusterReply = named(
+  'Mxcluster',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      for_site: Type.Boolean({ description: 'always false: clusters belong to organizations' }),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** @param withSecrets See revealsSecrets(); without it, secrets look as if they were never set. */

@@ -12,13 +12,17 @@ import {
   presentEvent,
 } from './wire.ts'
 
-const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' }
+const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' } as const
 
 /** Events of edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const mxedgeEventOperations: Operation[] = [
   // Unlike other searches, this answer also has the number of its page.
   operation({
     id: { org: 'searchOrgMistEdgeEvents', site: 'searchSiteMistEdgeEvents' },
+    summary: {
+      org: 'Search the edge events of an organization',
+      site: 'Search the edge events of a site',
+    },
     method: 'GET',
     tag,
     at: orgSitesAndSite('/mxedges/events/search', { needs: 'read' }),
@@ -33,6 +37,10 @@ export const mxedgeEventOperations: Operation[] = [
   countOperation({
     // The contract gives one of the two an irregular name.
     id: { org: 'countOrgSiteMxEdgeEvents', site: 'countSiteMxEdgeEvents' },
+    summary: {
+      org: 'Count the edge events of an organization by a field',
+      site: 'Count the edge events of a site by a field',
+    },
     tag,
     at: orgSitesAndSite('/mxedges/events/count', { needs: 'read' }),
     query: EventCountQuery,

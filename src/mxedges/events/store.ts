@@ -51,9 +51,10 @@ export function searchEvents(
   scope: SitesScope,
   search: EventSearch,
 ): Promise<Paged<MxedgeEventRecord>> {
-  const order = search.direction === 'asc' ? sql`hit.created_at, hit.id` : sql`hit.created_at desc, hit.id desc`
+  const { direction } = search
   const hits = selectEvents(reader, scope, search)
-  return pageOf<MxedgeEventRecord>(reader, hits, search, { order, sizes: sizesOf(hits, sql`hit.event_bytes`) })
+  const sizes = sizesOf(sql`hit.event_bytes`)
+  return pageOf<MxedgeEventRecord>(reader, { hits, order: ['created_at', 'id'], direction, sizes }, search)
 }
 
 export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'

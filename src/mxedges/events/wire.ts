@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { EventDistinct, EventFilter, EventSearch, MxedgeEventRecord } from './store.ts'
@@ -27,25 +27,28 @@ export const EventCountQuery = Type.Object({
 })
 
 /** The members of the topic `mxedge-events`. */
-const EventReply = Type.Object(
-  {
-    type: Type.String(),
-    mxedge_id: Uuid,
-    mxedge_name: Type.Optional(Type.String()),
-    device_type: Type.Optional(Type.String()),
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mxcluster_id: Type.Optional(Uuid),
-    mac: Type.Optional(Type.String()),
-    audit_id: Type.Optional(Uuid),
-    text: Type.Optional(Type.String()),
-    timestamp: Timestamp,
-  },
-  { additionalProperties: true },
+const EventReply = named(
+  'MxedgeEvent',
+  Type.Object(
+    {
+      type: Type.String(),
+      mxedge_id: Uuid,
+      mxedge_name: Type.Optional(Type.String()),
+      device_type: Type.Optional(Type.String()),
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      mxcluster_id: Type.Optional(Uuid),
+      mac: Type.Optional(Type.String()),
+      audit_id: Type.Optional(Uuid),
+      text: Type.Optional(Type.String()),
+      timestamp: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const { properties } = searchReplyOf(EventReply)
-export const EventSearchReply = Type.Object({ ...properties, page: Type.Integer() })
+export const EventSearchReply = named('MxedgeEventSearchResult', Type.Object({ ...properties, page: Type.Integer() }))
 
 type FilterQuery = Omit<Static<typeof EventSearchQuery>, 'limit' | 'page' | 'sort'>
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { org } from '../../http/at.ts'
 import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
+import { Binary, Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'
 import { deleteImage, setImage } from './set-image.ts'
@@ -17,7 +17,7 @@ const ImageForm = {
   content: {
     'multipart/form-data': {
       schema: Type.Object({
-        file: Type.Optional(Type.Unsafe<unknown>({ type: 'string', format: 'binary' })),
+        file: Binary,
         json: Type.Optional(Type.String({ description: 'nothing in it has a meaning' })),
       }),
     },
@@ -29,12 +29,14 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({
       id: 'addOrgMxEdgeImage',
+      summary: 'Upload a photograph of an edge appliance',
       method: 'POST',
       tag,
       at,
       params,
       body: ImageForm,
       reply: Empty,
+      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         // Refuses an unknown appliance before megabytes are read.
         const { id } = await getMxedge(ctx.db, scope, params.mxedge_id)
@@ -53,6 +55,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'deleteOrgMxEdgeImage',
+      summary: 'Delete a photograph of an edge appliance',
       method: 'DELETE',
       tag,
       at,

@@ -4,7 +4,8 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { ManifestItem } from '../../devices/registry/plan-import.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { MxedgeRegistryTable } from '../tables.ts'
 
 /** An edge appliance of a manifest, claimed or not. */
@@ -44,7 +45,7 @@ export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<v
 /** Lists hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
 export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<RegisteredMxedge>> {
   const hits = reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null)
-  return pageOf<RegisteredMxedge>(reader, hits, page, { sizes: smallRows })
+  return pageOf<RegisteredMxedge>(reader, { hits, sizes: smallRows }, page)
 }
 
 /** Locks the registry's rows of this hardware and of its claim codes. */
@@ -62,21 +63,21 @@ export function lockRegistryOf(
     .execute()
 }
 
+const manifestColumns = columnsOf('mxedgeRegistry', {
+  id: 'uuid',
+  mac: 'text',
+  serial: 'text',
+  model: 'text',
+  claimCode: 'text',
+  createdAt: 'timestamptz',
+})
+
 /** Inserts hardware, or updates unclaimed hardware. The caller has locked and compared it. */
 export async function saveManifest(tx: Tx, mxedges: readonly ManifestItem<'mxedge'>[], at: Date): Promise<void> {
-  const rows = mxedges.map(({ id, mac, serial, model, claimCode }) => ({
-    id,
-    mac,
-    serial,
-    model,
-    claim_code: claimCode,
-  }))
-  await sql`
-    insert into mxedge_registry (id, mac, serial, model, claim_code, created_at)
-    select id, mac, serial, model, claim_code, ${at}::timestamptz
-    from jsonb_to_recordset(${json(rows)}::jsonb) as new (id uuid, mac text, serial text, model text, claim_code text)
-    order by id
-    on conflict (id) do update set serial = excluded.serial, model = excluded.model, claim_code = excluded.claim_code
-    where mxedge_registry.org_id is null
-  `.execute(tx)
+  await insertRows(tx, manifestColumns, mxedges, {
+    every: { createdAt: at },
+    tail: sql`order by id
+      on conflict (id) do update set serial = excluded.serial, model = excluded.model, claim_code = excluded.claim_code
+      where mxedge_registry.org_id is null`,
+  })
 }

@@ -12,6 +12,7 @@ const tag = 'Orgs MxEdges'
 export const mxedgeSearchOperations: Operation[] = [
   searchOperation({
     id: 'searchOrgMxEdges',
+    summary: 'Search the edge appliances of an organization',
     tag,
     at: orgSites('/mxedges/search', { needs: 'read' }),
     query: MxedgeSearchQuery,
@@ -21,6 +22,7 @@ export const mxedgeSearchOperations: Operation[] = [
   }),
   countOperation({
     id: 'countOrgMxEdges',
+    summary: 'Count the edge appliances of an organization by a field',
     tag,
     at: orgSites('/mxedges/count', { needs: 'read' }),
     query: MxedgeCountQuery,

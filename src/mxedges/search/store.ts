@@ -36,13 +36,10 @@ export interface MxedgeSearch extends MxedgeFilter, Page {
 
 /** `timestamp` is the time of the last change. */
 export function searchMxedges(reader: Reader, scope: SitesScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
-  const column = sql.ref(search.by === 'timestamp' ? 'hit.modified_at' : `hit.${search.by}`)
-  const way = search.direction === 'asc' ? sql`asc` : sql`desc`
+  const by = search.by === 'timestamp' ? 'modified_at' : search.by
+  const { direction } = search
   const hits = hitsOf(reader, scope, search)
-  return pageOf<Mxedge>(reader, hits, search, {
-    order: sql`${column} ${way}, hit.id ${way}`,
-    sizes: sizesOf(hits, sql`hit.doc_bytes`),
-  })
+  return pageOf<Mxedge>(reader, { hits, order: [by, 'id'], direction, sizes: sizesOf(sql`hit.doc_bytes`) }, search)
 }
 
 export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | 'tunterm_version'

@@ -7,12 +7,13 @@ import { getMxedge, listMxedges } from '../store.ts'
 import { parseForSite } from '../wire.ts'
 import { OneStatsQuery, SiteStatsQuery, StatsQuery, StatsReply, presentStats } from './wire.ts'
 
-const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' }
+const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' } as const
 
 /** Statistics of edge appliances. Source: contract, Orgs Stats and Sites Stats, MxEdges. */
 export const mxedgeStatsOperations: Operation[] = [
   listOperation({
     id: 'listOrgMxEdgesStats',
+    summary: 'List the statistics of the edge appliances of an organization',
     tag: tag.org,
     at: orgSites('/stats/mxedges', { needs: 'read' }),
     query: StatsQuery,
@@ -22,6 +23,7 @@ export const mxedgeStatsOperations: Operation[] = [
   }),
   listOperation({
     id: 'listSiteMxEdgesStats',
+    summary: 'List the statistics of the edge appliances of a site',
     tag: tag.site,
     at: site('/stats/mxedges', { needs: 'read' }),
     query: SiteStatsQuery,
@@ -31,6 +33,10 @@ export const mxedgeStatsOperations: Operation[] = [
   }),
   operation({
     id: { org: 'getOrgMxEdgeStats', site: 'getSiteMxEdgeStats' },
+    summary: {
+      org: 'Get the statistics of an edge appliance of an organization',
+      site: 'Get the statistics of an edge appliance of a site',
+    },
     method: 'GET',
     tag,
     at: orgSitesAndSite('/stats/mxedges/:mxedge_id', { needs: 'read' }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -15,26 +15,29 @@ export const OneStatsQuery = Type.Object({
 })
 
 /** Values that only the agent of an appliance reports are left out. Source: contract, `stats_mxedge`. */
-export const StatsReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    for_site: Type.Boolean(),
-    name: Type.String(),
-    model: Type.String(),
-    mxcluster_id: Type.Optional(Uuid),
-    mac: Type.Optional(Type.String()),
-    serial: Type.Optional(Type.String()),
-    status: Type.Enum(['disconnected']),
-    mxagent_registered: Type.Boolean(),
-    tunterm_registered: Type.Boolean(),
-    fips_enabled: Type.Optional(Type.Boolean()),
-    services: Type.Optional(Type.Array(Type.String())),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const StatsReply = named(
+  'MxedgeStats',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      site_id: Type.Optional(Uuid),
+      for_site: Type.Boolean(),
+      name: Type.String(),
+      model: Type.String(),
+      mxcluster_id: Type.Optional(Uuid),
+      mac: Type.Optional(Type.String()),
+      serial: Type.Optional(Type.String()),
+      status: Type.Enum(['disconnected']),
+      mxagent_registered: Type.Boolean(),
+      tunterm_registered: Type.Boolean(),
+      fips_enabled: Type.Optional(Type.Boolean()),
+      services: Type.Optional(Type.Array(Type.String())),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** Parts of the configuration that statistics repeat. */

@@ -36,10 +36,15 @@ export function listInstallerSites(
       join site_group on site_group.org_id = site.org_id and site_group.id::text = member.id
     ) as named on true
     where ${reached(scope, reach)}`
-  return pageOf<InstallerSite>(reader, hits, page, {
-    order: sql`hit.name, hit.id`,
-    sizes: sizesOf(hits, sql`hit.doc_bytes + octet_length(hit.sitegroup_names::text)`),
-  })
+  return pageOf<InstallerSite>(
+    reader,
+    {
+      hits,
+      order: ['name', 'id'],
+      sizes: sizesOf(sql`hit.doc_bytes + octet_length(hit.sitegroup_names::text)`),
+    },
+    page,
+  )
 }
 
 export async function isReachedSite(

@@ -16,6 +16,7 @@ const params = { sitegroup_id: Uuid }
 export const siteGroupOperations: Operation[] = [
   listOperation({
     id: 'listOrgSiteGroups',
+    summary: 'List the site groups of an organization',
     tag,
     at: orgSites('/sitegroups', { needs: 'read' }),
     item: SiteGroupReply,
@@ -23,6 +24,7 @@ export const siteGroupOperations: Operation[] = [
   }),
   operation({
     id: 'createOrgSiteGroup',
+    summary: 'Create a site group',
     method: 'POST',
     tag,
     at: org('/sitegroups', { needs: 'write' }),
@@ -32,6 +34,7 @@ export const siteGroupOperations: Operation[] = [
   }),
   operation({
     id: 'getOrgSiteGroup',
+    summary: 'Get a site group',
     method: 'GET',
     tag,
     at: orgSites(one, { needs: 'read' }),
@@ -42,6 +45,7 @@ export const siteGroupOperations: Operation[] = [
   }),
   operation({
     id: 'updateOrgSiteGroup',
+    summary: 'Update a site group',
     method: 'PUT',
     tag,
     at: org(one, { needs: 'write' }),

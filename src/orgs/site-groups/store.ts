@@ -34,7 +34,7 @@ function groupsOf(scope: SitesScope, id: string | null): RawBuilder<SiteGroup> {
 export function listSiteGroups(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<SiteGroup>> {
   const hits = groupsOf(scope, null)
   const bytes = sql`octet_length(hit.doc::text) + octet_length(hit.site_ids::text)`
-  return pageOf<SiteGroup>(reader, hits, page, { sizes: sizesOf(hits, bytes) })
+  return pageOf<SiteGroup>(reader, { hits, sizes: sizesOf(bytes) }, page)
 }
 
 export async function getSiteGroup(reader: Reader, scope: SitesScope, id: string): Promise<SiteGroup> {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { SiteGroup } from './site-group.ts'
 
@@ -10,21 +10,27 @@ const siteIds = {
   ),
 }
 
-export const CreateSiteGroupBody = Type.Object({ name: Name, ...siteIds }, { additionalProperties: true })
-export const UpdateSiteGroupBody = Type.Object(
-  { name: Type.Optional(Name), ...siteIds },
-  { additionalProperties: true },
+export const CreateSiteGroupBody = named(
+  'SiteGroupCreate',
+  Type.Object({ name: Name, ...siteIds }, { additionalProperties: true }),
 )
-export const SiteGroupReply = Type.Object(
-  {
-    id: Uuid,
-    org_id: Uuid,
-    name: Type.String(),
-    site_ids: Type.Array(Uuid),
-    created_time: Timestamp,
-    modified_time: Timestamp,
-  },
-  { additionalProperties: true },
+export const UpdateSiteGroupBody = named(
+  'SiteGroupUpdate',
+  Type.Object({ name: Type.Optional(Name), ...siteIds }, { additionalProperties: true }),
+)
+export const SiteGroupReply = named(
+  'SiteGroup',
+  Type.Object(
+    {
+      id: Uuid,
+      org_id: Uuid,
+      name: Type.String(),
+      site_ids: Type.Array(Uuid),
+      created_time: Timestamp,
+      modified_time: Timestamp,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export function presentSiteGroup(group: SiteGroup): Static<typeof SiteGroupReply> {

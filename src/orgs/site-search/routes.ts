@@ -18,6 +18,7 @@ const tag = 'Orgs Sites'
 export const siteSearchOperations: Operation[] = [
   searchOperation({
     id: 'searchOrgSites',
+    summary: 'Search the sites of an organization',
     tag,
     at: orgSites('/sites/search', { needs: 'read' }),
     query: SitesSearchQuery,
@@ -31,6 +32,7 @@ export const siteSearchOperations: Operation[] = [
   }),
   countOperation({
     id: 'countOrgSites',
+    summary: 'Count the sites of an organization by a field',
     tag,
     at: orgSites('/sites/count', { needs: 'read' }),
     query: SitesCountQuery,

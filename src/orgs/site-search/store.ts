@@ -44,19 +44,15 @@ function hitsOf(scope: SitesScope, search: SiteSearch): RawBuilder<unknown> {
   return sql`select * from (${everySite(scope)}) as every_site where ${sql.join(conditions, sql` and `)}`
 }
 
-/** Returns one page and the total, with one query, and a second one only beyond the last page. */
 export function searchSites(
   reader: Reader,
   scope: SitesScope,
   { search, order, page }: { readonly search: SiteSearch; readonly order: SiteOrder; readonly page: Page },
 ): Promise<Paged<FoundSite>> {
   const hits = hitsOf(scope, search)
-  const by = sql.ref(order.by === 'timestamp' ? 'modified_at' : order.by)
-  const direction = order.direction === 'asc' ? sql`asc` : sql`desc`
-  return pageOf<FoundSite>(reader, hits, page, {
-    order: sql`hit.${by} ${direction} nulls last, hit.id ${direction}`,
-    sizes: smallRows,
-  })
+  const by = order.by === 'timestamp' ? 'modified_at' : order.by
+  const { direction } = order
+  return pageOf<FoundSite>(reader, { hits, order: [by, 'id'], direction, nullsLast: true, sizes: smallRows }, page)
 }
 
 /** Counts the sites for each value of `distinct`; the values are texts. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type FoundSite, type SiteOrder, type SiteSearch, siteCounts, siteFlags, siteSorts } from './site-search.ts'
@@ -44,20 +44,23 @@ export const SitesCountQuery = Type.Object({
   distinct: Type.Optional(Type.Enum([...siteCounts], { default: 'id' })),
 })
 
-export const FoundSiteReply = Type.Object({
-  id: Uuid,
-  site_id: Uuid,
-  org_id: Uuid,
-  name: Type.String(),
-  timezone: Type.String(),
-  country_code: Type.Optional(Type.String()),
-  timestamp: Timestamp,
-  auto_upgrade_enabled: Type.Boolean(),
-  auto_upgrade_version: Type.String(),
-  honeypot_enabled: Type.Boolean(),
-  vna_enabled: Type.Boolean(),
-  wifi_enabled: Type.Boolean(),
-})
+export const FoundSiteReply = named(
+  'SiteHit',
+  Type.Object({
+    id: Uuid,
+    site_id: Uuid,
+    org_id: Uuid,
+    name: Type.String(),
+    timezone: Type.String(),
+    country_code: Type.Optional(Type.String()),
+    timestamp: Timestamp,
+    auto_upgrade_enabled: Type.Boolean(),
+    auto_upgrade_version: Type.String(),
+    honeypot_enabled: Type.Boolean(),
+    vna_enabled: Type.Boolean(),
+    wifi_enabled: Type.Boolean(),
+  }),
+)
 
 /** The range is echoed in the reply; it does not filter. */
 interface ParsedSearch extends Page, TimeRange {

@@ -11,13 +11,14 @@ import { findSiteSetting } from './store.ts'
 import { updateSiteSetting } from './update-site-setting.ts'
 import { SiteSettingBody, SiteSettingReply, presentSiteSetting } from './wire.ts'
 
-const common = { tag: 'Sites Setting', reply: SiteSettingReply }
+const common = { tag: 'Sites Setting' as const, reply: SiteSettingReply }
 
 /** Settings of a site: its own, and the effective ones. Source: contract, Sites Setting. */
 export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'getSiteSetting',
+    summary: 'Get the settings of a site',
     method: 'GET',
     at: site('/setting', { needs: 'read' }),
     run: (ctx, { scope, caller }) => presentOwn(ctx, caller, scope),
@@ -25,6 +26,7 @@ export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'updateSiteSettings',
+    summary: 'Update the settings of a site',
     method: 'PUT',
     at: site('/setting', { needs: 'write' }),
     body: SiteSettingBody,
@@ -36,6 +38,7 @@ export const siteSettingOperations: Operation[] = [
   operation({
     ...common,
     id: 'getSiteSettingDerived',
+    summary: 'Get the settings that apply in a site, with those of the organization',
     method: 'GET',
     at: site('/setting/derived', { needs: 'read' }),
     run: async (ctx, { scope, caller }) => {

@@ -1,21 +1,24 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Document } from '../../platform/document.ts'
 import type { SiteSetting } from '../store-setting.ts'
 import { updownThresholds } from '../wire-setting.ts'
 
-export const SiteSettingBody = Type.Object(updownThresholds, { additionalProperties: true })
-export const SiteSettingReply = Type.Object(
-  {
-    org_id: Uuid,
-    site_id: Uuid,
-    for_site: Type.Boolean(),
-    ...updownThresholds,
-    created_time: Type.Optional(Timestamp),
-    modified_time: Type.Optional(Timestamp),
-  },
-  { additionalProperties: true },
+export const SiteSettingBody = named('SiteSettingUpdate', Type.Object(updownThresholds, { additionalProperties: true }))
+export const SiteSettingReply = named(
+  'SiteSetting',
+  Type.Object(
+    {
+      org_id: Uuid,
+      site_id: Uuid,
+      for_site: Type.Boolean(),
+      ...updownThresholds,
+      created_time: Type.Optional(Timestamp),
+      modified_time: Type.Optional(Timestamp),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export interface ShownSetting {

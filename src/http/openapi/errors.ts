@@ -1,0 +1,49 @@
+import type { TSchema } from 'typebox'
+import { type Components, type Published, publishSchema } from './publish-schema.ts'
+import { ErrorReply } from '../schemas.ts'
+
+interface SharedError {
+  readonly name: string
+  readonly description: string
+  readonly headers?: Published
+}
+
+/** The errors that operations share, by status. */
+const sharedErrors: Readonly<Record<number, SharedError>> = {
+  400: { name: 'BadRequest', description: 'A value of the request is not allowed, or the state of things forbids it' },
+  401: {
+    name: 'Unauthorized',
+    description: 'Credentials are missing or do not count',
+    headers: { 'WWW-Authenticate': { description: 'how to authenticate', schema: { type: 'string' } } },
+  },
+  403: {
+    name: 'Forbidden',
+    description: 'The role of the caller does not allow it, or the credentials do not: an address, a CSRF token',
+  },
+  404: { name: 'NotFound', description: 'There is no such object, or the caller may not know of it' },
+  413: { name: 'ContentTooLarge', description: 'The body, or what it would be kept as, is too large' },
+  415: { name: 'UnsupportedMediaType', description: 'The body is of a content type that the operation does not take' },
+  429: {
+    name: 'TooManyRequests',
+    description: 'The caller has to wait',
+    headers: {
+      'Retry-After': { description: 'seconds after which another try makes sense', schema: { type: 'integer' } },
+    },
+  },
+  503: { name: 'Unavailable', description: 'Something that the service depends on does not work now' },
+}
+
+/** The answer of an error: shared where its body is the usual one. */
+export function publishError(
+  status: number,
+  schema: TSchema,
+  { schemas, responses }: { readonly schemas: Components; readonly responses: Components },
+): Published {
+  const shared = sharedErrors[status]
+  if (shared === undefined) throw new Error(`No description of errors with status ${status}`)
+  const { name, ...rest } = shared
+  const response = { ...rest, content: { 'application/json': { schema: publishSchema(schema, schemas) } } }
+  if (schema !== ErrorReply) return response
+  responses.set(name, response)
+  return { $ref: `#/components/responses/${name}` }
+}

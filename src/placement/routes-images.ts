@@ -1,0 +1,105 @@
+import type { FastifyRequest } from 'fastify'
+import type { SiteScope } from '../access/scope.ts'
+import { site } from '../http/at.ts'
+import { type FormFields, readForm } from '../http/forms.ts'
+import { type Operation, operation } from '../http/operation.ts'
+import { Empty, storageErrors } from '../http/schemas.ts'
+import type { Context } from '../platform/context.ts'
+import { notFound } from '../platform/errors.ts'
+import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
+import type { NewUpload } from '../platform/storage/upload-quota.ts'
+import { deleteImage, setImage } from './set-image.ts'
+import { findMap } from '../maps/store.ts'
+import { mapParams as params } from '../maps/wire.ts'
+import { ImageForm, ReplaceForm, parseImageChange, parseTransform } from './wire-images.ts'
+
+const tag = 'Sites Maps'
+const image = site('/maps/:map_id/image', { needs: 'write' })
+
+/** Pictures of maps. Source: contract, Sites Maps. */
+export function mapImageOperations(files: ImageFiles): Operation[] {
+  return [
+    operation({
+      id: 'addSiteMapImage',
+      summary: 'Upload the image of a floor plan',
+      method: 'POST',
+      tag,
+      at: image,
+      params,
+      body: ImageForm,
+      reply: Empty,
+      errors: storageErrors,
+      run: async (ctx, { scope, params, request }) => {
+        const room = await roomOf(ctx, scope, params.map_id)
+        const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
+        await setImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
+        return {}
+      },
+    }),
+    operation({
+      id: 'deleteSiteMapImage',
+      summary: 'Delete the image of a floor plan',
+      method: 'DELETE',
+      tag,
+      at: image,
+      params,
+      reply: Empty,
+      run: async (ctx, { scope, params }) => {
+        await deleteImage(ctx, scope, { files, mapId: params.map_id })
+        return {}
+      },
+    }),
+    operation({
+      id: 'replaceSiteMapImage',
+      summary: 'Replace the image of a floor plan and move what is on it',
+      method: 'POST',
+      tag,
+      at: site('/maps/:map_id/replace', { needs: 'write' }),
+      params,
+      body: ReplaceForm,
+      reply: Empty,
+      errors: storageErrors,
+      run: async (ctx, { scope, params, request }) => {
+        const room = await roomOf(ctx, scope, params.map_id)
+        const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
+        await setImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
+        return {}
+      },
+    }),
+  ].flat()
+}
+
+/**
+ * Finds what the quota needs to know about a picture of the map. Finding the map first refuses an unknown one before
+ * megabytes are read.
+ */
+async function roomOf(ctx: Context, scope: SiteScope, mapId: string): Promise<NewUpload> {
+  const map = await findMap(ctx.db, scope, mapId)
+  if (map === undefined) throw notFound(mapId)
+  return { orgId: scope.orgId, replacedBytes: map.imageBytes + map.thumbnailBytes }
+}
+
+interface Reception<T> {
+  readonly files: ImageFiles
+  readonly room: NewUpload
+  readonly parse: (fields: FormFields) => T
+}
+
+/** @throws AppError after discarding the picture. */
+async function receive<T>(
+  request: FastifyRequest,
+  { files, room, parse }: Reception<T>,
+): Promise<{ readonly received: ReceivedImage; readonly said: T }> {
+  const { file: received, fields } = await readForm(request, {
+    file: 'file',
+    maxBytes: files.maxBytes,
+    take: ({ body, type: declaredType }) => receiveImage(files, { ...room, body, declaredType }),
+    discard: discardImage,
+  })
+  try {
+    return { received, said: parse(fields) }
+  } catch (error) {
+    await discardImage(received)
+    throw error
+  }
+}

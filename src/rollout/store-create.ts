@@ -1,0 +1,161 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { columnsOf, insertRows } from '../platform/rows.ts'
+import type { CommandKind, VcMember } from '../devices/tables.ts'
+import type { DeviceType } from '../events/device-type.ts'
+import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
+
+/** A device of a site, as an upgrade sees it before it is planned. */
+export interface Candidate {
+  readonly id: string
+  readonly siteId: string
+  readonly mac: string
+  readonly type: DeviceType
+  readonly model: string
+  readonly name: string | null
+  readonly role: string | null
+  readonly connected: boolean
+  /** The version that the device reported last; null if it has never connected. */
+  readonly fromVersion: string | null
+  readonly memberVersions: readonly string[]
+  /** What its driver could ask it to do when it connected last. */
+  readonly commands: readonly CommandKind[]
+}
+
+/** The devices of the sites, in no order. */
+export async function listCandidates(
+  reader: Reader,
+  scope: OrgScope,
+  siteIds: readonly string[],
+): Promise<Candidate[]> {
+  const rows = await reader
+    .selectFrom('device as d')
+    .leftJoin('deviceStatus as s', (on) => on.onRef('s.orgId', '=', 'd.orgId').onRef('s.deviceId', '=', 'd.id'))
+    .select([
+      'd.id',
+      'd.siteId',
+      'd.mac',
+      'd.type',
+      'd.model',
+      'd.name',
+      's.connected',
+      's.firmware',
+      's.members',
+      's.capabilities',
+    ])
+    .select(sql<string | null>`d.doc->>'role'`.as('role'))
+    .where('d.orgId', '=', scope.orgId)
+    .where('d.siteId', '=', anyOf(siteIds))
+    .execute()
+  return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
+    if (siteId === null) return []
+    const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
+    const known = { connected: connected ?? false, fromVersion: firmware, commands: capabilities?.commands ?? [] }
+    return [{ ...device, ...known, siteId, memberVersions }]
+  })
+}
+
+export interface NewOrgUpgrade {
+  readonly id: string
+  readonly request: Readonly<Record<string, unknown>>
+  readonly strategy: string
+  readonly targetVersion: string
+  readonly force: boolean
+  readonly maxFailurePercentage: number | null
+  readonly planned: number
+  /** Null: each site has phases of its own. */
+  readonly phasePlan: OrgPhasePlan | null
+  readonly notes: readonly UpgradeNote[]
+  readonly createdAt: Date
+}
+
+export interface NewSiteUpgrade {
+  readonly id: string
+  readonly siteId: string
+  readonly status: UpgradeStatus
+  readonly startAt: Date
+  readonly rebootAt: Date
+  readonly plan: UpgradePlan
+  readonly counts: TargetCounts
+  readonly total: number
+  readonly notes: readonly UpgradeNote[]
+  /** Null where there is nothing to do. */
+  readonly dueMs: number | null
+}
+
+export interface NewTarget {
+  readonly upgradeId: string
+  readonly deviceId: string
+  readonly mac: string
+  readonly model: string
+  readonly phase: number
+  readonly ordinal: number
+  readonly imageId: string
+  readonly fromVersion: string | null
+  readonly targetVersion: string
+  readonly force: boolean
+  readonly state: 'planned' | 'skipped'
+}
+
+export interface NewUpgrade {
+  readonly org: NewOrgUpgrade
+  readonly sites: readonly NewSiteUpgrade[]
+  readonly targets: readonly NewTarget[]
+}
+
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  orgUpgradeId: 'uuid',
+  siteId: 'uuid',
+  status: 'text',
+  startAt: 'timestamptz',
+  rebootAt: 'timestamptz',
+  plan: 'jsonb',
+  counts: 'jsonb',
+  total: 'integer',
+  notes: 'jsonb',
+  createdAt: 'timestamptz',
+  dueMs: 'float8',
+  finishedAt: 'timestamptz',
+})
+
+const targetColumns = columnsOf('upgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  deviceId: 'uuid',
+  mac: 'text',
+  model: 'text',
+  phase: 'integer',
+  ordinal: 'integer',
+  imageId: 'uuid',
+  fromVersion: 'text',
+  targetVersion: 'text',
+  force: 'boolean',
+  state: 'text',
+  enteredAt: 'timestamptz',
+})
+
+/** Writes a whole plan; three statements, however many sites and devices. */
+export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targets }: NewUpgrade): Promise<void> {
+  const { orgId, actor } = scope
+  await tx
+    .insertInto('orgUpgrade')
+    .values({
+      ...org,
+      orgId,
+      request: json(org.request),
+      phasePlan: org.phasePlan && json(org.phasePlan),
+      pendingByPhase: json(
+        Object.fromEntries(org.phasePlan?.phase_sizes.map((size, index) => [index + 1, size]) ?? []),
+      ),
+      notes: json(org.notes),
+      enableP2p: false,
+      adminId: actor.adminId,
+    })
+    .execute()
+  const siteRows = sites.map((site) => ({ ...site, finishedAt: site.dueMs === null ? org.createdAt : null }))
+  await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
+  await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: org.createdAt } })
+}

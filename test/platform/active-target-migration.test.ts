@@ -1,0 +1,60 @@
+import { cp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const [ORG, UPGRADE, JOB, IMAGE] = ['1', '2', '3', '4'].map((last) => `00000000-0000-0000-0000-00000000000${last}`)
+const inFlight = {
+  planned: false,
+  deferred: false,
+  dl_requested: true,
+  downloading: true,
+  rebooting: true,
+  verifying: true,
+}
+
+test('an upgrade that was running before devices knew of it is known to its devices', async () => {
+  const database = await createEmptyDatabase()
+  onTestFinished(() => database.drop())
+  const folder = await temporaryDir()
+  await cp(migrationsDir, folder, { recursive: true })
+  for (const name of await readdir(folder)) if (name >= '0034') await rm(join(folder, name))
+  await migrate(database.connection, folder)
+  const client = new pg.Client(database.connection)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(
+    `insert into org (id, name, doc, created_at, modified_at) values ($1, 'Test', '{}', now(), now())`,
+    [ORG],
+  )
+  await client.query(
+    `insert into org_upgrade (org_id, id, request, strategy, target_version, force, enable_p2p, planned, created_at)
+     values ($1, $2, '{}', 'big_bang', '2', false, false, 0, now())`,
+    [ORG, UPGRADE],
+  )
+  await client.query(
+    `insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
+     values ($1, $3, $2, gen_random_uuid(), 'upgrading', now(), now(), '{}', '{}', 6, now())`,
+    [ORG, UPGRADE, JOB],
+  )
+  await client.query(
+    `with target as (
+       insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, target_version,
+         force, state, entered_at)
+       select $1, $2, gen_random_uuid(), '', '', 1, 1, $3, '2', false, state, now() from unnest($4::text[]) as state
+       returning org_id, device_id, upgrade_id
+     ) insert into active_upgrade_target (org_id, device_id, upgrade_id) select * from target`,
+    [ORG, JOB, IMAGE, Object.keys(inFlight)],
+  )
+  await migrate(database.connection)
+  const { rows } = await client.query<Record<string, unknown>>(
+    `select state, org_upgrade_id, active.image_id, in_flight
+     from active_upgrade_target active join upgrade_target target using (org_id, upgrade_id, device_id)`,
+  )
+  expect(rows).toHaveLength(6)
+  for (const [state, flies] of Object.entries(inFlight))
+    expect(rows).toContainEqual({ state, org_upgrade_id: UPGRADE, image_id: IMAGE, in_flight: flies })
+})

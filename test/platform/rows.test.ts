@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { type Db, openDb } from '../../src/platform/db.ts'
+import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/rows.ts'
+import { type TestDatabase, createTestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = openDb(new pg.Pool({ ...database.connection, max: 1 }))
+})
+afterAll(async () => {
+  await db.destroy()
+  await database.drop()
+})
+
+const { orgId } = systemScope('operator', '018f0000-0000-7000-8000-000000000000')
+
+const columns = columnsOf(
+  'deviceCommand',
+  {
+    id: 'uuid',
+    kind: 'text',
+    epoch: 'bigint',
+    attempt: 'integer',
+    sentMs: 'float8',
+    sentAt: 'timestamptz',
+    outcome: 'jsonb',
+  },
+  { wanted: 'boolean', bytes: 'bytea' },
+)
+
+const document = fc.dictionary(
+  fc.stringMatching(/^[a-z_]{1,5}$/),
+  fc.oneof(fc.string({ unit: text() }), fc.integer(), fc.constant(null), fc.array(fc.boolean())),
+)
+
+/** What texts of PostgreSQL can have: no zero byte, and no half of a surrogate pair. */
+function text(): fc.Arbitrary<string> {
+  return fc
+    .oneof(
+      fc.constantFrom('"', '\\', '{', '}', ',', "'", 'NULL', ' ', '\n'),
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
+    )
+    .filter((part) => !part.includes('\0'))
+}
+
+const row = fc.record({
+  id: fc.uuid(),
+  kind: fc.constantFrom('restart' as const, 'upgrade' as const),
+  epoch: fc.option(fc.bigInt({ min: 0n, max: 2n ** 62n }).map(String)),
+  attempt: fc.integer({ min: 0, max: 1000 }),
+  sentMs: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)),
+  sentAt: fc.option(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })),
+  outcome: fc.option(document),
+  wanted: fc.option(fc.boolean()),
+  bytes: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+})
+
+describe('rowsAs', () => {
+  it('makes the very rows, in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 8 }), async (rows) => {
+        const found = await sql`select given.* from ${rowsAs('given', columns, rows, 'place')} order by place`.execute(
+          db,
+        )
+        expect(found.rows).toEqual(rows.map((given, index) => ({ ...given, place: String(index + 1) })))
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('has as many parameters for a thousand rows as for one', () => {
+    const parametersOf = (count: number) => {
+      const keys = Array.from({ length: count }, () => ({ id: orgId, orgId }))
+      const query = sql`select from ${rowsAs('key', columnsOf('device', { id: 'uuid', orgId: 'uuid' }), keys)}`
+      return query.compile(db).parameters.length
+    }
+    expect([parametersOf(1), parametersOf(1000)]).toEqual([2, 2])
+  })
+})
+
+describe('columnsOf', () => {
+  it('takes columns of the table alone, with a type that their values have', () => {
+    // @ts-expect-error a column that the table does not have
+    columnsOf('device', { id: 'uuid', color: 'text' })
+    // @ts-expect-error a number is no text
+    columnsOf('webhookMessage', { attempt: 'text' })
+    // @ts-expect-error a document is written as jsonb
+    columnsOf('device', { doc: 'text' })
+    // @ts-expect-error the row lacks a declared column
+    rowsAs('key', columnsOf('device', { id: 'uuid', mac: 'text' }), [{ id: orgId }])
+    expect(columnsOf('device', { id: 'uuid' }).types).toEqual({ id: 'uuid' })
+  })
+})
+
+describe('insertRows and updateRows', () => {
+  const newSites = columnsOf('site', {
+    orgId: 'uuid',
+    id: 'uuid',
+    name: 'text',
+    timezone: 'text',
+    doc: 'jsonb',
+    createdAt: 'timestamptz',
+    modifiedAt: 'timestamptz',
+  })
+  const changes = columnsOf('site', { id: 'uuid', name: 'text' }, { mark: 'text' })
+
+  it('write every row, and leave the others as they are', async () => {
+    const at = new Date('2026-01-01T00:00:00Z')
+    await db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+    const ids = ['1', '2', '3'].map((last) => orgId.slice(0, -1) + last)
+    const sites = ids.map((id, index) => ({ id, name: `Site ${index}`, doc: { index } }))
+    const inserted = await db.transaction().execute((tx) =>
+      insertRows(tx, newSites, sites, {
+        every: { orgId, timezone: 'UTC', createdAt: at, modifiedAt: at },
+        tail: sql<{ id: string }>`order by id desc returning id`,
+      }),
+    )
+    expect(inserted.map(({ id }) => id)).toEqual(ids.toReversed())
+    const renamed = sites.slice(0, 2).map(({ id, name }) => ({ id, name: `${name} "new"`, mark: name }))
+    await db.transaction().execute((tx) =>
+      updateRows(tx, changes, renamed, {
+        key: ['id'],
+        set: sql`doc = site.doc || jsonb_build_object('was', new.mark)`,
+        where: sql`site.name <> ${'Site 1'}`,
+      }),
+    )
+    const found = await db.selectFrom('site').select(['name', 'doc', 'timezone']).orderBy('id').execute()
+    expect(found).toEqual([
+      { name: 'Site 0 "new"', doc: { index: 0, was: 'Site 0' }, timezone: 'UTC' },
+      { name: 'Site 1', doc: { index: 1 }, timezone: 'UTC' },
+      { name: 'Site 2', doc: { index: 2 }, timezone: 'UTC' },
+    ])
+  })
+})
