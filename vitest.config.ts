@@ -2,10 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    // Beside a test there runs what it tests: a server, a database, simulated devices.
+    // The parts under test run beside each test: a server, a database, simulated devices.
     maxWorkers: 2,
-    // Modules have no state of their own, so files have nothing to be isolated from, and to import the whole service
-    // anew for each of them took a fourth of the run.
+    // Modules have no state of their own, so files need no isolation; importing the whole service again for each file
+    // took a quarter of the run.
     isolate: false,
     projects: [
       {

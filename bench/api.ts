@@ -3,7 +3,7 @@ import autocannon from 'autocannon'
 import { startChild } from './support/child.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
-/** Requests per second of our reads, against a bare Fastify route that answers the same bytes. */
+/** Measures requests per second of the server's reads, against a bare Fastify route that answers the same bytes. */
 const CONNECTIONS = 64
 const ROUNDS = 5
 const ROUND_S = 4
@@ -12,7 +12,7 @@ const SITES = ['Amsterdam', 'Berlin', 'Cordoba']
 
 const bareServer = fileURLToPath(new URL('support/bare-server.ts', import.meta.url))
 
-/** Page headers are part of the answer; the others are each server's own. */
+/** Page headers are part of the answer; each server sets the other headers itself. */
 const isOurs = (header: string): boolean => header === 'content-type' || header.startsWith('x-page-')
 
 interface Route {
@@ -43,10 +43,10 @@ async function compare(signalbox: Signalbox, routes: readonly Route[]): Promise<
     for (const { name, path } of routes) {
       const load = (url = '', seconds = ROUND_S) => measure({ url: url + path, authorization, seconds })
       await load(signalbox.url, WARM_UP_S)
-      await load(bare.said[1], WARM_UP_S)
+      await load(bare.match[1], WARM_UP_S)
       const rounds: { readonly ours: Load; readonly bare: Load }[] = []
       for (let round = 0; round < ROUNDS; round += 1)
-        rounds.push({ ours: await load(signalbox.url), bare: await load(bare.said[1]) })
+        rounds.push({ ours: await load(signalbox.url), bare: await load(bare.match[1]) })
       figures[name] = summarize(rounds)
     }
     return figures

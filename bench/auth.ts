@@ -17,7 +17,7 @@ import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
-/** What the check of a token costs, and what guessing at passwords does to those who have one. */
+/** Measures what checking a token costs, and how password guessing affects the callers that have a token. */
 const CHECKS_AT_ONCE = [1, 64]
 const ROUNDS = 21
 const CHECKS_A_ROUND = 1280
@@ -56,14 +56,14 @@ async function measureChecks(): Promise<Record<string, number>> {
   }
 }
 
-/** All that stands between a token and the operation: database, addresses, age, recording, limit. */
+/** Runs everything that stands between a token and the operation: database, addresses, age, recording, limit. */
 function checkOf(ctx: Context, tokenUses: TokenUses, key: string): () => Promise<void> {
   const limits = createRequestLimits(Number.MAX_SAFE_INTEGER)
   const byToken: AuthenticateToken = createAuthenticateToken(ctx, tokenUses)
   return async () => limits.take(await byToken(key, '127.0.0.1'))
 }
 
-/** CPU time of this process, every thread of it; the database is another. */
+/** Measures the CPU time of this process with all its threads; the database is another process. */
 async function medianCpuUs(check: () => Promise<void>, atOnce: number): Promise<number> {
   const perCheck: number[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -99,7 +99,7 @@ async function measureWrongLogins(): Promise<Record<string, number>> {
   }
 }
 
-/** @returns The 99th percentile of their latency, in milliseconds. */
+/** @returns The 99th percentile of the latency of these calls, in milliseconds. */
 async function tokenCalls({ url, authorization }: Signalbox, seconds: number): Promise<number> {
   const result = await autocannon({
     url: `${url}/api/v1/self`,
@@ -112,11 +112,11 @@ async function tokenCalls({ url, authorization }: Signalbox, seconds: number): P
 }
 
 interface Flood {
-  /** How many were answered: as wrong, and as too many. */
+  /** Returns how many logins the server refused as wrong, and how many as too many. */
   stop(): Promise<{ readonly refused: number; readonly limited: number }>
 }
 
-/** Keeps the number in flight: each that is answered is followed by the next, at another account. */
+/** Keeps the number of requests in flight constant: each answer is followed by a login to the next account. */
 function startWrongLogins(url: string): Flood {
   const agent = new Agent({ keepAlive: true, maxSockets: WRONG_LOGINS })
   const counts = { refused: 0, limited: 0 }

@@ -13,8 +13,8 @@ const QUIET_S = 20
 const FLOOD_S = 30
 
 /**
- * What one enrolled device that floods the gateway costs the others: the p99 of API calls and the memory of the server
- * process, without and with it. The device connects again at once whenever it is closed.
+ * Measures what one enrolled device that floods the gateway costs the others: the p99 of API calls and the memory of
+ * the server process, without and with the flood. The device reconnects immediately whenever it is closed.
  */
 export async function run(): Promise<Figures> {
   const signalbox = await startSignalbox()
@@ -65,7 +65,10 @@ interface Observation {
   readonly maxKb: number
 }
 
-/** Calls at a fixed rate, whether earlier ones have been answered or not: a server that hangs does not slow the measure. */
+/**
+ * Calls at a fixed rate, whether or not earlier calls have been answered, so that a server that hangs does not slow the
+ * measurement down.
+ */
 async function observe(signalbox: Signalbox, seconds: number): Promise<Observation> {
   const latencies: number[] = []
   const calls: Promise<void>[] = []

@@ -5,13 +5,13 @@ import { uuidv7 } from 'uuidv7'
 import { SOCKET_PORT, planSocketDir } from '../src/platform/embedded-postgres/socket.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
-/** How long the server takes for a page of a hundred thousand devices, one request at a time. */
+/** Measures how long the server takes for a page of a hundred thousand devices, one request at a time. */
 const DEVICES = 100_000
 const SITES = 100
 const ROUNDS = 400
 const WARM_UP = 40
 
-/** With how many of a thousand devices are of it. */
+/** Each model, with how many of a thousand devices have it. */
 const models: readonly (readonly [string, number])[] = [
   ['AP45', 400],
   ['AP34', 250],
@@ -30,7 +30,7 @@ export async function run(): Promise<Record<string, unknown>> {
       inventory_first_page: `${org}/inventory?limit=100`,
       inventory_middle_page: `${org}/inventory?limit=100&page=${DEVICES / 200}`,
       inventory_last_page: `${org}/inventory?limit=100&page=${DEVICES / 100}`,
-      // As the Terraform provider asks.
+      // The request of the Terraform provider.
       inventory_with_members: `${org}/inventory?limit=100&vc=true&unassigned=false&modified_after=0`,
       stats_first_page: `${org}/stats/devices?type=all&limit=100`,
       stats_last_page: `${org}/stats/devices?type=all&limit=100&page=${DEVICES / 100}`,
@@ -49,8 +49,8 @@ export async function run(): Promise<Record<string, unknown>> {
 }
 
 /**
- * Devices as a claim and a connection leave them, a thousand a site. Straight into the database of the
- * server: through the interface it would take longer than everything else here.
+ * Inserts devices as a claim and a connection leave them, a thousand per site. It writes directly to the database of
+ * the server, because the interface would take longer than all the rest of this benchmark.
  */
 async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
   const socketDir = planSocketDir(join(await realpath(dataDir), 'postgres'))
@@ -87,14 +87,17 @@ async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
        select $1, id, true, now(), now(), '1.0', now() from made order by random()`,
       [orgId],
     )
-    // As the server's own housekeeping would within minutes.
+    // The server's own housekeeping would do this within minutes.
     await database.query('analyze site, device, device_registry, device_status, device_count')
   } finally {
     await database.end()
   }
 }
 
-/** From the request's first byte to the answer's last, on a connection that is open: a little more than the server's. */
+/**
+ * Measures from the first byte of the request to the last byte of the answer, on an open connection, which is slightly
+ * more than the time of the server.
+ */
 async function measure({ url, authorization }: Signalbox, path: string): Promise<Record<string, number>> {
   const took: number[] = []
   for (let round = -WARM_UP; round < ROUNDS; round += 1) {

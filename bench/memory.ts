@@ -7,10 +7,13 @@ import { claimDevices } from './support/devices.ts'
 import { residentKb } from './support/process-usage.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
-/** Resident memory of the server process (PostgreSQL is another), idle and for each connected device. Linux only. */
+/**
+ * Measures the resident memory of the server process (PostgreSQL is another process), idle and per connected device.
+ * Linux only.
+ */
 const DEVICES = 2000
 const IDLE_S = 30
-/** States come in every minute: after two of them each session has done all that it does. */
+/** States arrive every minute: after two of them each session has done everything that it does. */
 const CONNECTED_S = 130
 
 const simulator = fileURLToPath(new URL('../src/bin/simulator.ts', import.meta.url))
@@ -43,7 +46,7 @@ export async function run(): Promise<Record<string, unknown>> {
   }
 }
 
-/** @returns A fleet file of devices that the organization has claimed. */
+/** @returns The path of a fleet file of devices that the organization has claimed. */
 async function claimFleet(signalbox: Signalbox): Promise<string> {
   const devices = await claimDevices(signalbox, DEVICES)
   const file = join(signalbox.dataDir, 'bench-fleet.json')

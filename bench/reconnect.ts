@@ -10,13 +10,17 @@ export const options = { devices: { type: 'string' }, pause: { type: 'string' } 
 
 const DEFAULT_DEVICES = 2000
 const DEFAULT_PAUSE_S = 5
-/** After the last device is back: whoever is to be reported as down falsely would have been by then. */
+/**
+ * Seconds to watch after the last device has reconnected: any false report of a disconnect would have been made by
+ * then.
+ */
 const WATCH_S = 20
 const GIVE_UP_S = 1200
 
 /**
- * The server is stopped and started again after a pause, while access points are connected that come back as the real
- * client does: 10, 20, 30 s after the last try. How soon they are back, and how many were reported as down.
+ * Stops the server and starts it again after a pause, while access points are connected that reconnect as the real
+ * client does: 10, 20, 30 s after the last attempt. Measures how soon they are connected again, and how many were
+ * reported as disconnected.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const count = parseCount(values, 'devices', DEFAULT_DEVICES)
@@ -26,7 +30,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const { ca, devices } = await enroll(signalbox, await claimDevices(signalbox, count))
     const clients = startClients({ port: signalbox.ucentralPort, ca, devices })
     await clients.untilBack(count)
-    // Their connections are written by then.
+    // The connections of the devices are recorded by then.
     await delay(5000)
     const before = await countEvents(signalbox)
     const failedBefore = clients.failed()

@@ -25,8 +25,8 @@ const DEFAULT_SITES = 1
 const POLL_MS = 200
 
 /**
- * An upgrade of devices in four canary phases, on a new database. The devices answer at once; the engine, the gateway's
- * records and every transition are as in service, committed durably.
+ * Upgrades devices in four canary phases, on a new database. The devices answer immediately; the engine, the gateway's
+ * records and every transition are as in service, with durable commits.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
@@ -87,14 +87,17 @@ async function upgradeAll(
   }
 }
 
-/** As equal as they can be. */
+/** Distributes the devices over the sites as evenly as possible. */
 function sizesOf(devices: number, sites: number): SiteSeed[] {
   return Array.from({ length: sites }, (_, index) => ({
     devices: Math.floor((devices * (index + 1)) / sites) - Math.floor((devices * index) / sites),
   }))
 }
 
-/** Sends and answers as the gateway does: when it is woken, and at an interval. @returns How many commands were sent. */
+/**
+ * Sends and answers commands as the gateway does: when it is woken, and at an interval.
+ * @returns How many commands were sent.
+ */
 async function carryOut(ctx: Context, fleet: Fleet, id: string): Promise<number> {
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0 })
   const over = Promise.withResolvers<number>()
@@ -119,13 +122,13 @@ async function carryOut(ctx: Context, fleet: Fleet, id: string): Promise<number>
 
 interface Work {
   readonly walBytes: number
-  /** Row versions. */
+  /** The number of row versions. */
   readonly rows: number
 }
 
-/** What the database has written so far, by connections that are idle now. */
+/** Reads what the database has written so far, on connections that are idle now. */
 async function readWork(pool: pg.Pool): Promise<Work> {
-  // A connection reports what it has written once a second at most.
+  // A connection reports what it has written at most once per second.
   const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
   await Promise.all(idle.map((client) => client.query('select pg_stat_force_next_flush()')))
   for (const client of idle) client.release()

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** From `npm start` to the line that says ready: the first start makes the database cluster, later ones only open it. */
+/**
+ * Measures from `npm start` to the line that says ready: the first start creates the database cluster, later ones only
+ * open it.
+ */
 const LATER_STARTS = 5
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -36,7 +39,7 @@ async function startOnce(dataDir: string): Promise<number> {
       SIGNALBOX_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // A group of its own, to be interrupted as a terminal does.
+    // The process gets a group of its own, so that it can be interrupted as a terminal does.
     detached: true,
   })
   const exited = once(npm, 'exit')

@@ -22,7 +22,7 @@ import { type Child, startChild } from './support/child.ts'
 import type { ReceiverCommand, ReceiverReport } from './support/receiver.ts'
 
 const ORGS = 20
-/** Of each organization. */
+/** Healthy webhooks per organization. */
 const HEALTHY = 5
 const OTHERS = 16
 const DRAIN_EVENTS = 30
@@ -34,9 +34,9 @@ const KILLS = 10
 const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /**
- * Deliveries to receivers in another process: how fast a backlog goes out; how long an event takes to healthy
- * receivers while 320 others answer, and while these begin to hang together; and how long after a kill
- * of the server the first delivery comes.
+ * Measures deliveries to receivers in another process: how fast a backlog is sent; how long an event takes to healthy
+ * receivers while 320 others answer, and while these begin to hang together; and how soon after a kill of the server
+ * the first delivery arrives.
  */
 export async function run(): Promise<Record<string, unknown>> {
   const receiver = await startChild({
@@ -65,7 +65,7 @@ async function withEngine<T>(receiver: Child, work: (ctx: Context, orgs: OrgScop
     const { ctx } = context
     const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
     const orgs: OrgScope[] = []
-    for (let org = 0; org < ORGS; org += 1) orgs.push(await addOrg(ctx, outbound, receiver.said[1] ?? ''))
+    for (let org = 0; org < ORGS; org += 1) orgs.push(await addOrg(ctx, outbound, receiver.match[1] ?? ''))
     await ctx.db.deleteFrom('webhookOutbox').execute()
     const workers = await startWebhookWorkers(ctx, { outbound })
     const result = await work(ctx, orgs)
@@ -91,7 +91,7 @@ async function addOrg(ctx: Context, outbound: ReturnType<typeof createOutboundHt
   return scope
 }
 
-/** The message of the event says when it was made. */
+/** Commits an event whose message contains the time of the commit. */
 async function addEvent(ctx: Context, scope: OrgScope): Promise<void> {
   await inTx(ctx, (tx) => appendAudit(tx, scope, { message: String(Date.now()), at: ctx.clock.now() }))
 }
@@ -101,7 +101,7 @@ async function ask(receiver: Child, command: ReceiverCommand): Promise<void> {
 }
 
 async function reportOf(receiver: Child): Promise<ReceiverReport> {
-  const report = receiver.hear()
+  const report = receiver.nextMessage()
   await ask(receiver, 'report')
   return (await report) as ReceiverReport
 }
@@ -119,7 +119,7 @@ async function drain(ctx: Context, orgs: readonly OrgScope[], receiver: Child): 
     messages,
     duplicates: received - messages,
     per_s: Math.round(messages / tookS),
-    // Of this process alone, which other work on the machine changes less than the rate.
+    // This process alone: other work on the machine changes this figure less than the rate.
     cpu_us_each: Math.round((user + system) / messages),
   }
 }
@@ -134,7 +134,7 @@ async function untilDrained(ctx: Context): Promise<void> {
   }
 }
 
-/** A steady load; `command` goes to the receiver when the measurement begins. */
+/** Runs a steady load; sends `command` to the receiver when the measurement begins. */
 async function measure(
   ctx: Context,
   orgs: readonly OrgScope[],
@@ -163,7 +163,7 @@ async function measure(
   }
 }
 
-/** @returns How many events. */
+/** @returns The number of events. */
 async function load(ctx: Context, orgs: readonly OrgScope[], seconds: number): Promise<number> {
   const gapMs = 1000 / (orgs.length * EVENTS_PER_S)
   const began = performance.now()
@@ -179,7 +179,7 @@ async function load(ctx: Context, orgs: readonly OrgScope[], seconds: number): P
   return events
 }
 
-/** From the line that says ready to the first delivery, with every lane leased at the kill. */
+/** Measures from the line that says ready to the first delivery, with every lane leased at the time of the kill. */
 async function killAgainAndAgain(receiver: Child): Promise<Record<string, unknown>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
   const start = () =>
@@ -202,7 +202,7 @@ async function killAgainAndAgain(receiver: Child): Promise<Record<string, unknow
     const path = `/api/v1/orgs/${made['org_id']}`
     const token = `Token ${made['api_token']}`
     for (let index = 0; index < HEALTHY; index += 1)
-      await post(server, `${path}/webhooks`, token, { url: `${receiver.said[1]}/other/${index}`, topics: ['audits'] })
+      await post(server, `${path}/webhooks`, token, { url: `${receiver.match[1]}/other/${index}`, topics: ['audits'] })
     const firstMs: number[] = []
     for (let kill = 0; kill < KILLS; kill += 1) {
       await ask(receiver, 'hang')
@@ -231,7 +231,7 @@ async function untilReceived(receiver: Child, count: number): Promise<void> {
 }
 
 async function post(server: Child, path: string, authorization: string, body: unknown): Promise<unknown> {
-  const answer = await fetch(`${server.said[1]}${path}`, {
+  const answer = await fetch(`${server.match[1]}${path}`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,18 +1,18 @@
 // Checks two rules of docs/decisions/0029-scopes.md:
 //
-// - A function that takes a scope of a site or of some sites looks at the sites. One that reads nothing of such a scope but
-//   the organization or the actor would show rows of sites that the caller has no right to. It should filter, or take an
-//   InOrg if what it reads has no site.
-// - A store of `accounts` takes a scope: of the organization whose rows it touches, or of the person. One that needs none,
-//   such as the look-up of a mailed token, says why after the tag `@unscoped` of its docstring. None takes the id of an
-//   organization as plain text, and none that of a person unless beside the scope of an organization.
+// - A function that accepts a scope of one or several sites uses its sites. A function that reads only the organization or
+//   the actor of such a scope would show rows of sites that the caller may not see. It should filter, or accept an InOrg if
+//   its rows have no site.
+// - A store of `accounts` accepts a scope: of the organization whose rows it uses, or of the person. A store that needs none,
+//   such as the look-up of a mailed token, gives the reason after the tag `@unscoped` of its docstring. No store accepts the
+//   id of an organization as plain text, or that of a person without the scope of an organization.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** The index behind the bracket that closes the one at `open`. */
+/** Returns the index after the bracket that closes the one at `open`. */
 function endOf(text, open) {
   let depth = 0
   for (let index = open; index < text.length; index += 1) {
@@ -23,7 +23,7 @@ function endOf(text, open) {
   return text.length
 }
 
-/** The functions of a file: docstring, name, parameters and body. */
+/** Lists the functions of a file: docstring, name, parameters and body. */
 function functionsIn(text) {
   return [...text.matchAll(/\nexport (?:async )?function (\w+)|\n(?:async )?function (\w+)/g)].map((match) => {
     const open = text.indexOf('(', match.index)

@@ -1,5 +1,5 @@
-// Checks that SQL names only tables of its own folder or of lower ones, as imports do, and that only the folder of a table
-// writes it. A table belongs to the folder whose tables.ts adds it to the schema.
+// Checks that SQL names only tables of its own folder or of lower folders, as imports do, and that only the folder of a
+// table writes it. A table belongs to the folder whose tables.ts adds it to the schema.
 import { globSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -10,24 +10,24 @@ const { below } = createRequire(import.meta.url)('./layers.cjs')
 
 /** Folders that write a table of another folder, each with the reason. */
 const WRITERS = new Map([
-  ['orgs writes org', 'access reads organizations to authorize, and orgs keeps them'],
-  ['orgs writes site', 'access reads sites to authorize, and orgs keeps them'],
-  ['accounts writes admin', 'access reads admins to authenticate, and accounts keeps them'],
-  ['accounts writes session', 'access notes the use of a session, and accounts opens and ends it'],
-  ['accounts writes apiToken', 'access notes the use of a token, and accounts keeps it'],
+  ['orgs writes org', 'access reads organizations to authorize, and orgs maintains them'],
+  ['orgs writes site', 'access reads sites to authorize, and orgs maintains them'],
+  ['accounts writes admin', 'access reads admins to authenticate, and accounts maintains them'],
+  ['accounts writes session', 'access records the use of a session, and accounts opens and ends it'],
+  ['accounts writes apiToken', 'access records the use of a token, and accounts maintains it'],
 ])
 
 const folderOf = (file) => file.split('/')[1]
 const snake = (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The table names that the schema gets in a file. */
+/** Lists the table names that a file adds to the schema. */
 function tablesIn(file) {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const [, members = ''] = /interface Schema \{([^}]*)\}/.exec(text) ?? []
   return [...members.matchAll(/(\w+): \w+/g)].map(([, name]) => name)
 }
 
-/** Whether the text of a store names the table, by Kysely or in SQL. */
+/** Returns true if the source of a store names the table, through Kysely or in SQL. */
 function names(text, table) {
   const inCode = new RegExp(`(selectFrom|insertInto|updateTable|deleteFrom|[jJ]oin|from|using)\\(\\s*\\[?'${table}[' ]`)
   const inSql = new RegExp(`\\b(from|join|into|update|using|only)\\s+${snake(table)}\\b(?! *\\()`)

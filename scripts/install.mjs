@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const WAIT_MS = 200
-/** Between the creation of a lock file and the process id in it. */
+/** The most time that passes between the creation of a lock file and the writing of the process id into it. */
 const UNWRITTEN_LOCK_MS = 5000
 
 /**
- * Makes node_modules match package-lock.json. Quick when it does. Output goes
- * to standard error: standard output belongs to the command that follows.
+ * Makes node_modules match package-lock.json; returns quickly if it does already. Output goes to standard error, because
+ * standard output belongs to the command that follows.
  *
  * @param {string} root The package's folder.
  * @throws {Error} With one line for the user when the installation fails.
  */
 export async function ensureInstalled(root) {
   const lockText = readFileSync(join(root, 'package-lock.json'))
-  // Packages with compiled parts differ by platform: a node_modules from another one does not do.
+  // Packages with compiled parts differ by platform: a node_modules from another platform is unusable.
   const wanted = createHash('sha256').update(`${process.platform} ${process.arch}\n`).update(lockText).digest('hex')
   const marker = join(root, 'node_modules/.signalbox-install')
   if (readText(marker) === wanted) return
@@ -33,7 +33,7 @@ export async function ensureInstalled(root) {
   }
 }
 
-/** Whether npm's own record of what it installed says the same as package-lock.json. */
+/** Returns true if npm's own record of the installed packages matches package-lock.json. */
 function matches(root, lockText) {
   const record = readText(join(root, 'node_modules/.package-lock.json'))
   if (record === '') return false
@@ -46,7 +46,7 @@ function matches(root, lockText) {
   })
 }
 
-/** Whether an optional package carries this machine's binaries; the C library is npm's to judge. */
+/** Returns true if an optional package contains binaries for this machine; npm checks the C library. */
 function isForThisMachine({ os, cpu, libc }) {
   return os !== undefined && libc === undefined && allows(os, process.platform) && allows(cpu, process.arch)
 }
@@ -60,14 +60,14 @@ function mark(marker, wanted) {
   try {
     writeFileSync(marker, wanted)
   } catch (error) {
-    // Somebody else's installation, perhaps read-only: the slower comparison has to do each time.
+    // Another user's installation, perhaps read-only: each start makes the slower comparison.
     if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error
   }
 }
 
 async function install(root, lock) {
   process.stderr.write('signalbox: installing dependencies\n')
-  // Development packages too, whatever NODE_ENV says: the pinned Node is one of them.
+  // This includes development packages, whatever the value of NODE_ENV: the pinned Node is one of them.
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const npm = process.env.npm_execpath
   const [program, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
@@ -76,7 +76,7 @@ async function install(root, lock) {
     stdio: ['ignore', 2, 2],
     shell: program === 'npm' && process.platform === 'win32',
   })
-  // If we are killed, npm goes on: the lock must outlive us as long.
+  // If this process is killed, npm continues: the lock must be held until npm ends.
   if (child.pid !== undefined) writeFileSync(lock, `${process.pid} ${child.pid}`)
   const [code, error] = await new Promise((resolve) => {
     child.once('error', (failure) => resolve([null, failure]))
@@ -85,7 +85,7 @@ async function install(root, lock) {
   if (code !== 0) throw new Error(`npm ci failed (${error?.message ?? `exit code ${code}`})`)
 }
 
-/** Waits until no living process holds the lock, then holds it. */
+/** Waits until no living process holds the lock, then takes it. */
 async function acquire(lock) {
   let told = false
   for (;;) {
@@ -106,7 +106,7 @@ async function acquire(lock) {
   }
 }
 
-/** Two waiters may see the same stale lock; renaming it first lets only one of them remove it. */
+/** Two waiting processes may see the same stale lock; because it is renamed first, only one of them removes it. */
 function removeStale(lock) {
   const taken = `${lock}.${process.pid}`
   try {
@@ -137,7 +137,7 @@ function isAlive(pid) {
   }
 }
 
-/** Empty when the file does not exist. */
+/** Returns an empty string if the file does not exist. */
 function readText(path) {
   try {
     return readFileSync(path, 'utf8')

@@ -1,11 +1,11 @@
-// The folders of src/ from the lowest to the highest; those of one row never import each other, but for layers.
+// The folders of src/ from the lowest to the highest. Folders of one row never import each other, except for layers.
 const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'maps', 'devices', 'firmware', 'rollout']
 const tops = ['placement', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
-// What takes an organization or a site away asks each noun to remove what is its own.
+// The folder that deletes organizations and sites calls each noun to delete its own rows.
 const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'simulator']
 
-/** Which folders a folder of src/ may know, itself included. */
+/** Returns the folders that a folder of src/ may import from, including itself. */
 function below(folder) {
   if (layers.includes(folder)) return layers.slice(0, layers.indexOf(folder) + 1)
   if (tops.includes(folder)) return [...layers, folder]

@@ -3,29 +3,28 @@ import { basename, join } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 
 /**
- * What a measurement found: figures by name, in snake_case with their unit; may be nested. A list `failed` that is not
- * empty makes the measurement a failure.
+ * The results of a measurement: figures by name, in snake_case with their unit; they may be nested. A list `failed`
+ * that is not empty marks the measurement as failed.
  */
 export type Figures = Readonly<Record<string, unknown>>
 
 export type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 
-/** A file in `bench/` or `soak/`. */
+/** A measurement: a file in `bench/` or `soak/`. */
 interface Measurement {
-  /** The options it takes besides `--json`; none if absent. */
+  /** The options that it accepts besides `--json`; none if absent. */
   readonly options?: ParseArgsOptionsConfig
   readonly run: (values: OptionValues) => Promise<Figures>
 }
 
 /**
- * Runs the measurement of `folder` that the command line names, prints its figures and ends the process. A measurement
- * that throws ends it with code 1.
- *
- * @param folder Its name is that of the command; every file in it but `run.ts` is a measurement.
- * @param kind The member of the printed JSON object that holds the measurement's name.
+ * Runs the measurement of `folder` that the command line names, prints its figures and ends the process. If the
+ * measurement throws, the process ends with code 1.
+ * @param folder The folder has the name of the command; every file in it except `run.ts` is a measurement.
+ * @param kind The member of the printed JSON object that contains the measurement's name.
  */
 export async function runMeasurement(folder: string, kind: string): Promise<never> {
-  // The runner died: what a measurement has started dies with this process's channels.
+  // The runner has died. Everything that a measurement has started ends when the channels of this process close.
   process.once('disconnect', () => process.exit(1))
   try {
     await main(folder, kind)
@@ -62,7 +61,7 @@ async function listMeasurements(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** @throws Error naming the option, unless its value is a whole number from 1. */
+/** @throws Error that names the option, unless its value is a whole number of at least 1. */
 export function parseCount(values: OptionValues, name: string, byDefault: number): number {
   const text = values[name] ?? String(byDefault)
   const count = Number(text)

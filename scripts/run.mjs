@@ -1,5 +1,5 @@
 // Runs the project's commands. Plain JavaScript for Node >= 20 without dependencies: it works on a fresh clone,
-// installs what is missing, and hands over to the pinned Node, which runs TypeScript as it is.
+// installs what is missing, and hands over to the pinned Node, which runs TypeScript directly.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -9,14 +9,14 @@ import { ensureInstalled } from './install.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** From this version on Node runs TypeScript without a flag. */
+/** The first version of Node that runs TypeScript without a flag. */
 const OLDEST_NODE = [22, 19]
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const PARENT_POLL_MS = 1000
 const KILL_AFTER_MS = 30_000
 
-/** Our own programs: each ends itself when its IPC channel closes, so a killed runner leaves no orphan. */
+/** The project's own programs: each ends when its IPC channel closes, so a killed runner leaves no orphan. */
 const PROGRAMS = {
   start: 'src/bin/server.ts',
   cli: 'src/bin/cli.ts',
@@ -27,16 +27,17 @@ const PROGRAMS = {
   contract: 'scripts/contract/contract.ts',
 }
 
-/** Our own programs give up some speed to save memory. The tools that check and test them do not: time is what they lack. */
+/** The project's programs trade some speed for memory. The tools that check and test them do not: they need the time. */
 const SMALL_HEAP = {
-  // Bounds the part of the heap that grows with each burst and is never given back.
+  // Bounds the part of the heap that grows with each burst and is never returned to the system.
   flags: ['--max-semi-space-size=2'],
   env: {
-    // Each arena of glibc keeps what was freed in it for itself; thousands of TLS connections show it.
+    // Each arena of glibc keeps its freed memory for itself, which adds up with thousands of TLS connections.
     MALLOC_ARENA_MAX: '2',
-    // Node keeps a buffer of 64 KiB for each TLS connection and uses little of it. In a mapping of its own only the
-    // used pages are resident; cut from the heap (whose spare end must be smaller then), all that was used before.
-    // OpenSSL's buffers of 16 KiB live as long as one record: in the heap each leaves a hole between what stays.
+    // Node allocates a buffer of 64 KiB for each TLS connection and uses little of it. If the buffer has a mapping of
+    // its own, only its used pages are resident; if it is cut from the heap (whose spare end must then be smaller),
+    // every page that was used before is. OpenSSL's buffers of 16 KiB live as long as one record: in the heap each
+    // leaves a hole between longer-lived blocks.
     MALLOC_MMAP_THRESHOLD_: '16384',
     MALLOC_TOP_PAD_: '16384',
     MALLOC_TRIM_THRESHOLD_: '65536',
@@ -83,7 +84,7 @@ async function runCommand() {
   return runNode([...own, ...args], { ipc: false, cwd: ROOT })
 }
 
-/** All of them, whatever the first ones say. */
+/** Runs all of them, even if the first ones fail. */
 async function runChecks() {
   const failed = []
   for (const { name, args: checkArgs, env } of CHECKS) {
@@ -95,7 +96,7 @@ async function runChecks() {
   return { code: failed.length === 0 ? 0 : 1, signal: null }
 }
 
-/** The file behind a package's command. */
+/** Returns the file of a package's command. */
 function tool(name, bin) {
   const folder = join(ROOT, 'node_modules', name)
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -121,19 +122,19 @@ function isNewEnough() {
 }
 
 /**
- * Starts the child and ties its life to ours: signals are passed on once each,
- * and when our own parent is gone the child is stopped.
+ * Starts the child and ties its life to this process: each signal is forwarded once, and the child is stopped when the
+ * parent of this process ends.
  *
  * @returns {Promise<{ code: number | null, signal: string | null } | null>} Null when it can't be started here at all.
  */
 function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
-  // Silences what older Node versions say of type stripping and SQLite.
+  // Silences the warnings of older Node versions about type stripping and SQLite.
   const flags = ['--disable-warning=ExperimentalWarning', ...(ipc ? SMALL_HEAP.flags : [])]
   const child = spawn(node, [...flags, ...nodeArgs], {
     cwd,
     env: {
       ...(ipc ? SMALL_HEAP.env : {}),
-      // Compiled code is kept: a start from it is faster and needs less memory than one that strips types.
+      // Compiled code is cached: a start from the cache is faster and needs less memory than one that strips types.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
       ...process.env,
       ...env,
@@ -141,11 +142,11 @@ function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
     },
     stdio: ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
   })
-  const passedOn = new Set()
+  const forwarded = new Set()
   const onSignal = (signal) => {
-    // A terminal signals the whole group and npm passes it on besides: more than one is noise.
-    if (passedOn.has(signal)) return
-    passedOn.add(signal)
+    // A terminal signals the whole group, and npm forwards the signal too: repetitions are ignored.
+    if (forwarded.has(signal)) return
+    forwarded.add(signal)
     child.kill(signal)
   }
   for (const signal of FORWARDED) process.on(signal, onSignal)
@@ -168,8 +169,8 @@ function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
 }
 
 /**
- * The process whose end shall end us: our parent, or npm behind the shell that
- * it runs scripts in, which would outlive it.
+ * Returns the process whose end shall end this one: the parent, or npm if the parent is the shell in which npm runs
+ * scripts, which would outlive npm.
  */
 function findStarter() {
   const parent = process.ppid
@@ -178,11 +179,11 @@ function findStarter() {
     if (readFileSync(`/proc/${parent}/cmdline`, 'utf8').split('\0')[1] !== '-c') return parent
     return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${parent}/status`, 'utf8'))?.[1])
   } catch {
-    return parent // gone between the two looks, which shows as another parent
+    return parent // The parent ended between the two reads, which the next poll sees as another parent.
   }
 }
 
-/** Ends as the child ended. */
+/** Ends this process in the same way as the child. */
 function mirror({ code, signal }) {
   if (signal === null) {
     process.exitCode = code

@@ -14,8 +14,9 @@ export const options = {
 } as const
 
 /**
- * Canary upgrades at the default failure budget, one after the other, of devices with slow downloads, over `kill -9` and
- * stops of the server at random times. Each device must boot exactly once an upgrade, and none may be left behind.
+ * Runs canary upgrades at the default failure budget, one after the other, of devices with slow downloads, while the
+ * server is stopped or killed with `kill -9` at random times. Each device must boot exactly once per upgrade, and no
+ * device may be left unfinished.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))

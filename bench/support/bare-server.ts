@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 
-/** What a plain Fastify makes of the same answers: the measure for ours. Routes come as JSON, in the first argument. */
+/** The baseline: a plain Fastify server that sends the same answers. Its routes are JSON, in the first argument. */
 interface BareRoute {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

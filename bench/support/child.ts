@@ -5,18 +5,18 @@ import { createInterface } from 'node:readline'
 export interface ChildOptions {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Standard output says that it is ready by a line that matches. */
+  /** The child is ready when a line of its standard output matches this. */
   readonly ready: RegExp
 }
 
 export interface Child {
   readonly pid: number
-  /** What the groups of `ready` matched, the whole first. */
-  readonly said: readonly string[]
+  /** What the groups of `ready` matched; the first is the whole match. */
+  readonly match: readonly string[]
   send(message: string): void
-  /** The next message that it sends. */
-  hear(): Promise<unknown>
-  /** Ends it at once, as `kill -9` does. */
+  /** Resolves with the next message that the child sends. */
+  nextMessage(): Promise<unknown>
+  /** Ends the child at once, as `kill -9` does. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
@@ -24,22 +24,22 @@ export interface Child {
 const STOP_WITHIN_MS = 30_000
 
 /**
- * Runs a program of ours as a process of its own, tied to this one by an IPC channel, and waits until
- * it is ready.
- * @throws Error when it ends before that.
+ * Runs one of the project's programs as a process of its own, tied to this one by an IPC channel, and waits until it is
+ * ready.
+ * @throws Error when the program ends before it is ready.
  */
 export async function startChild({ args, env, ready }: ChildOptions): Promise<Child> {
-  // With the flags of Node that the runner gives to every program, hence to this one.
+  // The runner gives every program flags of Node, hence this one too; the child gets the same.
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  const said = await firstMatch(child, ready)
+  const match = await firstMatch(child, ready)
   return {
     pid: child.pid ?? 0,
-    said,
+    match,
     send: (message) => void child.send(message),
-    async hear() {
+    async nextMessage() {
       const [message]: unknown[] = await once(child, 'message')
       return message
     },

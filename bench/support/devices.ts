@@ -8,14 +8,14 @@ export interface BenchDevice {
   readonly type: 'ap'
 }
 
-/** A device with what it proves its identity by. */
+/** A device with the key pair that proves its identity. */
 export interface EnrolledDevice extends KeyPairPem {
   readonly mac: string
 }
 
 const CLAIMS_AT_ONCE = 500
 
-/** Access points that the organization has claimed and that have never connected. */
+/** Creates access points that the organization has claimed and that have never connected. */
 export async function claimDevices({ orgId, call, operate }: Signalbox, count: number): Promise<BenchDevice[]> {
   const devices = Array.from({ length: count }, (_, index): BenchDevice => {
     const mac = `02${index.toString(16).padStart(10, '0')}`

@@ -3,7 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { WebSocket } from 'ws'
 import type { EnrolledDevice } from './devices.ts'
 
-/** One enrolled device that sends as much as it can of one kind, and connects again at once whenever it is closed. */
+/**
+ * An enrolled device that sends as much of one kind of message as it can, and reconnects immediately whenever it is
+ * closed.
+ */
 export interface FlooderData {
   readonly port: number
   readonly ca: string
@@ -11,12 +14,12 @@ export interface FlooderData {
   readonly kind: 'inflating' | 'small'
 }
 
-/** What it tells its parent when it is asked. */
+/** The report that the worker sends when its parent asks for it. */
 export interface FlooderReport {
   readonly connections: number
   readonly refused: number
   readonly framesSent: number
-  /** From the first frame to the end of the first session; null = it was not closed. */
+  /** Seconds from the first frame to the end of the first session; null if it was not closed. */
   readonly closedAfterS: number | null
   readonly closeCode: number | null
 }

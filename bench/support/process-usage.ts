@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** Resident memory of a process. Linux only. */
+/** Returns the resident memory of a process. Linux only. */
 export async function residentKb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])
@@ -8,10 +8,10 @@ export async function residentKb(pid: number): Promise<number> {
 
 const TICKS_PER_S = 100
 
-/** Processor time that a process has used, in seconds. Linux only. */
+/** Returns the processor time that a process has used, in seconds. Linux only. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // Its name, in parentheses, may contain spaces.
+  // The name of the process, in parentheses, may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
 }

@@ -2,12 +2,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * The customers' servers of the webhook benchmark, all in one process. `/healthy/...` is answered at once,
- * and how long each event took to get here is kept; `/other/...` is answered until it is told to hang.
+ * The customers' servers of the webhook benchmark, all in one process. It answers `/healthy/...` immediately and
+ * records how long each event took to arrive; it answers `/other/...` until a command makes these requests hang.
  */
 export interface ReceiverReport {
   readonly received: number
-  /** From the commit of the event, of those received since the last reset. */
+  /** Milliseconds since the commit of the event, for the events received since the last reset. */
   readonly healthyMs: readonly number[]
 }
 

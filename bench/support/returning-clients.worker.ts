@@ -4,26 +4,31 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { reconnectDelayMs } from '../../src/simulator/pace.ts'
 import type { EnrolledDevice } from './devices.ts'
 
-/** Access points that only connect, and connect again as the real client does when they lose the gateway. */
+/** Access points that only connect, and reconnect as the real client does when they lose the gateway. */
 export interface ClientsData {
   readonly port: number
   readonly ca: string
   readonly devices: readonly EnrolledDevice[]
 }
 
-/** What it tells its parent every 100 ms. */
+/** The report that the worker sends to its parent every 100 ms. */
 export interface ClientsReport {
   readonly connected: number
-  /** Attempts that failed, all together. */
+  /** The number of failed attempts of all clients. */
   readonly failed: number
 }
 
 const STARTS_PER_S = 150
 const REPORT_MS = 100
-/** The real client allows this for the connection and TLS, and then for the answer to its upgrade request. */
+/**
+ * The real client allows this time for the connection and TLS, and then the same for the answer to its upgrade request.
+ */
 const TLS_MS = 30_000
 const ANSWER_MS = 5000
-/** An access point whose upgrade request was not answered in time comes back when its watchdog restarts the client. */
+/**
+ * If its upgrade request is not answered in time, an access point reconnects only when its watchdog restarts the
+ * client.
+ */
 const WATCHDOG_MS = 300_000
 
 const PING = 0x89
@@ -45,7 +50,7 @@ const REQUEST = [
   '\r\n',
 ].join('\r\n')
 
-/** One unfragmented text frame, masked by zeros. */
+/** Encodes one unfragmented text frame, masked by zeros. */
 function frameOf(value: unknown): Buffer {
   const payload = Buffer.from(JSON.stringify(value))
   const header = Buffer.alloc(8)
@@ -102,7 +107,7 @@ class Client {
     })
   }
 
-  /** Answers pings, and ends when the gateway does; it is told nothing else that matters here. */
+  /** Answers pings, and ends when the gateway does; no other message matters here. */
   #open(socket: TLSSocket): void {
     connected += 1
     this.#failures = 0

@@ -9,18 +9,21 @@ import { type Child, startChild } from './child.ts'
 
 type Call = (method: string, path: string, body?: unknown) => Promise<unknown>
 
-/** A server as a user would start it, on free ports and a data folder that goes with it. */
+/** A server as a user would start it, on free ports and with a data folder that is deleted with it. */
 export interface Signalbox {
   readonly url: string
   readonly pid: number
   readonly ucentralPort: number
   readonly dataDir: string
   readonly orgId: string
-  /** The whole Authorization header of the organization's administrator. */
+  /** The full Authorization header of the organization's administrator. */
   readonly authorization: string
-  /** Calls the API as the administrator. @throws Error for everything but 2xx. */
+  /**
+   * Calls the API as the administrator.
+   * @throws Error for every status but 2xx.
+   */
   readonly call: Call
-  /** As call(), with the operator's key. */
+  /** Like call(), with the operator's key. */
   readonly operate: Call
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
@@ -34,7 +37,7 @@ export async function startSignalbox(): Promise<Signalbox> {
   const [port, ucentralPort] = [await freePort(), await freePort()]
   const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort })
   let child = await start()
-  const url = child.said[1] ?? ''
+  const url = child.match[1] ?? ''
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
   const operate = caller(url, `Operator ${key}`)
   const made = (await operate('POST', '/operator/v1/bootstrap', {
@@ -80,7 +83,7 @@ function startServer({ dataDir, port, ucentralPort }: ServerPlace): Promise<Chil
       SIGNALBOX_PORT: String(port),
       SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
       SIGNALBOX_LOG_LEVEL: 'warn',
-      // The limit of a token is not what is measured.
+      // The rate limit of a token is not part of the measurement.
       SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
     },
     ready: /^signalbox ready (\S+)$/,
@@ -100,7 +103,7 @@ function caller(url: string, authorization: string): Call {
   }
 }
 
-/** Free when it was looked for. The server could take a free one itself, but would not say which. */
+/** Returns a port that is free now. The server could choose a free one itself, but would not report which. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')

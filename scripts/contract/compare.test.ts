@@ -10,7 +10,7 @@ interface Shapes {
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 
-/** A document with the one operation PUT /things/{PARAM}. */
+/** Returns a document with one operation, PUT /things/{PARAM}. */
 function documentOf({ query = {}, body, reply }: Shapes, param = 'id'): Document {
   const parameters = Object.entries(query).map(([name, schema]) => ({ in: 'query', name, schema }))
   const spec = {
@@ -35,7 +35,7 @@ const object = (properties: Record<string, Schema>, more: Schema = {}): Schema =
   ...more,
 })
 
-it('finds an operation whatever its path parameters are called, and says when there is none', () => {
+it('finds an operation whatever the names of its path parameters are, and reports a missing one', () => {
   expect(find({}, {})).toEqual({ verdict: 'same', fields: [] })
   const [finding] = compare(documentOf({}), { paths: {} })
   expect(finding).toEqual({
@@ -49,14 +49,14 @@ it('finds an operation whatever its path parameters are called, and says when th
 })
 
 describe('queries and bodies', () => {
-  it('are narrower where something is not taken, and wider where more is', () => {
+  it('reports narrower where something is not accepted, and wider where more is', () => {
     expect(find({ query: { name: text } }, {})).toEqual({ verdict: 'narrower', fields: ['query.name: not taken'] })
     expect(find({}, { query: { name: text } })).toEqual({ verdict: 'wider', fields: [] })
     expect(find({ query: { n: { type: 'integer' } } }, { query: { n: text } })).toEqual({ verdict: 'same', fields: [] })
     expect(find({ body: object({}) }, {})).toEqual({ verdict: 'narrower', fields: ['body: not taken'] })
   })
 
-  it('are narrower where a type, a value or a number in bounds is refused', () => {
+  it('reports narrower where a type, a value or a number in bounds is refused', () => {
     const theirs = object({
       a: { type: ['string', 'null'] },
       b: { enum: ['x', 'y'] },
@@ -70,7 +70,7 @@ describe('queries and bodies', () => {
     ])
   })
 
-  it('keep fields that they do not declare unless they refuse them, and are narrower where they require more', () => {
+  it('treats undeclared fields as accepted unless they are refused, and reports narrower where more is required', () => {
     const theirs = { body: object({ a: text, deep: object({ b: text }) }) }
     expect(find(theirs, { body: object({}) })).toEqual({ verdict: 'same', fields: [] })
     const strict = object({ a: text, deep: object({}, { additionalProperties: false }) }, { required: ['a'] })
@@ -79,7 +79,7 @@ describe('queries and bodies', () => {
 })
 
 describe('replies', () => {
-  it('are narrower where a promised field is optional or a type is another', () => {
+  it('reports narrower where a promised field is optional or has another type', () => {
     const theirs = object({ id: text, count: { type: 'integer' } }, { required: ['id'] })
     const ours = object({ id: text, count: { type: 'number' } })
     expect(find({ reply: theirs }, { reply: ours })?.fields).toEqual([
@@ -88,7 +88,7 @@ describe('replies', () => {
     ])
   })
 
-  it('are compared through arrays, references and alternatives with null', () => {
+  it('compares through arrays, references and alternatives with null', () => {
     const contract = documentOf({ reply: { $ref: '#/components/schemas/things' } })
     const components = {
       schemas: { things: { type: 'array', items: { allOf: [object({ a: text }), object({ b: text })] } } },

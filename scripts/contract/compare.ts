@@ -1,8 +1,8 @@
 import { type Document, type Operation, type Schema, isSchema, listOf, operationsOf, resolve } from './openapi.ts'
 
 /**
- * `same`; `wider`: takes or answers more; `narrower`: something that the contract has is not there or
- * is refused; `missing`: no such operation.
+ * `same`; `wider`: accepts or answers more; `narrower`: something in the contract is missing or refused; `missing`:
+ * there is no such operation.
  */
 export type Verdict = 'same' | 'wider' | 'narrower' | 'missing'
 
@@ -12,11 +12,11 @@ export interface Finding {
   readonly path: string
   readonly tags: readonly string[]
   readonly verdict: Verdict
-  /** Fields with what is different, like `query.type: not taken`. Empty unless narrower. */
+  /** The fields that differ, with the difference, such as `query.type: not taken`. Empty unless narrower. */
   readonly fields: readonly string[]
 }
 
-/** One finding for each operation of `contract`, in its order. */
+/** Returns one finding for each operation of `contract`, in its order. */
 export function compare(contract: Document, ours: Document): Finding[] {
   const own = operationsOf(ours)
   return [...operationsOf(contract)].map(([key, theirs]) => {
@@ -43,7 +43,7 @@ function compareQuery(theirs: Operation, mine: Operation): Difference[] {
   for (const [name, schema] of theirs.query) {
     const own = mine.query.get(name)
     if (own === undefined) differences.push(narrower(`query.${name}: not taken`))
-    // Whatever stands in a query is text.
+    // Every query parameter arrives as text.
     else if (!isAnyText(own)) differences.push(...refusals(`query.${name}`, schema, own))
   }
   for (const name of mine.query.keys()) if (!theirs.query.has(name)) differences.push(wider(`query.${name}`))
@@ -127,7 +127,7 @@ function walkProperties(
   return differences
 }
 
-/** What the contract allows to be sent, and we refuse. */
+/** Lists what the contract allows clients to send and the server refuses. */
 function refusals(field: string, theirs: Schema, mine: Schema): Difference[] {
   const theirTypes = typesOf(theirs)
   const myTypes = typesOf(mine)
@@ -150,7 +150,7 @@ function refusals(field: string, theirs: Schema, mine: Schema): Difference[] {
   return differences
 }
 
-/** What we answer, and the contract's clients do not expect. */
+/** Lists what the server answers and the contract's clients do not expect. */
 function surprises(field: string, theirs: Schema, mine: Schema): Difference[] {
   const theirTypes = typesOf(theirs)
   if (theirTypes.size === 0) return []
@@ -162,7 +162,7 @@ function takes(types: ReadonlySet<string>, type: string): boolean {
   return types.has(type) || (type === 'integer' && types.has('number'))
 }
 
-/** A schema that says nothing lets everything pass. */
+/** Returns true for a schema without constraints, which accepts everything. */
 function isOpen(schema: Schema): boolean {
   return typesOf(schema).size === 0 && !('properties' in schema)
 }
@@ -171,7 +171,7 @@ function isAnyText(schema: Schema): boolean {
   return typesOf(schema).has('string') && enumOf(schema).length === 0
 }
 
-/** The object or array among the alternatives, where there is just one; otherwise the schema itself. */
+/** Returns the object or array among the alternatives if there is exactly one; otherwise the schema itself. */
 function pick(schema: Schema, document: Document): Schema {
   const alternatives = alternativesOf(schema).map((alternative) => resolve(document, alternative))
   const structured = alternatives.filter((alternative) => 'properties' in alternative || 'items' in alternative)

@@ -68,7 +68,7 @@ function linesOf({ verdict, method, path, id, fields }: Finding): string[] {
   return [`${verdict.padEnd(8)}  ${method.padEnd(6)} ${path}  ${id}`, ...fields.map((field) => `            ${field}`)]
 }
 
-// The runner died.
+// The runner has died.
 process.once('disconnect', () => process.exit(1))
 
 try {

@@ -1,4 +1,4 @@
-/** A JSON Schema object, or whatever stands in its place. */
+/** A JSON Schema object, or whatever the document has in its place. */
 export type Schema = Readonly<Record<string, unknown>>
 
 /** The parts of an OpenAPI document that are compared. */
@@ -9,15 +9,15 @@ export interface Document {
 
 export interface Operation {
   readonly id: string
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string
-  /** As in the document: /api/v1/orgs/{org_id}. */
+  /** As in the document, such as /api/v1/orgs/{org_id}. */
   readonly path: string
   readonly tags: readonly string[]
   readonly query: ReadonlyMap<string, Schema>
-  /** Of the JSON body; null without one. */
+  /** The schema of the JSON body; null without one. */
   readonly body: Schema | null
-  /** Of the JSON answer with status 200; null without one. */
+  /** The schema of the JSON answer with status 200; null without one. */
   readonly reply: Schema | null
   readonly document: Document
 }
@@ -25,7 +25,10 @@ export interface Operation {
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 const NO_SCHEMA: Schema = {}
 
-/** By method and path, path parameters without their names: documents call the same one differently. */
+/**
+ * Lists the operations by method and path, with unnamed path parameters, because documents name the same parameter
+ * differently.
+ */
 export function operationsOf(document: Document): Map<string, Operation> {
   const operations = new Map<string, Operation>()
   for (const [path, item] of Object.entries(document.paths))
@@ -73,7 +76,7 @@ function jsonSchemaOf(document: Document, holder: unknown): Schema | null {
   return isSchema(json) && isSchema(json['schema']) ? json['schema'] : null
 }
 
-/** Follows references, and joins the parts of `allOf` to one schema. */
+/** Follows references, and merges the parts of `allOf` into one schema. */
 export function resolve(document: Document, schema: unknown): Schema {
   if (!isSchema(schema)) return NO_SCHEMA
   const { $ref, allOf, ...own } = schema

@@ -1,6 +1,8 @@
 import type { Service } from './service.ts'
 
-/** The lowest and the highest session epoch of all devices: how often they have connected. */
+/**
+ * Returns the lowest and the highest session epoch of all devices. The epoch counts how often a device has connected.
+ */
 export async function findEpochSpread(service: Service): Promise<{ lowest: number; highest: number }> {
   const [row] = await service.query<{ lowest: string; highest: string }>(
     'select min(epoch) as lowest, max(epoch) as highest from device_session',
@@ -16,7 +18,10 @@ interface TargetRow {
   readonly history: string
 }
 
-/** Targets of an organization upgrade that the service does not call upgraded, each with the history of its commands. */
+/**
+ * Returns the targets of an organization upgrade that the service does not report as upgraded, each with the history of
+ * its commands.
+ */
 export async function findUnfinishedTargets(
   service: Service,
   orgUpgradeId: string,
@@ -51,13 +56,13 @@ export async function findUnfinishedTargets(
   }
 }
 
-/** What contradicts itself in the records of all upgrades. */
+/** Returns the contradictions in the records of all upgrades. */
 export async function findInconsistencies(service: Service): Promise<string[]> {
-  const counts = await service.query<{ id: string; state: string; said: number; found: number }>(
-    `select site.id, said.key as state, said.value::integer as said,
+  const counts = await service.query<{ id: string; state: string; recorded: number; found: number }>(
+    `select site.id, recorded.key as state, recorded.value::integer as recorded,
        (select count(*)::integer from upgrade_target target
-        where target.org_id = site.org_id and target.upgrade_id = site.id and target.state = said.key) as found
-     from site_upgrade site, jsonb_each_text(site.counts) said`,
+        where target.org_id = site.org_id and target.upgrade_id = site.id and target.state = recorded.key) as found
+     from site_upgrade site, jsonb_each_text(site.counts) recorded`,
   )
   const active = await service.query<{ mac: string }>(
     `select target.mac from upgrade_target target
@@ -67,8 +72,10 @@ export async function findInconsistencies(service: Service): Promise<string[]> {
   )
   return [
     ...counts
-      .filter(({ said, found }) => said !== found)
-      .map(({ id, state, said, found }) => `site upgrade ${id} counts ${said} targets ${state}, but has ${found}`),
+      .filter(({ recorded, found }) => recorded !== found)
+      .map(
+        ({ id, state, recorded, found }) => `site upgrade ${id} counts ${recorded} targets ${state}, but has ${found}`,
+      ),
     ...active.map(({ mac }) => `${mac} is in an active upgrade although its target has ended, or the other way round`),
   ]
 }

@@ -13,17 +13,20 @@ export interface CrashPlan {
   readonly seed: number
   readonly devices: number
   readonly sites: number
-  /** Upgrades of all devices, one after the other; more if not all interruptions have come by then. */
+  /**
+   * The number of upgrades of all devices, one after the other; more are run if not all interruptions have happened by
+   * then.
+   */
   readonly upgrades: number
   readonly interruptions: (random: Random) => readonly Interruption[]
-  /** How often each device connects before the first upgrade, at most. */
+  /** The maximum number of times that each device connects before the first upgrade. */
   readonly reconnects: number
   readonly soakS: number
   readonly imageBytes: number
   readonly pace: FleetPace
-  /** The body of the request for an upgrade but for sites and version. */
+  /** The body of the upgrade request, without sites and version. */
   readonly request: Readonly<Record<string, unknown>>
-  /** An upgrade that has not ended by then is a failure. */
+  /** An upgrade that has not ended within this time is a failure. */
   readonly upgradeWithinMs: number
 }
 
@@ -41,11 +44,11 @@ export interface CrashReport {
   readonly session_epochs: { readonly lowest: number; readonly highest: number }
   readonly upgrade_s: readonly number[]
   readonly total_s: number
-  /** A sentence for everything that should not be. */
+  /** One sentence per violation. */
   readonly failed: readonly string[]
 }
 
-/** What one run is made of. */
+/** The parts of one run. */
 interface Run {
   readonly plan: CrashPlan
   readonly random: Random
@@ -55,15 +58,14 @@ interface Run {
   readonly say: (line: string) => void
   client: Client
   orgId: string
-  /** What is still to come. */
+  /** The interruptions that are still ahead. */
   interruptions: readonly Interruption[]
 }
 
 /**
- * Upgrades simulated devices again and again while the server is killed at random, and then asks the devices' own
- * records whether each was booted exactly once by each upgrade, and the service whether it says the same.
- *
- * @param folder Exists and is empty; all files of the run go there.
+ * Upgrades simulated devices again and again while the server is killed at random. Then compares with the devices' own
+ * records whether each upgrade booted each device exactly once, and whether the service reports the same.
+ * @param folder Exists and is empty; all files of the run are written there.
  */
 export async function runCrashTest(plan: CrashPlan, folder: string, say: (line: string) => void): Promise<CrashReport> {
   const startedMs = performance.now()
@@ -95,7 +97,7 @@ export async function runCrashTest(plan: CrashPlan, folder: string, say: (line: 
 
 type Bare = Omit<Run, 'client' | 'orgId' | 'interruptions'>
 
-/** An organization with its sites, and the devices claimed and spread over them. */
+/** Creates an organization with its sites, and claims the devices and distributes them over the sites. */
 async function setUp(bare: Bare): Promise<Run> {
   const { plan, random, service, devices } = bare
   const operator = await service.client()
@@ -127,7 +129,7 @@ async function setUp(bare: Bare): Promise<Run> {
   return { ...bare, client, orgId: made.org_id, interruptions: plan.interruptions(random) }
 }
 
-/** Has some devices connect more often than others, as in a fleet that has been in service for a while. */
+/** Makes some devices connect more often than others, as in a fleet that has been in service for a while. */
 async function connectUnequally({ plan, random, service, fleet, devices }: Run) {
   for (let round = 1; round < plan.reconnects; round += 1) {
     const some = random.shuffle(devices).slice(0, Math.ceil(random.between(0.2, 0.8) * devices.length))
@@ -180,13 +182,13 @@ async function upgradeOnce(run: Run, number: number): Promise<Round> {
   return { isOver, figures: { ...figures, bootedTwice, flashedTwice, leftBehind }, failed }
 }
 
-/** The first line tells the simulator the version; the rest can't be compressed on the way. */
+/** Builds an image. Its first line contains the version for the simulator; the rest can't be compressed in transit. */
 function imageOf(version: string, bytes: number): Buffer {
   const head = Buffer.from(`SIGNALBOX-FIRMWARE model=${fleetModels.join(',')} version=${version}\n`)
   return Buffer.concat([head, randomBytes(bytes)])
 }
 
-/** Ends the server and starts it again until `quota` interruptions have come or the upgrade is over. */
+/** Kills the server and starts it again until `quota` interruptions have happened or the upgrade is over. */
 async function interrupt(run: Run, { id, quota }: { readonly id: string; readonly quota: number }) {
   const { service, fleet, say } = run
   const watched = { service, fleet, orgUpgradeId: id, isOver: () => isOver(run, id) }
@@ -218,7 +220,7 @@ async function untilOver(run: Run, id: string, deadlineMs: number): Promise<bool
 
 const endStates = new Set(['completed', 'failed', 'cancelled'])
 
-/** False while the server does not answer. */
+/** Returns false while the server does not answer. */
 async function isOver({ client, orgId }: Run, id: string): Promise<boolean> {
   try {
     const detail = (await client.call('GET', `/api/v1/orgs/${orgId}/devices/upgrade/${id}`)) as {
@@ -226,7 +228,7 @@ async function isOver({ client, orgId }: Run, id: string): Promise<boolean> {
     }
     return detail.upgrades.every(({ upgrade }) => endStates.has(upgrade.status))
   } catch {
-    return false // it is starting
+    return false // The server is starting.
   }
 }
 
@@ -235,7 +237,7 @@ interface Journals {
   readonly after: ReadonlyMap<string, DeviceState>
 }
 
-/** What the upgrade did to the devices, by their own records. */
+/** Compares what the upgrade did to the devices with their own records. */
 function compareJournals(devices: readonly PlannedDevice[], { before, after }: Journals, version: string) {
   const effects = devices.map(({ mac }) => {
     const then = before.get(mac)?.counts

@@ -11,7 +11,7 @@ import type { Service } from './service.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
 
-/** Every tenth device is a switch, every fifth of those a Virtual Chassis of three members. */
+/** Every tenth device is a switch, and every fifth switch is a Virtual Chassis of three members. */
 const SWITCH_EVERY = 10
 const CHASSIS_EVERY = 50
 
@@ -34,18 +34,20 @@ function identityOf(index: number, member: number) {
   return { mac: `02${number.toString(16).padStart(10, '0')}`, serial: `SOAK${String(number).padStart(8, '0')}` }
 }
 
-/** How fast the simulated world is: see `npm run simulate -- --help`. */
+/** The speed of the simulated world: see `npm run simulate -- --help`. */
 export interface FleetPace {
   readonly timeScale: number
   readonly downloadBytesPerS: number
 }
 
-/** Simulated devices in a process of their own, over mutual TLS. They live on when their process is started again. */
+/**
+ * Simulated devices in a process of their own, over mutual TLS. They keep their state when their process is restarted.
+ */
 export interface FleetProcess {
   /** Starts the process with these devices and waits until each has connected once. */
   start(devices: readonly PlannedDevice[]): Promise<void>
   stop(): Promise<void>
-  /** What the devices themselves recorded, by MAC; a device to which nothing has happened yet is missing. */
+  /** The devices' own records, by MAC; a device without any record yet is missing. */
   journal(): ReadonlyMap<string, DeviceState>
   readonly journalFile: string
 }

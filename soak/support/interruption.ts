@@ -3,23 +3,23 @@ import type { FleetProcess } from './fleet.ts'
 import type { Random } from './random.ts'
 import type { Service } from './service.ts'
 
-/** An end of the server in the middle of an upgrade, after which it is started again. */
+/** An end of the server in the middle of an upgrade, followed by a restart. */
 export interface Interruption {
   readonly signal: 'SIGKILL' | 'SIGINT'
-  /** When it comes, counted from the last start of the server. */
+  /** The moment of the interruption, counted from the last start of the server. */
   readonly comes: Moment
-  /** How long the server stays away. */
+  /** How long the server stays down. */
   readonly downMs: number
 }
 
-/** `in`: what some device of the upgrade does, in this phase or a later one. */
+/** `in`: the activity of some device of the upgrade, in this phase or a later one. */
 export type Moment =
   | { readonly afterMs: number }
   | { readonly in: 'download' | 'install' | 'boot'; readonly phase: number }
 
 type Range = readonly [number, number]
 
-/** Kills, and stops in order among them, at random times. The server may not be ready yet then. */
+/** Plans kills, with orderly stops among them, at random times. The server may not be ready yet at these times. */
 export function planInterruptions(
   random: Random,
   { kills, stops, upMs, downMs }: { kills: number; stops: number; upMs: Range; downMs: Range },
@@ -44,7 +44,7 @@ export interface Watched {
   readonly isOver: () => Promise<boolean>
 }
 
-/** @returns False when the upgrade ended before the moment came. */
+/** @returns False if the upgrade ended before the moment arrived. */
 export async function untilMoment(moment: Moment, watched: Watched): Promise<boolean> {
   if ('afterMs' in moment) {
     await delay(moment.afterMs)

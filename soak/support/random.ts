@@ -1,15 +1,15 @@
-/** Draws numbers that look random and are the same for the same seed. */
+/** Draws pseudo-random numbers that are the same for the same seed. */
 export interface Random {
-  /** From `low` up to, but without, `high`. */
+  /** Returns a number from `low` up to `high`, exclusive. */
   between(low: number, high: number): number
-  /** A new list of the same items. */
+  /** Returns a new list of the same items in random order. */
   shuffle<T>(items: readonly T[]): T[]
 }
 
 /** @param seed A whole number below 2^32. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
-  // mulberry32
+  // The mulberry32 generator.
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -13,30 +13,33 @@ import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-/** The server as a user runs it, with its embedded PostgreSQL. Its ports and its data stay over restarts. */
+/** The server as a user runs it, with its embedded PostgreSQL. It keeps its ports and its data across restarts. */
 export interface Service {
   readonly url: string
   readonly ucentralPort: number
   readonly dataDir: string
-  /** What the server wrote, over all its runs. */
+  /** The log of all runs of the server. */
   readonly logFile: string
-  /** Starts the process. One that runs must have been ended before. */
+  /** Starts the process. A running process must be ended first. */
   start(): void
   /** @returns False if the process ended before it was ready. */
   ready(): Promise<boolean>
-  /** Whether it is ready now. */
+  /** Resolves with true if the server is ready now. */
   isReady(): Promise<boolean>
-  /** Sends the signal and waits until the process is gone. @returns Its exit code; null if a signal ended it. */
+  /**
+   * Sends the signal and waits until the process has ended.
+   * @returns Its exit code; null if a signal ended it.
+   */
   end(signal: 'SIGKILL' | 'SIGINT'): Promise<number | null>
-  /** Calls the interface with this Authorization header, or as the operator. */
+  /** Returns a client that calls the interface with this Authorization header, or as the operator. */
   client(authorization?: string): Promise<Client>
-  /** Asks the database of the running server. */
+  /** Queries the database of the running server. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Ends what still runs. */
+  /** Ends whatever still runs. */
   close(): Promise<void>
 }
 
-/** @param folder Exists; the data and the log go there. */
+/** @param folder Exists; the data and the log are written there. */
 export async function createService(folder: string, env: Readonly<Record<string, string>>): Promise<Service> {
   const dataDir = join(folder, 'data')
   const logFile = join(folder, 'server.log')
@@ -123,13 +126,13 @@ async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Where systems do not take ports for outgoing connections and for servers that leave the choice to them. */
+/** Systems do not assign ports of this range to outgoing connections or to servers that ask for any free port. */
 const FIRST_PORT = 10_000
 const LAST_PORT = 30_000
 
 /**
- * Free when they were looked for, and likely to stay so while the server is away. It could take free ones itself, but
- * other ones at each start.
+ * Returns ports that are free now, and likely to stay free while the server is down. The server could choose free ones
+ * itself, but they would change at each start.
  */
 async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
@@ -145,7 +148,7 @@ async function isFree(port: number): Promise<boolean> {
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch {
-    return false // taken, or not for us
+    return false // The port is taken or not permitted.
   }
   server.close()
   await once(server, 'close')
