@@ -34,7 +34,7 @@ function names(text, table) {
   return inCode.test(text) || inSql.test(text) || writes(text, table)
 }
 
-/** Whether the text of a store writes the table, by Kysely, in SQL, or by the columns that platform/rows.ts takes. */
+/** Returns true if the source of a store writes the table, through Kysely, in SQL, or by the columns of platform/rows.ts. */
 function writes(text, table) {
   const inCode = new RegExp(`(insertInto|updateTable|deleteFrom)\\(\\s*'${table}[' ]`)
   const inSql = new RegExp(`\\b(insert into|update|delete from|merge into)\\s+${snake(table)}\\b(?! *\\.)`)
@@ -67,6 +67,6 @@ const unused = [...WRITERS.keys()].filter((writer) => {
   return !stores.some(({ file, text }) => folderOf(file) === folder && writes(text, table))
 })
 for (const line of wrong) process.stderr.write(`check-tables: ${line}\n`)
-for (const line of unused) process.stderr.write(`check-tables: no longer so, take it off the list: ${line}\n`)
+for (const line of unused) process.stderr.write(`check-tables: this no longer happens, remove it from the list: ${line}\n`)
 if (owners.size === 0) process.stderr.write('check-tables: found no tables\n')
 process.exitCode = wrong.length + unused.length === 0 && owners.size > 0 ? 0 : 1

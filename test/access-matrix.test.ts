@@ -29,14 +29,17 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Operations whose samples name an object of no site: callers limited to some sites are let in but do not find it. */
+/**
+ * Operations whose samples name an object without a site: callers limited to some sites pass the access check but do
+ * not find it.
+ */
 const ofNoSite = new Set(['getOrgMxEdge', 'getOrgMxEdgeStats', 'getOrgMxEdgeVmParams', 'getOrgSiteGroup'])
 
 const limited: ReadonlySet<Standing> = new Set(['site group', 'one site', 'another site'])
 
 type Outcome = 'let in' | 401 | 403 | 404
 
-/** What the declaration of an operation promises a caller. */
+/** Decides what the declaration of an operation promises a caller. */
 function decideOutcome({ at }: Pick<Operation, 'at'>, { role, standing }: Omit<TestCaller, 'headers'>): Outcome {
   const { audience, needs, path, beforeSecondFactor } = at
   if (audience === 'nobody') return 'let in'
@@ -50,7 +53,7 @@ function decideOutcome({ at }: Pick<Operation, 'at'>, { role, standing }: Omit<T
   return path.includes(':site_name') && standing === 'another site' ? 404 : 'let in'
 }
 
-it('covers the operations of the document, which are those that are declared', async () => {
+it('covers exactly the operations that are declared and documented', async () => {
   const declared = server.operations.map(
     ({ id, method, at }) => `${id}: ${String(method)} /api/v1${at.path.replace(/\(.*?\)/g, '')}`,
   )
@@ -61,7 +64,7 @@ it('covers the operations of the document, which are those that are declared', a
   expect(server.operations.map(({ id }) => id).sort()).toEqual(operationIds.toSorted())
 })
 
-it('knows which roles satisfy which need', () => {
+it('lists the roles that satisfy each need', () => {
   expect(rolesFor('read')).toEqual(['admin', 'write', 'read', 'helpdesk'])
   expect(rolesFor('operate')).toEqual(['admin', 'write', 'helpdesk'])
   expect(rolesFor('install')).toEqual(['admin', 'write', 'installer'])
@@ -85,7 +88,7 @@ it('compares the rows of every table', async () => {
   expect(tables.length).toBeGreaterThan(50)
 })
 
-it.each(operationIds)('%s lets in those it declares, and refused calls change nothing', async (id) => {
+it.each(operationIds)('%s admits the callers that it declares, and refused calls change nothing', async (id) => {
   const operation = server.operations.find((declared) => declared.id === id)
   if (operation === undefined) throw new Error(`${id} is not declared`)
   const sample = samples[id] ?? {}
@@ -99,12 +102,12 @@ it.each(operationIds)('%s lets in those it declares, and refused calls change no
   const before = await databaseState(server.ctx.db)
   await Promise.all(outcomes.filter(({ outcome }) => outcome !== 'let in').map(check))
   const after = await databaseState(server.ctx.db)
-  // Any other call would change what later calls need.
+  // Any other successful call would change what later calls need.
   if (operation.method === 'GET') await Promise.all(outcomes.filter(({ outcome }) => outcome === 'let in').map(check))
   expect({ wrong, state: after }).toEqual({ wrong: [], state: before })
 })
 
-/** Calls the operation in the organization and the site of the callers, even where the sample names others. */
+/** Calls the operation in the organization and the site of the callers, even if the sample names others. */
 function call(operation: Operation, sample: Sample, { headers }: TestCaller): Promise<Answer> {
   const { org_id = '', site_id = '', site_name = '' } = ids
   const own = { ...ids, ...sample.ids, org_id, site_id, site_name }
@@ -121,9 +124,9 @@ function isExpected({ status, body }: Answer, { operation: { id, at }, caller, o
   const isNotFound = status === 404 && body.detail === 'Not found.'
   if (outcome === 404) return isNotFound
   if (outcome !== 'let in') return status === outcome
-  // Where no role counts, access is never refused with 404: the sample names nothing that the caller has.
+  // If no role counts, access is never refused with 404: the sample names nothing that the caller has.
   const mayFindNothing = at.needs === null || (ofNoSite.has(id) && limited.has(caller.standing))
-  // All callers share an address, and operations without credentials are limited by address.
+  // All callers share an address, and operations without credentials are rate limited per address.
   const mayBeTooMany = at.audience === 'nobody' && status === 429
   return status === 200 || mayBeTooMany || (mayFindNothing && isNotFound)
 }

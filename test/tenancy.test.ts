@@ -8,7 +8,7 @@ import { makeAreas } from './tenancy/areas.ts'
 import { callSample } from './tenancy/call-sample.ts'
 import { upgradeBody } from './tenancy/upgrades.ts'
 
-/** Operations on nothing that belongs to an organization. */
+/** Operations on objects that belong to no organization. */
 const OF_NOBODY = [
   'getSelf',
   'updateSelf',
@@ -74,14 +74,17 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Calls the operation's sample. @param own Ids that take the place of the first organization's. */
+/**
+ * Calls the operation's sample.
+ * @param own Ids that replace those of the first organization.
+ */
 function call(operation: Operation, as: TestOrg, own: Ids = {}): Promise<Answer> {
   const sample = samples[operation.id]
   if (sample === undefined) throw new Error(`${operation.id} has no sample`)
   return callSample(server, operation, { sample, ids: { ...mine, ...sample.ids, ...own }, as })
 }
 
-/** Every operation on something of an organization, in the order of the samples. */
+/** Lists every operation on an object of an organization, in the order of the samples. */
 function tenantOperations(): Operation[] {
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
   return Object.keys(samples).flatMap((id) => byId.get(id) ?? [])
@@ -94,7 +97,7 @@ describe('another organization', () => {
     expect(operations.map(({ id }) => id)).toEqual(expect.arrayContaining(OF_NOBODY))
   })
 
-  it('does not reach through its own organization or site', async () => {
+  it('reaches nothing through its own organization or site', async () => {
     const before = await databaseState(server.ctx.db)
     const own = { org_id: stranger.orgId, site_id: strangerSiteId }
     const nested = tenantOperations().filter(({ at }) => at.path.split(':').length > 2)
@@ -106,7 +109,7 @@ describe('another organization', () => {
     expect(await databaseState(server.ctx.db)).toEqual(before)
   })
 
-  it('does not reach through a body or a query', async () => {
+  it('reaches nothing through a body or a query', async () => {
     const before = await databaseState(server.ctx.db)
     const { orgId } = stranger
     const { site_id: siteId, device_mac: mac = '' } = mine
@@ -117,7 +120,7 @@ describe('another organization', () => {
     expect(await put({ op: 'delete', macs: [mac] })).toMatchObject({ status: 400, body: { error: [mac] } })
     const upgrade = { ...upgradeBody, all_sites: false, site_ids: [siteId] }
     const started = await server.call('POST', `/orgs/${orgId}/devices/upgrade`, { as: stranger, body: upgrade })
-    // A foreign site answers as one that is not there.
+    // The site of another organization is answered like a missing one.
     expect(started).toMatchObject({ status: 400, body: { detail: 'invalid field: site_ids.0' } })
     for (const list of ['inventory', 'stats/devices']) {
       const answer = await server.call('GET', `/orgs/${orgId}/${list}?site_id=${siteId}`, { as: stranger })
@@ -130,7 +133,7 @@ describe('another organization', () => {
 })
 
 describe('the owner', () => {
-  // Last, because it changes and removes: proves that the samples failed for no other reason.
+  // This test is the last, because it changes and deletes. It proves that the samples failed for no other reason.
   it('succeeds with every sample', async () => {
     for (const operation of tenantOperations()) {
       const detail = samples[operation.id]?.refusal

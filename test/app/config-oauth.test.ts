@@ -9,7 +9,7 @@ it('has no OAuth provider by default', () => {
   expect(providersOf({})).toEqual([])
 })
 
-it('knows the issuers of well-known OAuth providers, and takes others by name', () => {
+it('contains the issuers of well-known OAuth providers, and accepts others by name', () => {
   const issuer = 'https://login.acme.test/realm'
   expect(providersOf({ ...acme, ...google, SIGNALBOX_OAUTH_ACME_ISSUER: issuer })).toEqual([
     { name: 'acme', clientId: 'id', clientSecret: 'secret', issuer, acceptRawCodes: false },
@@ -24,7 +24,7 @@ it('knows the issuers of well-known OAuth providers, and takes others by name', 
 })
 
 test.for(['http://127.0.0.1:9090', 'http://localhost:9090', 'http://[::1]:9090'])(
-  'takes an OAuth issuer in clear on loopback: %s',
+  'accepts an OAuth issuer without TLS on loopback: %s',
   (issuer) => {
     expect(providersOf({ ...acme, SIGNALBOX_OAUTH_ACME_ISSUER: issuer })).toMatchObject([{ issuer }])
   },
@@ -44,6 +44,6 @@ test.for([
   [{ SIGNALBOX_OAUTH_GOOGLE_CLIENT_ID: 'id' }, 'SIGNALBOX_OAUTH_GOOGLE_CLIENT_SECRET is needed for the provider'],
   [{ SIGNALBOX_OAUTH_GOOGLE_CLIENT_SECRET: 's' }, 'SIGNALBOX_OAUTH_GOOGLE_CLIENT_ID is needed for the provider'],
   [{ ...google, SIGNALBOX_OAUTH_GOOGLE_RAW_CODES: 'yes' }, 'SIGNALBOX_OAUTH_GOOGLE_RAW_CODES must be true or false'],
-] as const)('refuses half a provider: %j', ([environment, message]) => {
+] as const)('refuses an incomplete provider: %j', ([environment, message]) => {
   expect(() => providersOf({ ...environment })).toThrow(message)
 })

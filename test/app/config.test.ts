@@ -40,7 +40,7 @@ describe('settings', () => {
     })
   })
 
-  it('are taken from the environment; an empty one is none', () => {
+  it('are read from the environment; an empty variable counts as unset', () => {
     const environment = {
       SIGNALBOX_HOST: '::1',
       SIGNALBOX_PORT: '0',
@@ -64,7 +64,7 @@ describe('settings', () => {
     })
   })
 
-  it('let browsers be led to loopback only where nobody else reaches the server', () => {
+  it('allow redirects of browsers to loopback only if no other machine reaches the server', () => {
     const trusts = (host: string, baseUrl: string) =>
       parseConfig({ SIGNALBOX_HOST: host, SIGNALBOX_BASE_URL: baseUrl }).accounts.trustLoopback
     expect(trusts('', '')).toBe(true)
@@ -91,7 +91,7 @@ describe('settings', () => {
     ['SIGNALBOX_SSO_DOMAINS', 'example.com', 'example.com is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_SSO_DOMAINS', 'a.b=7', 'a.b=7 is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_PROT', '80', 'is no setting of this release'],
-  ] as const)('%s=%s is refused in one line', ([name, value, why]) => {
+  ] as const)('refuses %s=%s with one line', ([name, value, why]) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new AppError('invalid', `${name} ${why}`))
   })
 })
@@ -120,7 +120,7 @@ describe('certificate files', () => {
     })
   })
 
-  it('that do not belong together end the start with one line', async () => {
+  it('refuse a certificate and a key that do not match, with one line', async () => {
     const { cert, otherKey } = await writeFiles()
     const env = { PATH: process.env['PATH'], SIGNALBOX_TLS_CERT: cert, SIGNALBOX_TLS_KEY: otherKey }
     const ended: { code?: number; stdout?: string; stderr?: string } = await run(process.execPath, [program], {
@@ -131,7 +131,7 @@ describe('certificate files', () => {
     expect(ended.stderr).toMatch(/^signalbox: SIGNALBOX_TLS_CERT and SIGNALBOX_TLS_KEY don't go together: [^\n]*\n$/)
   })
 
-  it('of a gateway say its name themselves', async () => {
+  it("name the gateway's own setting in the error", async () => {
     const { cert, key } = await writeFiles()
     const own = { SIGNALBOX_UCENTRAL_CA: cert, SIGNALBOX_UCENTRAL_CERT: cert, SIGNALBOX_UCENTRAL_KEY: key }
     expect(() => parseConfig({ ...own, SIGNALBOX_UCENTRAL_HOST: 'a.example' })).toThrow(
@@ -139,7 +139,7 @@ describe('certificate files', () => {
     )
   })
 
-  it('of a gateway that do not belong together are refused', async () => {
+  it('refuse a certificate and a key of the gateway that do not match', async () => {
     const { cert, otherKey } = await writeFiles()
     const environment = {
       SIGNALBOX_UCENTRAL_CA: cert,

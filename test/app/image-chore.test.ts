@@ -20,7 +20,7 @@ afterAll(() => server.close())
 
 const files = async () => (await readdir(dir)).filter((name) => name !== 'incoming')
 
-/** @returns The name of its file, which is as old as an hour and a bit. */
+/** @returns The name of the image file, whose age is set to slightly more than an hour. */
 async function upload(path: string): Promise<string> {
   const before = await files()
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
@@ -31,7 +31,7 @@ async function upload(path: string): Promise<string> {
   return name
 }
 
-it('removes pictures whose device or site is gone, and no others', async () => {
+it('deletes images whose device or site is deleted, and no others', async () => {
   const inventory = `/orgs/${server.org.orgId}/inventory`
   const [siteId, goneSiteId] = [await addSite(server), await addSite(server, 'Gone')]
   const [gone, left, kept] = await claimNewDevices(server, 3, { siteId })
@@ -45,7 +45,7 @@ it('removes pictures whose device or site is gone, and no others', async () => {
     await upload(`/orgs/${server.org.orgId}/mxedges/${edge.id}/image/1`),
   ]
   await server.call('PUT', inventory, { body: { op: 'delete', macs: [gone?.mac] } })
-  // In the inventory it still has its pictures.
+  // A device in the inventory keeps its images.
   await server.call('PUT', inventory, { body: { op: 'unassign', macs: [left?.mac] } })
   expect((await server.call('DELETE', `/sites/${goneSiteId}`)).status).toBe(200)
   expect((await files()).sort()).toEqual([...goneNames, ...keptNames].sort())

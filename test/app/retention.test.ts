@@ -35,7 +35,7 @@ async function count(table: string): Promise<number> {
   return rows[0]?.n ?? 0
 }
 
-/** Texts of `column`, in order. */
+/** Returns the texts of `column`, in order. */
 async function texts(table: string, column: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select ${sql.ref(column)}::text as text from ${sql.table(table)} order by 1`.execute(context.ctx.db)
@@ -59,7 +59,7 @@ interface CommandSeed {
   readonly siteUpgradeId?: string
 }
 
-/** With a download, which was touched when it ended. */
+/** Inserts a command with a download that was touched when it ended. */
 async function addCommand(name: string, { state, days, siteUpgradeId }: CommandSeed): Promise<void> {
   const { db } = context.ctx
   const id = uuidv7()
@@ -79,7 +79,9 @@ const commandNames = async (): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
-/** An upgrade made 500 days ago, with a site upgrade for each time at which one ended; null: it goes on. */
+/**
+ * Inserts an upgrade created 500 days ago, with a site upgrade for each end time; null stands for one that still runs.
+ */
 async function addUpgrade(version: string, ended: readonly (number | null)[], targets = 2): Promise<string[]> {
   const { db } = context.ctx
   const [id, createdAt] = [uuidv7(), daysAgo(500)]
@@ -102,7 +104,7 @@ async function addUpgrade(version: string, ended: readonly (number | null)[], ta
 }
 
 describe('retention', () => {
-  it('deletes records of audit logs after a year, of organizations that are gone too', async () => {
+  it('deletes audit records after a year, including those of deleted organizations', async () => {
     for (const days of [364, 366]) {
       await addRecord(days)
       await addRecord(days, uuidv7())
@@ -118,7 +120,7 @@ describe('retention', () => {
     expect(await texts('account_log', 'message')).toEqual(['364 days'])
   })
 
-  it('deletes events after 90 days, however many, and leaves those that wait for webhooks', async () => {
+  it('deletes any number of events after 90 days, except those that wait for webhooks', async () => {
     await addEvents(89)
     await addEvents(91, 5001)
     for (const days of [89, 91])
@@ -134,7 +136,7 @@ describe('retention', () => {
     expect(await count('webhook_outbox')).toBe(1)
   })
 
-  it('deletes commands 30 days after their end, with their downloads, but for those of upgrades that go on', async () => {
+  it('deletes commands and their downloads 30 days after their end, except those of running upgrades', async () => {
     const [running] = await addUpgrade('running', [null])
     const [over] = await addUpgrade('over', [1])
     if (running === undefined || over === undefined) throw new Error('no upgrade')
@@ -151,7 +153,7 @@ describe('retention', () => {
     expect(await count('firmware_download')).toBe(kept.length)
   })
 
-  it('deletes downloads of commands that went with their device', async () => {
+  it('deletes downloads whose command was deleted with its device', async () => {
     await addCommand('lately', { state: 'done', days: 29 })
     await addCommand('long ago', { state: 'done', days: 31 })
     await context.ctx.db.deleteFrom('deviceCommand').execute()
@@ -159,7 +161,7 @@ describe('retention', () => {
     expect(await count('firmware_download')).toBe(1)
   })
 
-  it('deletes upgrades 400 days after their last site ended, and no part of one that goes on', async () => {
+  it('deletes upgrades 400 days after their last site ended, and no part of a running one', async () => {
     await addUpgrade('over for long', [401, 450], 3000)
     await addUpgrade('without sites', [])
     await addUpgrade('over lately at one site', [399, 450])
@@ -170,7 +172,7 @@ describe('retention', () => {
     expect(await count('upgrade_target')).toBe(8)
   })
 
-  it('says how many rows of which tables it deleted, and nothing where there was nothing', async () => {
+  it('logs how many rows of which tables it deleted, and nothing if it deleted none', async () => {
     const lines: string[] = []
     const log = pino(
       { base: null, timestamp: false },
@@ -202,7 +204,7 @@ describe('retention', () => {
     expect(await count('device_event')).toBe(10)
   })
 
-  it('finds what is old by an index', async () => {
+  it('finds old rows through an index', async () => {
     await addEvents(1, 20_000)
     await addEvents(91, 10)
     await sql`analyze device_event`.execute(context.ctx.db)

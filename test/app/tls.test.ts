@@ -5,18 +5,18 @@ import { issueGatewayTls, loadDeviceCa, makeCa } from '../../src/gateway/device-
 import { issueCertificate } from '../support/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
-/** Whether access points are told to verify downloads by their own CA. */
+/** Returns true if access points are configured to verify downloads by their own CA. */
 async function usesLocalCertificates(changed: Partial<Config>, dataDir?: string): Promise<boolean> {
   const config = { ...parseConfig({}), ...changed }
   return (await openTls(config, dataDir ?? (await temporaryDir()))).localCertificates
 }
 
-describe('downloads are verified by the CA of devices', () => {
-  it('where that signed the HTTPS server: a self-made certificate of the built-in CA', async () => {
+describe('access points verify downloads by their own CA', () => {
+  it('if the built-in CA signed the self-signed certificate of the HTTPS server', async () => {
     expect(await usesLocalCertificates({ tls: 'self-signed' })).toBe(true)
   })
 
-  it('where it signed a certificate of the operator', async () => {
+  it('if it signed the certificate of the operator', async () => {
     const dataDir = await temporaryDir()
     const { cert, key } = await issueGatewayTls(await loadDeviceCa(dataDir), ['signalbox.example.net'])
     expect(await usesLocalCertificates({ tls: { cert, key } }, dataDir)).toBe(true)
@@ -25,7 +25,7 @@ describe('downloads are verified by the CA of devices', () => {
     expect(await usesLocalCertificates({ tls: ucentralTls, ucentralTls })).toBe(true)
   })
 
-  it('where that is the root of the operator, and the certificate comes with the one between them', async () => {
+  it('if it is the root of the operator and the certificate comes with the intermediate one', async () => {
     const root = await makeCa()
     const between = await issueCertificate(root, 'CN=Between', true)
     const leaf = await issueCertificate(between, 'CN=signalbox.example.net')
@@ -35,11 +35,11 @@ describe('downloads are verified by the CA of devices', () => {
     expect(await usesLocalCertificates({ tls: { ...chain, cert: leaf.certificatePem }, ucentralTls })).toBe(false)
   })
 
-  it('and not over plain HTTP, or with a certificate of another CA', async () => {
+  it('but not over plain HTTP or with a certificate of another CA', async () => {
     expect(await usesLocalCertificates({ tls: 'off' })).toBe(false)
     const other = await issueGatewayTls(await makeCa(), ['signalbox.example.net'])
     expect(await usesLocalCertificates({ tls: other })).toBe(false)
-    // A self-made certificate comes from the built-in CA, which devices of another PKI do not know.
+    // The built-in CA signs a self-signed certificate; devices of another PKI do not trust it.
     expect(await usesLocalCertificates({ tls: 'self-signed', ucentralTls: other })).toBe(false)
   })
 })

@@ -17,7 +17,7 @@ async function cli(dataDir: string, ...args: string[]): Promise<string> {
   return (await run(process.execPath, [program, ...args], { env })).stdout
 }
 
-it('bootstraps, imports a large manifest, lists what is unclaimed and issues certificates', async () => {
+it('bootstraps, imports a large manifest, lists unclaimed devices and issues certificates', async () => {
   const dataDir = await temporaryDir()
   const server = await startServerProcess({ dataDir })
   const account = ['--email', 'a@b.test', '--password', 'correct horse battery', '--org', 'Mine', '--json']
@@ -49,7 +49,7 @@ it('bootstraps, imports a large manifest, lists what is unclaimed and issues cer
   await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
   expect((await stat(join(out, 'key.pem'))).mode & 0o777).toBe(0o600)
   const key = createPrivateKey(await readFile(join(out, 'key.pem')))
-  // Current access point firmware, and then switches and former access point firmware.
+  // The formats of current access point firmware, then of switches and older access point firmware.
   for (const [name, caName] of [
     ['operational.pem', 'operational.ca'],
     ['cert.pem', 'cas.pem'],
@@ -62,7 +62,7 @@ it('bootstraps, imports a large manifest, lists what is unclaimed and issues cer
   }
 })
 
-it('says in one line that no server runs', async () => {
+it('prints one line if no server runs', async () => {
   const dataDir = await temporaryDir()
   await expect(cli(dataDir, 'unclaimed')).rejects.toMatchObject({
     stderr: `signalbox: no Signalbox has run with the data folder ${dataDir}; npm start makes it\n`,

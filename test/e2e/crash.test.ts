@@ -8,7 +8,7 @@ import type { Interruption, Moment } from '../../soak/support/interruption.ts'
 const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downMs: 0 })
 
 // The short form of `npm run soak -- rollout`.
-it('boots each device once and leaves none behind, whatever the server was doing when it was killed', async () => {
+it('boots each device exactly once and leaves none unfinished, whatever the server was doing when it was killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-crash-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
   const report = await runCrashTest(
@@ -21,12 +21,12 @@ it('boots each device once and leaves none behind, whatever the server was doing
         kill({ in: 'download', phase: 1 }),
         kill({ in: 'install', phase: 1 }),
         { signal: 'SIGINT', comes: { in: 'install', phase: 2 }, downMs: 500 },
-        // While it starts.
+        // The server is starting.
         kill({ afterMs: 300 }),
       ],
       reconnects: 3,
       soakS: 1,
-      // More than the buffers of two sockets hold, so that a download is under way for seconds.
+      // More than the buffers of two sockets can hold, so that a download takes seconds.
       imageBytes: 16_000_000,
       pace: { timeScale: 0.05, downloadBytesPerS: 6_000_000 },
       request: { strategy: 'canary', canary_phases: [20, 100] },

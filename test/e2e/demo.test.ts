@@ -13,7 +13,7 @@ interface Listed {
 const moved = '02516e000001'
 const unassigned = '02516e000002'
 
-it('a second demo reuses the first as its user left it', { timeout: 120_000 }, async () => {
+it("starts a second demo with the first one's data, as its user left it", { timeout: 120_000 }, async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const first = await startServerProcess({ dataDir, demo: true })
   const { demo } = first
@@ -30,7 +30,7 @@ it('a second demo reuses the first as its user left it', { timeout: 120_000 }, a
   expect(second.demo).toEqual({ ...demo, base_url: second.url })
   expect(JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))).toEqual(second.demo)
   const after = connect(second)
-  const devices = (await after.call('GET', `${inventory}?limit=1000`)) as Listed[] // as the specification has it
+  const devices = (await after.call('GET', `${inventory}?limit=1000`)) as Listed[] // The specification defines this assignment.
   const siteOf = new Map(devices.map(({ mac, site_id }) => [mac, site_id ?? null]))
   expect(siteOf.size).toBe(60)
   expect([siteOf.get(moved), siteOf.get(unassigned)]).toEqual([demo.site_ids[1], null])

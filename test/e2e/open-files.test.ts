@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
-/** It makes a database, which takes long on a busy machine. */
+/** The test creates a database, which takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-it.skipIf(process.platform !== 'linux')('warns of a limit of open files that few devices fit', async () => {
+it.skipIf(process.platform !== 'linux')('warns if the limit of open files allows only few devices', async () => {
   const child = spawn('sh', ['-c', 'ulimit -n 1024 && exec "$0" "$@"', process.execPath, program], {
     env: {
       ...process.env,

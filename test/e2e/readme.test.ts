@@ -8,7 +8,10 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)
 
-/** Runs the commands that a document of the project shows, beside `data`. @returns What each curl at the start of a line said. */
+/**
+ * Runs the commands of a document of the project, beside `data`.
+ * @returns The output of each curl command at the start of a line.
+ */
 async function runCommandsOf(document: string, { demo }: { readonly demo: boolean }): Promise<unknown[]> {
   const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
   const [, script] = /<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/s.exec(text) ?? []
@@ -34,7 +37,7 @@ it('runs the commands of the README', { timeout: 120_000 }, async () => {
   expect(listed).toMatchObject([{ id: (created as { id: string }).id }])
 })
 
-it('registers by the commands of the operations manual', { timeout: 120_000 }, async () => {
+it('registers with the commands of the operations manual', { timeout: 120_000 }, async () => {
   const [registered, verified, self, ...rest] = await runCommandsOf('docs/operations.md', { demo: false })
   expect(rest).toEqual([])
   expect([registered, verified]).toEqual([{}, {}])

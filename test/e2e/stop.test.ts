@@ -12,15 +12,15 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-/** Each test makes a database, which takes long on a busy machine. */
+/** Each test creates a database, which takes long on a busy machine. */
 const DATABASE_MADE_MS = 30_000
 vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 
-/** What an ordered stop removes: the server's address and the database's lock. */
+/** An orderly stop removes these: the server's address and the database's lock. */
 const tracesOfRun = (dataDir: string): string[] =>
   ['server.json', 'postgres/cluster/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)))
 
-it('stops in order when Ctrl-C comes twice, from the terminal and from the runner', async () => {
+it('stops in order when Ctrl-C arrives twice, from the terminal and from the runner', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const { child } = await startServerProcess({ dataDir })
   expect(tracesOfRun(dataDir)).toHaveLength(2)
@@ -33,7 +33,7 @@ it('stops in order when Ctrl-C comes twice, from the terminal and from the runne
   expect(tracesOfRun(dataDir)).toEqual([])
 })
 
-it('stops in order when told so while it starts', async () => {
+it('stops in order when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const env = {
     ...process.env,
@@ -50,7 +50,7 @@ it('stops in order when told so while it starts', async () => {
   const lock = join(dataDir, 'postgres/cluster/postmaster.pid')
   const pid = await waitUntil(
     'its database runs',
-    // The file is empty for a moment: that is no number yet.
+    // The file is briefly empty, which yields no number.
     () => (existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8'))) || null,
     DATABASE_MADE_MS,
   )
@@ -61,7 +61,7 @@ it('stops in order when told so while it starts', async () => {
   expect(printed).not.toContain('signalbox ready')
 })
 
-it.skipIf(process.getuid?.() !== 0)("leaves nothing that is root's in a folder of somebody else", async () => {
+it.skipIf(process.getuid?.() !== 0)("leaves no file that belongs to root in another user's folder", async () => {
   const dataDir = await temporaryDir()
   const { uid, gid } = await findNobody()
   await chown(dataDir, uid, gid)

@@ -34,7 +34,7 @@ async function startWithTls(dataDir: string): Promise<Running> {
   return server
 }
 
-/** Claims the access point to a site of a new organization. */
+/** Claims the access point and assigns it to a site of a new organization. */
 async function claim(operator: Client, connect: (token: string) => Client): Promise<{ org: string; client: Client }> {
   const account = { email: 'a@b.test', password: 'correct horse battery', org: 'Test' }
   const made = (await operator.call('POST', '/operator/v1/bootstrap', account)) as AnyJson
@@ -48,7 +48,7 @@ async function claim(operator: Client, connect: (token: string) => Client): Prom
   return { org, client }
 }
 
-it('upgrades an access point over https with a self-made certificate, which only its own CA vouches for', async () => {
+it("upgrades an access point over https with a self-signed certificate that only the device's own CA vouches for", async () => {
   const dataDir = await temporaryDir()
   const server = await startWithTls(dataDir)
   const connect = (authorization: string): Client => createClient({ url: server.url, authorization, dataDir })

@@ -9,7 +9,7 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const email = 'operator@example.test'
 const password = 'correct horse battery'
 
-it('serves https with a certificate of its own CA, and its cookies never travel in clear', async () => {
+it('serves https with a certificate of its own CA, and never sends its cookies without TLS', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const { url } = await startServerProcess({ dataDir, env: { SIGNALBOX_TLS: 'self-signed' } })
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)

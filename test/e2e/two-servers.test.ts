@@ -13,7 +13,7 @@ import { waitUntil } from '../support/wait-until.ts'
 /** Each test starts several processes, which takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** As an operator writes it in SIGNALBOX_DATABASE_URL. */
+/** Builds the URL as an operator writes it in SIGNALBOX_DATABASE_URL. */
 function urlOf({ host, port, user, password = '', database }: TestConnection): string {
   const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
   return `postgresql://${login}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`
@@ -30,7 +30,7 @@ interface Ended {
   readonly complaint: string
 }
 
-/** Runs one of our programs until it ends by itself, or, where it should not have, has done its work. */
+/** Runs one of the project's programs until it ends, or, if it should have refused to run, until it has succeeded. */
 async function run(program: 'server' | 'migrate', env: Readonly<Record<string, string>>): Promise<Ended> {
   const path = fileURLToPath(new URL(`../../src/bin/${program}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path], {
@@ -50,12 +50,12 @@ async function run(program: 'server' | 'migrate', env: Readonly<Record<string, s
   return { code, complaint }
 }
 
-it('a second server, or a migration, refuses a database that a server uses', async () => {
+it('a second server or a migration refuses a database that a server uses', async () => {
   const { url, connection } = await createDatabase()
   const first = await startServerProcess({ dataDir: await temporaryDir(), env: { SIGNALBOX_DATABASE_URL: url } })
   const runOnIt = async (program: 'server' | 'migrate') =>
     run(program, { SIGNALBOX_DATA_DIR: await temporaryDir(), SIGNALBOX_DATABASE_URL: url })
-  // Each waits for the first to go before it gives up.
+  // Each waits for the first server to end before it gives up.
   for (const { code, complaint } of await Promise.all([runOnIt('server'), runOnIt('migrate')])) {
     expect(complaint.trimEnd().split('\n')).toHaveLength(1)
     expect(complaint).toContain(`Database ${connection.database} on `)
@@ -66,7 +66,7 @@ it('a second server, or a migration, refuses a database that a server uses', asy
   expect(answer.status).toBe(401)
 })
 
-it('a server starts at once after the one before was killed, on a database of the operator and on the embedded one', async () => {
+it('a server starts immediately after the previous one was killed, on an external database and on the embedded one', async () => {
   const { url } = await createDatabase()
   const env = { SIGNALBOX_DATABASE_URL: url }
   const killed = await startServerProcess({ dataDir: await temporaryDir(), env })
@@ -81,7 +81,7 @@ it('a server starts at once after the one before was killed, on a database of th
   expect((await fetch(`${again.url}/api/v1/self`)).status).toBe(401)
 })
 
-it('a server that has lost its database to another one stops in order and says so', async () => {
+it('a server that has lost its database to another one stops in order and reports the reason', async () => {
   const { url, connection } = await createDatabase()
   const { child } = await startServerProcess({
     dataDir: await temporaryDir(),

@@ -78,7 +78,7 @@ async function expectAllOn(api: Api, version: string): Promise<void> {
   for (const device of stats) expect(device).toMatchObject({ status: 'connected', version })
 }
 
-/** Boots of every device, as the devices themselves recorded them. */
+/** Returns the number of boots of every device, from the devices' own records. */
 function bootsByMac(dataDir: string): Map<string, number> {
   const journal = readJournal(join(dataDir, 'demo-fleet', 'devices.jsonl'))
   return new Map([...journal].map(([mac, state]) => [mac, state.counts.boots]))
@@ -110,51 +110,55 @@ async function startReceiver(): Promise<{ readonly url: string; readonly deliver
   return { url: `http://127.0.0.1:${port}/hook`, deliveries }
 }
 
-it('upgrades an organization, tells the webhook, and goes on after kill -9', { timeout: 240_000 }, async () => {
-  const dataDir = await temporaryDir()
-  const receiver = await startReceiver()
-  const server = await startServerProcess({ dataDir, demo: true, env: fast })
-  const api = apiOf(server)
-  await api.post('/webhooks', {
-    name: 'all',
-    url: receiver.url,
-    secret: SECRET,
-    topics: ['audits', 'device-events'],
-  })
+it(
+  'upgrades an organization, delivers its webhook messages, and continues after kill -9',
+  { timeout: 240_000 },
+  async () => {
+    const dataDir = await temporaryDir()
+    const receiver = await startReceiver()
+    const server = await startServerProcess({ dataDir, demo: true, env: fast })
+    const api = apiOf(server)
+    await api.post('/webhooks', {
+      name: 'all',
+      url: receiver.url,
+      secret: SECRET,
+      topics: ['audits', 'device-events'],
+    })
 
-  const before = bootsByMac(dataDir)
-  await api.upload('9.0.0')
-  const upgrade: Upgrade = await api.post('/devices/upgrade', {
-    all_sites: true,
-    strategy: 'canary',
-    canary_phases: [30, 100],
-    version: '9.0.0',
-  })
-  await waitUntil(
-    'the upgrade to be in the middle',
-    async () => {
-      const detail: Upgrade = await api.get(`/devices/upgrade/${upgrade.id}`)
-      return count(detail, 'upgraded') > 0 && count(detail, 'upgraded') < DEVICES
-    },
-    60_000,
-  )
-  await server.kill('SIGKILL')
+    const before = bootsByMac(dataDir)
+    await api.upload('9.0.0')
+    const upgrade: Upgrade = await api.post('/devices/upgrade', {
+      all_sites: true,
+      strategy: 'canary',
+      canary_phases: [30, 100],
+      version: '9.0.0',
+    })
+    await waitUntil(
+      'the upgrade to be in the middle',
+      async () => {
+        const detail: Upgrade = await api.get(`/devices/upgrade/${upgrade.id}`)
+        return count(detail, 'upgraded') > 0 && count(detail, 'upgraded') < DEVICES
+      },
+      60_000,
+    )
+    await server.kill('SIGKILL')
 
-  const again = apiOf(await startServerProcess({ dataDir, demo: true, env: fast }))
-  await untilCompleted(again, upgrade.id)
-  await expectAllOn(again, '9.0.0')
-  const after = bootsByMac(dataDir)
-  expect(after.size).toBe(DEVICES)
-  for (const [mac, boots] of after) expect({ mac, boots: boots - (before.get(mac) ?? 0) }).toEqual({ mac, boots: 1 })
+    const again = apiOf(await startServerProcess({ dataDir, demo: true, env: fast }))
+    await untilCompleted(again, upgrade.id)
+    await expectAllOn(again, '9.0.0')
+    const after = bootsByMac(dataDir)
+    expect(after.size).toBe(DEVICES)
+    for (const [mac, boots] of after) expect({ mac, boots: boots - (before.get(mac) ?? 0) }).toEqual({ mac, boots: 1 })
 
-  const topicOf = ({ body }: Delivery): string => (JSON.parse(body.toString()) as { topic: string }).topic
-  await waitUntil('deliveries of both topics', () => new Set(receiver.deliveries.map(topicOf)).size === 2)
-  await waitUntil('an event for every upgraded device', () => {
-    const upgraded = receiver.deliveries
-      .flatMap(({ body }) => (JSON.parse(body.toString()) as { events: { type?: string; mac?: string }[] }).events)
-      .filter(({ type }) => type?.endsWith('_UPGRADED'))
-    return new Set(upgraded.map(({ mac }) => mac)).size === DEVICES
-  })
-  for (const { headers, body } of receiver.deliveries)
-    expect(headers['x-mist-signature-v2']).toBe(createHmac('sha256', SECRET).update(body).digest('hex'))
-})
+    const topicOf = ({ body }: Delivery): string => (JSON.parse(body.toString()) as { topic: string }).topic
+    await waitUntil('deliveries of both topics', () => new Set(receiver.deliveries.map(topicOf)).size === 2)
+    await waitUntil('an event for every upgraded device', () => {
+      const upgraded = receiver.deliveries
+        .flatMap(({ body }) => (JSON.parse(body.toString()) as { events: { type?: string; mac?: string }[] }).events)
+        .filter(({ type }) => type?.endsWith('_UPGRADED'))
+      return new Set(upgraded.map(({ mac }) => mac)).size === DEVICES
+    })
+    for (const { headers, body } of receiver.deliveries)
+      expect(headers['x-mist-signature-v2']).toBe(createHmac('sha256', SECRET).update(body).digest('hex'))
+  },
+)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 
-/** A JSON Schema as our own OpenAPI document has them. */
+/** A JSON Schema as the server's own OpenAPI document uses it. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Texts that have broken somebody's parser, path or query. */
+/** Texts that have broken some parser, path or query. */
 const hostileText = fc.constantFrom(
   '',
   ' ',
@@ -25,17 +25,17 @@ const hostileText = fc.constantFrom(
   '2024-02-30T25:61:61',
 )
 
-/** Values of no type in particular. JSON can't hold the numbers that are none. */
+/** Values of any type. JSON can't represent the numbers that are not finite. */
 const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   hostileText,
   fc.constantFrom<unknown>(null, true, false, 0, -1, 1.5, 1e308, -1e308, 2 ** 31, 2 ** 53, [], {}, [[]], [null]),
   fc.constantFrom<unknown>({ a: { b: { c: [] } } }, ['a', 1, null, {}], { '-name': '' }, { constructor: { x: 1 } }),
 )
 
-/** How many of ten values are hostile, at each place by itself. */
+/** How many of ten values are hostile, drawn separately at each place. */
 export type Hostility = 0 | 2
 
-/** What the schema describes, with something hostile here and there. */
+/** Generates values that match the schema, with hostile ones in some places. */
 export function valueOf(schema: Schema, hostility: Hostility, depth = 0): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 10 - hostility, arbitrary: describedBy(schema, hostility, depth) },
@@ -76,7 +76,7 @@ function describedBy(schema: Schema, hostility: Hostility, depth: number): fc.Ar
   }
 }
 
-/** Some of the properties, required or not, an unknown one, and one that is to be unset. */
+/** Generates objects with some of the properties, required or not, with an unknown one, and with a null one. */
 function objectOf(schema: Schema, hostility: Hostility, depth: number): fc.Arbitrary<unknown> {
   const properties = Object.entries(isSchema(schema['properties']) ? schema['properties'] : {})
   const known = Object.fromEntries(
@@ -108,7 +108,7 @@ function textOf(schema: Schema, hostility: Hostility): fc.Arbitrary<string> {
   return hostility === 0 ? text : fc.oneof(hostileText, text)
 }
 
-/** What stands in a path or query: text. */
+/** Generates text for a path or a query. */
 export function textFor(schema: Schema, hostility: Hostility): fc.Arbitrary<string> {
   const described = valueOf(schema, hostility).map((value) =>
     typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),

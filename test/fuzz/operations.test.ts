@@ -7,9 +7,12 @@ import type { Ids } from '../tenancy/area.ts'
 import { makeAreas } from '../tenancy/areas.ts'
 import { type Hostility, type Schema, isSchema, textFor, valueOf } from './hostile.ts'
 
-/** Every operation of our own OpenAPI document is called with what its schemas describe and with what they don't. */
+/**
+ * The number of calls of every operation of the server's OpenAPI document, with values that match its schemas and
+ * values that don't.
+ */
 const CALLS_EACH = 12
-/** One run is like the other; another seed is another run: FUZZ_SEED=7 npm test -- test/fuzz */
+/** Runs repeat exactly; another seed gives another run: FUZZ_SEED=7 npm test -- test/fuzz */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
 
 let server: TestServer
@@ -18,7 +21,7 @@ let ids: Ids
 
 beforeAll(async () => {
   server = await startTestServer(undefined, { requestsPerHour: 1_000_000 })
-  // What takes things away comes last, so that the others find something.
+  // Operations that delete run last, so that the others find something.
   operations = operationsOf(await fetchOpenApi(server)).sort((a, b) => Number(takesAway(a)) - Number(takesAway(b)))
   ids = (await makeAreas(server)).ids
 })
@@ -31,7 +34,7 @@ interface Call {
   readonly body: unknown
 }
 
-/** Half of the calls are well meant, or few would get past the first check. */
+/** Half of the calls are valid, because few hostile ones would pass the first check. */
 function callsOf(operation: Operation): fc.Arbitrary<Call> {
   return fc.oneof(callsBy(operation, 0), callsBy(operation, 2))
 }
@@ -79,10 +82,10 @@ function isGiven(entry: [string, string | undefined]): entry is [string, string]
   return entry[1] !== undefined
 }
 
-/** Of a segment of the path, or of headers and path, that are too long to look for an operation. */
+/** The statuses for a path segment, or headers and a path, that are too long to look for an operation. */
 const beforeAnyOperation = new Set([414, 431])
 
-/** @returns What is wrong with the answer; null when nothing is. */
+/** @returns What is wrong with the answer; null if it is correct. */
 function objection({ spec }: Operation, { status, headers, body }: Answer): string | null {
   if (status >= 500) return 'a server error'
   const response = spec.responses[String(status)]
@@ -101,7 +104,7 @@ function checkOf(schema: Schema): ReturnType<typeof Compile> {
   return check
 }
 
-it('answers whatever it is sent with something that its document describes, and never with a server error', async () => {
+it('answers any input as its document describes, and never with a server error', async () => {
   expect(operations.length).toBeGreaterThan(80)
   const objections: unknown[] = []
   let successes = 0
@@ -114,6 +117,6 @@ it('answers whatever it is sent with something that its document describes, and 
         objections.push({ operation: operation.id, why, status: answer.status, path, body, answer: answer.body })
     }
   expect(objections).toEqual([])
-  // Otherwise nothing but the first check of each was tried.
+  // Otherwise the calls would have tried only the first check of each operation.
   expect(successes).toBeGreaterThan(operations.length)
 }, 240_000)

@@ -1,6 +1,6 @@
 /**
- * What a server answered: tests look into it with matchers, which check what its type would only claim.
- * The one place where a type is given up.
+ * The body of a server's answer: tests inspect it with matchers, which verify what a type would only assert. This is
+ * the only type that the tests leave open.
  */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyJson = any

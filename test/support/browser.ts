@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Answer, TestServer } from './server.ts'
 
-/** A browser's view of the server: it keeps cookies and returns the CSRF token. */
+/** A browser's view of the server: it keeps cookies and sends the CSRF token. */
 export interface Browser {
   readonly cookies: Map<string, string>
   call(method: string, path: string, body?: unknown): Promise<Answer>
@@ -35,12 +35,12 @@ export function createBrowser(server: TestServer): Browser {
   }
 }
 
-/** What an authenticator app shows at `now`. */
+/** Returns the code that an authenticator app shows at `now`. */
 export function codeAt(secret: string, now: Date): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now.getTime() })
 }
 
-/** 200 with `{}`: nothing more is to do, and nothing is told. */
+/** Returns true for 200 with `{}`, the answer that reveals nothing and requires no further step. */
 export function isEmptyAnswer({ status, body }: Answer): boolean {
   return status === 200 && JSON.stringify(body) === '{}'
 }

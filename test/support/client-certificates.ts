@@ -5,7 +5,7 @@ import { type PeerCertificate, connect } from 'node:tls'
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509'
 import type { DeviceCa } from '../../src/gateway/device-ca.ts'
 
-/** The subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program where there is one. */
+/** Returns the subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program if it is installed. */
 export function onelineSubject(certificatePem: string): string {
   try {
     const answer = execFileSync('openssl', ['x509', '-noout', '-subject', '-nameopt', 'compat'], {
@@ -20,17 +20,17 @@ export function onelineSubject(certificatePem: string): string {
 }
 
 /**
- * The serial that the client of switches gives itself: the one-line subject, cut to 62 characters, from
- * the tenth on, in lower case. Source: ols-ucentral-client, `client_config_read`.
+ * Returns the serial that the client of switches gives itself: the one-line subject, cut to 62 characters, from the
+ * tenth on, in lower case. Source: ols-ucentral-client, `client_config_read`.
  */
 export function switchSerial(certificatePem: string): string {
   return onelineSubject(certificatePem).slice(0, 62).slice(10).toLowerCase()
 }
 
 /**
- * Whether the client of access points takes the certificate for one of `server`: its common name or one
- * of its DNS names is that text, or a wildcard for it. Addresses among the alternative names don't count.
- * Source: wlan-ucentral-client, `match_hostname` and `validate_SAN`.
+ * Returns true if the client of access points accepts the certificate for `server`: its common name or one of its DNS
+ * names equals that text, or is a wildcard for it. Addresses among the alternative names don't count. Source:
+ * wlan-ucentral-client, `match_hostname` and `validate_SAN`.
  */
 export function accessPointTrusts({ subject, subjectaltname = '' }: PeerCertificate, server: string): boolean {
   const dnsNames = subjectaltname.split(', ').flatMap((name) => (name.startsWith('DNS:') ? [name.slice(4)] : []))
@@ -46,7 +46,10 @@ export interface ClientFiles {
   readonly key: string
 }
 
-/** Shakes hands as a device does, which leaves the host name to itself. @throws Error when either side refuses. */
+/**
+ * Performs a TLS handshake as a device does, which checks the host name itself.
+ * @throws Error when either side refuses.
+ */
 export function shakeHands({ port, ...files }: ClientFiles): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, ...files, checkServerIdentity: () => undefined })
@@ -60,7 +63,9 @@ export function shakeHands({ port, ...files }: ClientFiles): Promise<PeerCertifi
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
-/** A certificate of any subject, with none of the extensions that the service gives its own but that of a CA. */
+/**
+ * Issues a certificate with any subject. Of the extensions of the service's own certificates it has only that of a CA.
+ */
 export async function issueCertificate(
   issuer: Pick<DeviceCa, 'certificate' | 'signingKey'>,
   subject: string,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/platform/db.ts'
 
-/** A digest of all rows of each table: equal states prove that nothing was written in between. */
+/** Returns a digest of all rows of each table: equal states prove that nothing was written in between. */
 export async function databaseState(db: Db): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>`
     select c.oid::regclass::text as name from pg_class c
@@ -11,7 +11,7 @@ export async function databaseState(db: Db): Promise<Record<string, string>> {
       select ${name}::text as name, md5(string_agg(row::text, e'\n' order by row::text)) as digest
       from ${sql.raw(name)} row`,
   )
-  // One statement: a snapshot of all tables, and one round trip.
+  // One statement sees a snapshot of all tables, and needs one round trip.
   const { rows } = await sql<{ name: string; digest: string | null }>`${sql.join(digests, sql` union all `)}`.execute(
     db,
   )

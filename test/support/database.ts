@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** A member for each that pg takes; plain data, because it passes between processes. */
+/** Has a member for each option of pg; it is plain data, because it passes between processes. */
 export interface TestConnection {
   readonly host: string
   readonly port: number
@@ -11,20 +11,20 @@ export interface TestConnection {
   readonly database: string
 }
 
-/** What the global set-up started. */
+/** The database server that the global set-up started. */
 export interface TestServer {
-  /** May create and drop databases. */
+  /** This role may create and drop databases. */
   readonly admin: TestConnection
-  /** Owns the databases, as the application does. */
+  /** This role owns the databases, as the application's role does. */
   readonly owner: TestConnection
   /** A migrated database without rows. */
   readonly template: string
 }
 
 export interface TestDatabase {
-  /** For pg.Pool and migrate. */
+  /** Options for pg.Pool and migrate. */
   readonly connection: TestConnection
-  /** Ends all sessions on it and removes it. */
+  /** Ends all sessions of the database and drops it. */
   drop(): Promise<void>
 }
 
@@ -34,13 +34,13 @@ declare module 'vitest' {
   }
 }
 
-/** A migrated, empty database of the caller's own. */
+/** Creates a migrated, empty database for the caller alone. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { admin, owner, template } = inject('databaseServer')
   return create(`template ${template}`, { admin, owner })
 }
 
-/** A database without even the schema, for tests of migrations. */
+/** Creates a database without a schema, for tests of migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return create('template template0', inject('databaseServer'))
 }

@@ -14,7 +14,7 @@ export interface MadeDevice extends ManifestRow {
   readonly id: string
 }
 
-/** New hardware, known to the service by its manifest and claimed by nobody. */
+/** Adds new hardware, which the service knows from its manifest and no organization has claimed. */
 export async function makeDevices(
   ctx: Context,
   count: number,
@@ -36,7 +36,7 @@ export async function makeDevices(
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** As makeDevices, claimed by the server's organization and, where one is given, assigned to a site. */
+/** Like makeDevices(), but claimed by the server's organization and, if one is given, assigned to a site. */
 export async function claimNewDevices(
   server: TestServer,
   count: number,
@@ -54,18 +54,18 @@ export async function claimNewDevices(
   return devices
 }
 
-/** Those of a uCentral device that offers nothing of its own. */
+/** Returns the capabilities of a uCentral device that offers nothing special. */
 export function stockCapabilities(type: DeviceType = 'ap'): DeviceCapabilities {
   return ucentralDriver.capabilitiesOf({ compatible: 'test_model', platform: type })
 }
 
-/** What the gateway records when the device connects. */
+/** Records what the gateway records when the device connects. */
 export async function connectDevice(
   ctx: Context,
   mac: string,
   facts: Partial<DeviceFacts> = {},
 ): Promise<OpenedSession> {
-  const said: DeviceFacts = {
+  const allFacts: DeviceFacts = {
     firmware: '1.0.0',
     model: 'AP45',
     type: 'ap',
@@ -75,7 +75,7 @@ export async function connectDevice(
     ext_ip: '192.0.2.7',
     ...facts,
   }
-  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: said }])
+  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: allFacts }])
   if (session === undefined) throw new Error('no session')
   return session
 }

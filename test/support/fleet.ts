@@ -20,7 +20,7 @@ export const OLD = '1.0.0'
 export const NEW = '2.0.0'
 export const MODEL = 'AP45'
 
-/** A site to make, and how many devices it has. */
+/** A site to create, and how many devices it has. */
 export interface SiteSeed {
   readonly devices: number
   readonly name?: string
@@ -49,7 +49,10 @@ export interface SeededOrg {
 
 let macs = 0
 
-/** An organization whose catalog has OLD and NEW for every model, with sites and claimed devices that never connected. */
+/**
+ * Creates an organization whose catalog has OLD and NEW for every model, with sites and claimed devices that never
+ * connected.
+ */
 export async function seedOrg(ctx: Context, seeds: readonly SiteSeed[], orgId = uuidv7()): Promise<SeededOrg> {
   const at = ctx.clock.now()
   const times = { createdAt: at, modifiedAt: at }
@@ -108,41 +111,44 @@ async function seedCatalog(ctx: Context, orgId: string, models: readonly string[
   return imageId
 }
 
-/** How a device answers an upgrade. */
+/** The reaction of a device to an upgrade command. */
 export type Reply =
-  /** Downloads, flashes and comes back with the new version. */
+  /** It downloads, flashes and reconnects with the new version. */
   | 'upgrades'
-  /** Comes back with the old version. */
+  /** It reconnects with the old version. */
   | 'keeps_old'
   | 'refuses'
   | 'refuses_content'
-  /** Downloads all and is never seen again. */
+  /** It downloads the whole image and never reconnects. */
   | 'dies'
-  /** The connection is lost before it has downloaded; it comes back untouched. */
+  /** It loses its connection before it has downloaded, and reconnects unchanged. */
   | 'loses_early'
-  /** The connection is lost after it has downloaded; it comes back upgraded. */
+  /** It loses its connection after it has downloaded, and reconnects upgraded. */
   | 'loses_late'
-  /** Downloads all, loses its connection and comes back untouched. */
+  /** It downloads the whole image, loses its connection and reconnects unchanged. */
   | 'loses_delivered'
-  /** Downloads all, and has not answered yet. */
+  /** It downloads the whole image, and has not answered yet. */
   | 'fetches'
-  /** Says nothing, for now. */
+  /** It does not answer for now. */
   | 'silent'
 
-/** Devices, and the gateway that they are connected to: what the engine sees of both are rows. */
+/** Devices, and the gateway that they are connected to: the engine sees both only through rows. */
 export interface Fleet {
-  /** `reason`: what the client says; a boot unless told otherwise. */
+  /** `reason`: the reason that the client reports; a boot by default. */
   connect(devices: readonly SeededDevice[], firmware?: string, reason?: string): Promise<void>
   disconnect(devices: readonly SeededDevice[]): Promise<void>
-  /** The gateway is killed and starts again; no device has come back yet. */
+  /** The gateway is killed and starts again; no device has reconnected yet. */
   loseSessions(): Promise<void>
-  /** The gateway is killed and starts again, and the devices come back to it as they were. */
+  /** The gateway is killed and starts again, and the devices reconnect to it unchanged. */
   crash(devices: readonly SeededDevice[]): Promise<void>
-  /** Sends what is queued and lets the devices answer, as `reply` says. @returns How many were sent. */
+  /**
+   * Sends the queued commands and lets the devices answer according to `reply`.
+   * @returns How many commands were sent.
+   */
   answer(reply?: (device: SeededDevice, attempt: number) => Reply): Promise<number>
-  /** How often a device has flashed, by its id. */
+  /** How often each device has flashed, by its id. */
   readonly flashes: ReadonlyMap<string, number>
-  /** How many commands a device has been sent. */
+  /** How many commands each device has been sent, by its id. */
   readonly attempts: ReadonlyMap<string, number>
 }
 
@@ -178,7 +184,10 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     }
   }
 
-  /** What proves a boot where the version does not: a device comes with a long uptime, and begins anew with each boot. */
+  /**
+   * Reports what proves a boot if the version does not: a device first connects with a long uptime, which each boot
+   * resets.
+   */
   async function reportUptimes(some: readonly SeededDevice[], firmware: string, reason: string): Promise<void> {
     const nowMs = ctx.clock.now().getTime()
     const reports = some.flatMap(({ id }) => {

@@ -1,11 +1,11 @@
-/** A file of a form. */
+/** A file in a form. */
 export interface FormPart {
   readonly name: string
   readonly type: string
   readonly bytes: Uint8Array
 }
 
-/** The body of a form (`multipart/form-data`) with texts and files, and the header that goes with it. */
+/** Encodes the body of a form (`multipart/form-data`) with texts and files, and the header that belongs to it. */
 export async function encodeForm(
   parts: Readonly<Record<string, string | FormPart>>,
 ): Promise<{ readonly body: Uint8Array; readonly headers: { readonly 'content-type': string } }> {

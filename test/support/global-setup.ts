@@ -13,11 +13,13 @@ interface RunningServer extends Omit<TestServer, 'template'> {
   stop(): Promise<void>
 }
 
-/** One folder and one database server for the whole run, with a migrated template that each test file clones. */
+/**
+ * Creates one folder and one database server for the whole run, with a migrated template that each test file clones.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const runDir = await makeRunDir(log)
   const temporary = process.env['TMPDIR']
-  // The processes of the tests inherit it.
+  // The processes of the tests inherit this variable.
   process.env['TMPDIR'] = runDir.path
   const stop = await provideDatabases(project, runDir.dataDir.path).catch(async (error: unknown) => {
     await runDir.remove()

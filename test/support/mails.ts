@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import PostalMime, { type Email } from 'postal-mime'
 import { waitUntil } from './wait-until.ts'
 
-/** Mails that a server without a mail server has written for the address, oldest first. */
+/** Returns the mails that a server without a mail server has written for the address, oldest first. */
 export async function mailsTo(dataDir: string, address: string): Promise<Email[]> {
   const dir = join(dataDir, 'mail')
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
@@ -15,12 +15,12 @@ export async function mailsTo(dataDir: string, address: string): Promise<Email[]
   return mails.filter(({ to }) => to?.some((one) => one.address === address) === true)
 }
 
-/** The `count`th mail to the address: they are sent after the answer. */
+/** Waits for the `count`th mail to the address, because mails are sent after the answer. */
 export async function waitForMail(dataDir: string, address: string, count = 1): Promise<Email> {
   return waitUntil(`mail ${count} to ${address}`, async () => (await mailsTo(dataDir, address))[count - 1] ?? null)
 }
 
-/** The `token` of the link in a mail's text. */
+/** Returns the `token` of the link in a mail's text. */
 export function tokenIn({ text }: Email): string {
   const token = /[?&]token=([\w-]+)/.exec(text ?? '')?.[1]
   if (token === undefined) throw new Error(`no token in ${text}`)

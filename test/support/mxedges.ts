@@ -10,7 +10,7 @@ export interface MadeMxedge extends ManifestRow<'mxedge'> {
   readonly id: string
 }
 
-/** New hardware, known to the service by its manifest and claimed by nobody. */
+/** Adds new hardware, which the service knows from its manifest and no organization has claimed. */
 export async function makeMxedge(ctx: Context, traits: Partial<ManifestRow<'mxedge'>> = {}): Promise<MadeMxedge> {
   const mac = randomBytes(6).toString('hex')
   const row = { mac, serial: `S${mac}`, model: 'ME-X5', claim_code: `EDGE1-${mac.toUpperCase()}`, ...traits }
@@ -19,7 +19,7 @@ export async function makeMxedge(ctx: Context, traits: Partial<ManifestRow<'mxed
   return { ...row, id: deviceIdOf(mac) }
 }
 
-/** A virtual appliance of the server's organization. */
+/** Creates a virtual appliance of the server's organization. */
 export async function addMxedge(server: TestServer, body: object = {}, as = server.org): Promise<AnyJson> {
   const made = await server.call('POST', `/orgs/${as.orgId}/mxedges`, {
     as,
@@ -35,7 +35,7 @@ export async function addCluster(server: TestServer, body: object = {}, as = ser
   return made.body
 }
 
-/** The newest record of the audit log and the newest event of an edge appliance, of the server's organization. */
+/** Returns the newest audit record and the newest event of an edge appliance, in the server's organization. */
 export async function lastRecords({ ctx: { db }, org }: TestServer): Promise<{ audit: AnyJson; event: AnyJson }> {
   const audits = db.selectFrom('auditLog').selectAll().where('orgId', '=', org.orgId).orderBy('id', 'desc')
   const events = db.selectFrom('mxedgeEvent').selectAll().where('orgId', '=', org.orgId).orderBy('id', 'desc')

@@ -2,20 +2,20 @@ import { type RemoteInfo, createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 
-/** What it says of a name: addresses, that there is none (null), or nothing at all, which it may do for AAAA alone. */
+/** The answer for a name: addresses, no such name (null), or silence, which may apply to AAAA alone. */
 export type NameAnswer =
   | { readonly a?: readonly string[]; readonly aaaa?: readonly string[] | 'silent'; readonly ttlS?: number }
   | 'silent'
   | null
 
-/** A name server on loopback, over UDP. Names that it was told nothing about do not exist. */
+/** A name server on loopback, over UDP. Names without an answer do not exist. */
 export interface NameServer {
   /** `address:port`. */
   readonly address: string
-  /** Each name that was asked for, once for each type of record. */
+  /** Each queried name, once for each record type. */
   readonly asked: string[]
   answer(name: string, answer: NameAnswer): void
-  /** Answers what it has been silent about so far. */
+  /** Answers the queries that it has left unanswered so far. */
   answerHeld(answer: NameAnswer): void
 }
 
@@ -30,7 +30,7 @@ interface Question {
   readonly from: RemoteInfo
 }
 
-/** @param delayMs How long it takes for each answer. */
+/** @param delayMs The delay of each answer. */
 export async function startNameServer(delayMs = 0): Promise<NameServer> {
   const socket = createSocket('udp4')
   const answers = new Map<string, NameAnswer>()
@@ -82,7 +82,10 @@ function parseQuestion(packet: Buffer): { readonly name: string; readonly type: 
   return { name: labels.join('.').toLowerCase(), type: packet.readUInt16BE(at + 1) }
 }
 
-/** RFC 1035, 4.1: the header and the question as they came, then the records, whose names point to the question. */
+/**
+ * Encodes a reply by RFC 1035, 4.1: the header and the question of the query, then the records, whose names point to
+ * the question.
+ */
 function encodeReply({ packet, name, type }: Question, answer: Exclude<NameAnswer, 'silent'>): Buffer {
   const addresses =
     type === TYPE_A ? (answer?.a ?? []) : type === TYPE_AAAA && answer?.aaaa !== 'silent' ? (answer?.aaaa ?? []) : []
@@ -105,7 +108,7 @@ function encodeReply({ packet, name, type }: Question, answer: Exclude<NameAnswe
   return Buffer.concat([header, question, ...records])
 }
 
-/** Of an address with at most one `::`. */
+/** Encodes an address with at most one `::`. */
 function encodeIpv6(address: string): Buffer {
   const [head = '', tail] = address.split('::')
   const groupsOf = (text = ''): number[] =>

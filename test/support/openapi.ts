@@ -1,6 +1,6 @@
 import type { TestServer } from './server.ts'
 
-/** What the tests read of the OpenAPI document. */
+/** The parts of the OpenAPI document that the tests read. */
 export interface OpenApi {
   readonly openapi: string
   readonly security: readonly Record<string, unknown>[]
@@ -27,16 +27,16 @@ interface OpenApiOperation {
 }
 
 export interface Operation {
-  /** Method and path where it has no operationId. */
+  /** The method and the path if there is no operationId. */
   readonly id: string
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string
-  /** As in the document: /api/v1/orgs/{org_id}. */
+  /** As in the document, such as /api/v1/orgs/{org_id}. */
   readonly path: string
   readonly spec: OpenApiOperation
 }
 
-/** The document that the server serves, as it is published: schemas, parameters and errors are references. */
+/** Fetches the document that the server serves; its schemas, parameters and errors are references. */
 export async function fetchPublished(server: TestServer): Promise<OpenApi> {
   const answer = await fetch(`${server.url}/api/v1/openapi.json`)
   return (await answer.json()) as OpenApi

@@ -2,9 +2,9 @@ import { runInNewContext } from 'node:vm'
 
 /**
  * Opens a page behind a mailed link and runs its script with as much of a browser as it needs.
- *
  * @param fields Values of the form's fields, by name.
- * @returns Presses its button, or submits its form; what the page says then, and whether it may be pressed again.
+ * @returns `press` presses the button of the page or submits its form, and resolves with the text that the page shows
+ *   then, and whether the button may be pressed again.
  */
 export async function openPage(
   url: string,

@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { WirePrivilege } from '../../src/access/tables.ts'
 import type { TestOrg, TestServer } from './server.ts'
 
-/** Somebody with these privileges in the first organization, and none in an organization of their own. */
+/** Adds a person with these privileges in the first organization, and none in an organization of their own. */
 export async function addPerson(server: TestServer, privileges: readonly WirePrivilege[]): Promise<TestOrg> {
   const { db } = server.ctx
   const person = await server.addOrg('Left behind')
@@ -15,7 +15,7 @@ export async function addPerson(server: TestServer, privileges: readonly WirePri
   return person
 }
 
-/** Makes the account one of an identity provider. */
+/** Turns the account into one of an identity provider. */
 export async function makeSsoAdmin(server: TestServer, { adminId }: TestOrg): Promise<void> {
   await server.ctx.db
     .updateTable('admin')

@@ -1,4 +1,4 @@
-// A process that does with a data folder what the server does, for tests that kill it.
+// A process that uses a data folder as the server does, for tests that kill it.
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -10,5 +10,5 @@ process.once('SIGTERM', async () => {
   await server.stop()
   dataDir.release()
 })
-// Last: who reads it may send the signal at once.
+// This line is the last, because its reader may send the signal immediately.
 process.stdout.write(`${JSON.stringify(server.connection)}\n`)

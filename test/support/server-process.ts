@@ -8,11 +8,11 @@ import { onTestFinished } from 'vitest'
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-/** The server as a user runs it: a process of its own, on free ports. */
+/** The server as a user runs it: as a process of its own, on free ports. */
 export interface ServerProcess {
   readonly child: ChildProcess
   readonly url: string
-  /** What `--demo` wrote; null without it. */
+  /** The output of `--demo`; null without it. */
   readonly demo: Demo | null
   kill(signal: NodeJS.Signals): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface ServerProcessOptions {
   readonly env?: Record<string, string>
 }
 
-/** Resolves when it has said that it is ready; it ends with the test at the latest. */
+/** Starts the server and resolves when it reports that it is ready. The process ends with the test at the latest. */
 export async function startServerProcess({
   dataDir,
   demo = false,

@@ -26,7 +26,7 @@ import type { ServiceClock } from '../../src/platform/service-clock.ts'
 import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
-/** A context on a database of its own. */
+/** A context with a database of its own. */
 export interface TestContext extends Pick<OpenContext, 'setAddress'> {
   readonly ctx: Context
   readonly database: TestDatabase
@@ -62,7 +62,7 @@ export async function createTestContext(
   }
 }
 
-/** As if the service had been listening all the time. */
+/** Returns a service clock as if the service had been listening all the time. */
 function serviceClockOf(clock: Clock): ServiceClock {
   return { nowMs: () => clock.now().getTime(), listeningSinceMs: () => 0 }
 }
@@ -78,20 +78,20 @@ export interface TestOrg {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Parsed JSON; the text where it is none. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: AnyJson
 }
 
 /** The real HTTP server on a free port, with one organization and its administrator. */
 export interface TestServer extends TestContext {
   readonly http: FastifyInstance
-  /** All operations that it serves under /api/v1. */
+  /** All operations under /api/v1. */
   readonly operations: readonly Operation[]
   readonly url: string
   readonly org: TestOrg
-  /** Tests flush them, rather than wait for a minute. */
+  /** Tests flush these instead of waiting for a minute. */
   readonly tokenUses: TokenUses
-  /** A further organization with an administrator of its own. */
+  /** Adds another organization with an administrator of its own. */
   addOrg(name?: string): Promise<TestOrg>
   /** Calls `METHOD /path` (under /api/v1 unless the path starts with another root) with the token of `as`. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
@@ -103,7 +103,7 @@ export interface CallOptions {
   readonly headers?: Record<string, string>
 }
 
-/** As the server has them by default. */
+/** The server's default settings. */
 const accountSettings: AccountSettings = {
   registration: 'open',
   inviteCodes: [],
@@ -116,7 +116,7 @@ const accountSettings: AccountSettings = {
   requestsPerHour: 5000,
 }
 
-/** Bounds of uploads that a test wants tighter. */
+/** Limits of uploads that a test wants tighter. */
 export interface UploadBounds extends StorageSettings {
   readonly decode: DecodeLimits
 }
@@ -158,7 +158,7 @@ export async function startTestServer(
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
     tls: null,
-    // As a server behind a proxy on another address of this machine.
+    // The proxy is on another address of this machine.
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
     storage: { ...opened, imageFiles },
@@ -212,7 +212,7 @@ export async function startTestServer(
   }
 }
 
-/** Texts and bytes are sent as they are, everything else as JSON. */
+/** Sends texts and bytes unchanged, and everything else as JSON. */
 function bytesOrText(body: unknown): string | Uint8Array<ArrayBuffer> {
   if (body instanceof Uint8Array) return new Uint8Array(body)
   return typeof body === 'string' ? body : JSON.stringify(body)

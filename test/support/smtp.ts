@@ -7,12 +7,12 @@ import { SMTPServer } from 'smtp-server'
 export interface Smtp {
   readonly url: string
   readonly mails: Email[]
-  /** Recipients that it refused. */
+  /** The recipients that it refused. */
   readonly refused: string[]
   close(): Promise<void>
 }
 
-/** Takes mails for anybody but those at nowhere.test. */
+/** Starts a server that accepts mails for all recipients except those at nowhere.test. */
 export async function startSmtp(): Promise<Smtp> {
   const mails: Email[] = []
   const refused: string[] = []

@@ -4,7 +4,7 @@ import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../src/ro
 
 export const start = new Date('2026-03-01T00:00:00Z')
 export const at = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)
-/** Service time. */
+/** Milliseconds of service time. */
 export const ms = (seconds: number): number => 1e9 + seconds * 1000
 export const MINUTE = 60
 

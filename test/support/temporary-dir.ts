@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A folder that goes with the test. */
+/** Creates a folder that is deleted after the test. */
 export async function temporaryDir(): Promise<string> {
   const path = await mkdtemp(join(await realpath(tmpdir()), 'signalbox-case-'))
   onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 10 }))

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/platform/clock.ts'
 
-/** A clock that only moves when told. */
+/** A clock that only moves when a test moves it. */
 export interface TestClock extends Clock {
   advance(ms: number): void
 }

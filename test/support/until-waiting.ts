@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { TestServer } from './server.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Until so many transactions wait for a row that another one holds. */
+/** Waits until this many transactions wait for a row that another one has locked. */
 export async function untilWaiting({ ctx }: Pick<TestServer, 'ctx'>, count: number): Promise<void> {
   await waitUntil(`${count} to wait for a lock`, async () => {
     const waiting = await sql`select 1 from pg_stat_activity

@@ -2,13 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const MIN_POLL_MS = 5
 const MAX_POLL_MS = 50
-/** The longer it takes, the less often is looked: what is waited for needs the processor too. */
+/** The longer the wait, the less often it polls, because the awaited work needs the processor too. */
 const POLLS_PER_WAIT = 20
 
 /**
  * Resolves with the first value that is neither null nor false.
- *
- * @throws Error naming `what` when there is none within the time.
+ * @throws Error that names `what` if there is none within the time.
  */
 export async function waitUntil<T>(
   what: string,

@@ -48,7 +48,7 @@ export async function makeAccounts(server: TestServer, { org_id: orgId }: Ids): 
   }
 }
 
-/** A further admin of the first organization. */
+/** Adds another admin to the first organization. */
 async function addColleague(server: TestServer): Promise<string> {
   const { adminId } = await server.addOrg('Of a colleague')
   const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId }

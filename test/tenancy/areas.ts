@@ -10,7 +10,7 @@ import { makeOrgs } from './orgs.ts'
 import { makeUpgrades } from './upgrades.ts'
 import { makeWebhooks } from './webhooks.ts'
 
-/** In the order in which they are made: each may use what those before it have made. */
+/** The areas in the order of their creation: each may use the objects of earlier areas. */
 const areas: readonly MakeArea[] = [
   makeOrgs,
   makeDevicesArea,
@@ -24,11 +24,11 @@ const areas: readonly MakeArea[] = [
 
 export interface Areas {
   readonly ids: Ids
-  /** Of every operation on something of an organization, in the order in which they succeed. */
+  /** Samples of every operation on an object of an organization, in an order in which they succeed. */
   readonly samples: Samples
 }
 
-/** Fills the server's first organization with one object of every kind. */
+/** Creates one object of every kind in the server's first organization. */
 export async function makeAreas(server: TestServer): Promise<Areas> {
   const ids: Record<string, string> = { org_id: server.org.orgId, site_id: await addSite(server) }
   const made: Area[] = []

@@ -8,7 +8,7 @@ import { type Ids, create } from './area.ts'
 
 export const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const satisfies readonly Role[]
 
-/** Where a caller has a role, or with what they call. */
+/** Where a caller has a role, or which credentials they use. */
 export const standings = [
   'whole organization',
   'site group',
@@ -27,7 +27,7 @@ export interface TestCaller {
   readonly headers: Record<string, string>
 }
 
-/** One caller of each role and standing towards the first organization and its site `site_id`. */
+/** Adds one caller for each role and standing towards the first organization and its site `site_id`. */
 export async function addCallers(server: TestServer, { site_id: siteId = '' }: Ids): Promise<TestCaller[]> {
   const { orgId } = server.org
   const group = await create(server, `/orgs/${orgId}/sitegroups`, { name: 'Of the matrix', site_ids: [siteId] })
@@ -62,7 +62,7 @@ async function addStranger(server: TestServer, role: Role): Promise<TestOrg> {
   return stranger
 }
 
-/** Logs in with a password where the organization requires a second factor too. */
+/** Logs in with a password although the organization also requires a second factor. */
 async function openHalfSession(server: TestServer, { email, password }: TestOrg): Promise<Record<string, string>> {
   const browser = createBrowser(server)
   await browser.login(email, password)

@@ -40,7 +40,7 @@ export async function makeInstaller(server: TestServer, { org_id: orgId }: Ids):
     },
     removals: {
       deleteInstallerDeviceImage: { ids: photo },
-      // Of its own: the others still need theirs.
+      // It uses its own chassis, because the other samples still need theirs.
       unassignInstallerRecentlyClaimedDevice: { ids: { device_mac: chassis.mac } },
     },
   }

@@ -2,9 +2,9 @@ import { addSite } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
-/** The organization and its site are there before every area. */
+/** The organization and its site exist before every area. */
 export async function makeOrgs(server: TestServer, { org_id: orgId }: Ids): Promise<Area> {
-  // Nothing is in their way, as devices and upgrades are in that of the others.
+  // It can be deleted, because it has no devices or upgrades like the others.
   const emptyOrg = { org_id: await create(server, '/orgs', { name: 'Empty' }) }
   const emptySite = { site_id: await addSite(server, 'Empty') }
   return {

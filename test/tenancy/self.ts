@@ -6,7 +6,7 @@ const provider = { ids: { provider: 'google' } }
 const ownToken = { ids: { apitoken_id: randomUUID() } }
 const proof = { password: 'correct horse battery', two_factor: '000000' }
 
-/** Well-formed calls of operations on nothing that belongs to an organization, where they can be refused or only read. */
+/** Well-formed calls of operations on objects without an organization, if they can be refused or only read. */
 export const selfSamples: Samples = {
   getSelf: {},
   updateSelf: { body: { first_name: 'Changed' } },

@@ -5,9 +5,9 @@ import { type Area, type Ids, create } from './area.ts'
 
 export const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
 
-/** Firmware and the upgrades to it, of the devices that are there. */
+/** Creates firmware and upgrades to it, of the existing devices. */
 export async function makeUpgrades(server: TestServer, { org_id: orgId }: Ids): Promise<Area> {
-  // As start-up does; it makes the folder.
+  // The server does this at its start; it creates the folder.
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
   const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
