@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 beforeEach(async () => {
-  // The clock goes on by hours, and nobody answers pings.
+  // The clock advances by hours, and the test devices do not answer pings.
   const limits = { deadMs: 1e9, helloMs: 1e9, pingMs: 1e9 }
   port = (await harness.start({ limits })).port
   mac = newMac()
@@ -28,13 +28,13 @@ async function connect(params: Readonly<Record<string, unknown>> = {}, answersTe
   const device = await openDevice(port, harness.ca, { mac, answersTelemetry })
   device.hello(params)
   await waitUntil('a new session', async () => (await epochOf(mac)) !== before)
-  await device.untilAsked()
+  await device.untilTelemetryCall()
   return device
 }
 
 const switchParams = { reason: undefined, capabilities: { compatible: 'test_switch', platform: 'switch' } }
 
-/** A claimed device that has reported its uptime. */
+/** Connects a claimed device that has reported its uptime. */
 async function connectKnown(uptimeS: number, type: DeviceType = 'ap'): Promise<TestDevice> {
   await harness.claim(mac, type)
   const device = await connect(type === 'switch' ? switchParams : {})
@@ -42,25 +42,27 @@ async function connectKnown(uptimeS: number, type: DeviceType = 'ap'): Promise<T
   return device
 }
 
-/** Reports as devices do that nobody has configured. */
+/** Reports a state as unconfigured devices do. */
 async function report(device: TestDevice, uptimeS: number): Promise<void> {
-  sayUptime(device, uptimeS)
+  sendUptime(device, uptimeS)
   await waitUntil('the report', async () => {
     const { load } = await harness.status(mac)
     return JSON.stringify(load ?? {}).includes(`"uptime_s":${uptimeS}`)
   })
 }
 
-function sayUptime(device: TestDevice, uptimeS: number): void {
+function sendUptime(device: TestDevice, uptimeS: number): void {
   const state = { unit: { localtime: 1_700_000_000, uptime: uptimeS, memory: { free: 5 } } }
-  device.say('telemetry', { data: { state: [[1_700_000_000, { uuid: 1, serial: mac, state }]] } })
+  device.send('telemetry', { data: { state: [[1_700_000_000, { uuid: 1, serial: mac, state }]] } })
 }
 
-/** Waits until the gateway has taken in all that the device has said before. */
+/** Waits until the gateway has handled everything that the device has sent so far. */
 async function settle(device: TestDevice): Promise<void> {
   const sanity = Math.random() * 100
-  device.say('healthcheck', { sanity })
-  await waitUntil('all is heard', async () => JSON.stringify((await harness.status(mac)).load).includes(String(sanity)))
+  device.send('healthcheck', { sanity })
+  await waitUntil('everything is handled', async () =>
+    JSON.stringify((await harness.status(mac)).load).includes(String(sanity)),
+  )
 }
 
 async function boots(): Promise<{ count: number; events: unknown[] }> {
@@ -76,25 +78,25 @@ async function boots(): Promise<{ count: number; events: unknown[] }> {
 
 const none = { count: 0, events: [] }
 
-test('a device is asked to report its state as soon as it connects', async () => {
+test('the gateway asks a device to report its state as soon as it connects', async () => {
   const device = await openDevice(port, harness.ca, { mac })
   device.hello()
   const call = await waitUntil('the call', () => device.telemetryCalls[0] ?? null)
   expect(call).toEqual({ id: 2, method: 'telemetry', params: { serial: mac, interval: 60, types: ['state'] } })
 })
 
-test('its answer to that is nothing odd, whether it will or not', async () => {
+test('the answer to that call does not count as unknown, even if the device refuses it', async () => {
   const gateway = await harness.start()
   const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry: false })
   device.hello()
   await waitUntil('the call', () => device.telemetryCalls[0] ?? null)
   device.reply(2, { error: 2, text: 'Invalid Arguments' })
-  device.say('no_such_method', {})
-  await waitUntil('all is heard', () => gateway.counters.read().unknown_method === 1)
+  device.send('no_such_method', {})
+  await waitUntil('everything is handled', () => gateway.counters.read().unknown_method === 1)
   expect(gateway.counters.read().unknown_reply).toBe(0)
 })
 
-describe('a reason to connect is no evidence of a boot', () => {
+describe('a connect reason is no evidence of a boot', () => {
   test.each(['recovery', 'coldboot', 'reboot', 'upgrade', 'upgradefailed', 'crashlog', 'boot', 'socket'])(
     '%s',
     async (reason) => {
@@ -109,7 +111,7 @@ describe('a reason to connect is no evidence of a boot', () => {
 })
 
 describe('evidence of a boot', () => {
-  test('is an uptime that went back; the event says why the device connected', async () => {
+  test('is an uptime that decreased; the event contains the connect reason', async () => {
     await connectKnown(50_000)
     const after = await connect({ reason: 'coldboot' })
     await report(after, 40)
@@ -120,25 +122,25 @@ describe('evidence of a boot', () => {
     expect(await boots()).toEqual({ count: 1, events: ['coldboot'] })
   })
 
-  test('is an uptime shorter than the time since the last one, of a device that had just booted before', async () => {
+  test('is an uptime shorter than the time since the last one, although that one was short as well', async () => {
     await connectKnown(70)
     harness.advance(150_000)
     const after = await connect({ reason: 'recovery' })
     await report(after, 80)
-    // The watchdog of the client says nothing of the boot.
+    // The watchdog of the client reveals nothing about the boot.
     expect(await boots()).toEqual({ count: 1, events: [null] })
   })
 
-  test('is another version, once, although uptime and event say the same', async () => {
+  test('is another version, once, even if uptime and event show the same boot', async () => {
     await connectKnown(50_000, 'switch')
     harness.advance(200_000)
     const after = await connect({ ...switchParams, firmware: '2.0.0' })
-    after.say('event', { data: { event: [bootedAtS(90), { type: 'device.reboot', payload: { description: '' } }] } })
+    after.send('event', { data: { event: [bootedAtS(90), { type: 'device.reboot', payload: { description: '' } }] } })
     await report(after, 90)
     expect(await boots()).toEqual({ count: 1, events: [null] })
   })
 
-  /** When a device has booted that has been up for so long. */
+  /** Returns the time of the boot of a device with this uptime. */
   function bootedAtS(uptimeS: number): number {
     return harness.ctx.clock.now().getTime() / 1000 - uptimeS
   }
@@ -147,19 +149,23 @@ describe('evidence of a boot', () => {
     await connectKnown(70, 'switch')
     harness.advance(300_000)
     const after = await connect(switchParams)
-    after.say('event', { data: { event: [bootedAtS(90), { type: `device.${cause}`, payload: { description: 'x' } }] } })
+    after.send('event', {
+      data: { event: [bootedAtS(90), { type: `device.${cause}`, payload: { description: 'x' } }] },
+    })
     await waitUntil('the boot', async () => (await boots()).count === 1)
     await report(after, 90)
     expect(await boots()).toEqual({ count: 1, events: [cause] })
   })
 
-  test('is no such event about a boot that is known, which a client sends that was started anew', async () => {
+  test('is no such event about a known boot, which a restarted client sends again', async () => {
     await connectKnown(5000, 'switch')
     harness.advance(30_000)
     const after = await connect(switchParams)
-    after.say('event', { data: { event: [bootedAtS(5030), { type: 'device.reboot', payload: { description: 'x' } }] } })
-    // By a clock that is ahead it would have booted after it connected.
-    after.say('event', { data: { event: [bootedAtS(-900), { type: 'device.crash', payload: { description: 'x' } }] } })
+    after.send('event', {
+      data: { event: [bootedAtS(5030), { type: 'device.reboot', payload: { description: 'x' } }] },
+    })
+    // Its clock is ahead, so it would have booted after it connected.
+    after.send('event', { data: { event: [bootedAtS(-900), { type: 'device.crash', payload: { description: 'x' } }] } })
     await settle(after)
     await report(after, 5030)
     expect(await boots()).toEqual(none)
@@ -172,11 +178,11 @@ describe('evidence of a boot', () => {
     await connectKnown(14, 'switch')
     harness.advance(150_000)
     const after = await connect(switchParams, false)
-    for (const uptimeS of [61, 121]) sayUptime(after, uptimeS)
-    after.say('state', { uuid: 1, state: { unit: { uptime: 159, memory: { free: 7 } } } })
+    for (const uptimeS of [61, 121]) sendUptime(after, uptimeS)
+    after.send('state', { uuid: 1, state: { unit: { uptime: 159, memory: { free: 7 } } } })
     await settle(after)
     expect(await boots()).toEqual(none)
-    // Everything else that the queue brings is taken in.
+    // The gateway accepts everything else from the queue.
     expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 14, memory_free: 7 })
     after.reply(2, { error, text: '' })
     await report(after, 164)
@@ -186,10 +192,10 @@ describe('evidence of a boot', () => {
     expect((await boots()).count).toBe(1)
   })
 
-  test('is nothing of what a device says for the first time', async () => {
+  test('is nothing in the first messages of a new device', async () => {
     await harness.claim(mac, 'switch')
     const device = await connect({ ...switchParams, reason: 'coldboot' })
-    device.say('event', {
+    device.send('event', {
       data: { event: [bootedAtS(30), { type: 'device.powerloss', payload: { description: '' } }] },
     })
     await report(device, 30)
@@ -197,7 +203,7 @@ describe('evidence of a boot', () => {
   })
 })
 
-test('a state with loads that are no JSON is heard, and ends no session', async () => {
+test('the gateway accepts a state whose loads are not JSON, and keeps the session', async () => {
   const device = await connectKnown(50)
   const state = '{"unit":{"uptime":110,"cpu_load":[-inf,nan,1],"memory":{"free":1}},"text":"-inf nan"}'
   for (let i = 0; i < 30; i += 1)

@@ -23,7 +23,7 @@ interface Installation {
   readonly gateway: Gateway
 }
 
-/** A gateway with the certificate that its data folder has for these names; the first is the one that devices use. */
+/** Starts a gateway with the certificate from its data folder for these names; devices use the first name. */
 async function install(hosts: GatewayTlsOptions['hosts'], dataDir?: string): Promise<Installation> {
   const folder = dataDir ?? (await temporaryDir())
   const tls = await openGatewayTls({ dataDir: folder, hosts, now: new Date() })
@@ -57,7 +57,7 @@ test.each([NAME, '192.0.2.7', '2001:db8::7'])(
   },
 )
 
-test('a gateway with another name has another certificate, and devices of before still come in', async () => {
+test('a gateway with a new name gets a new certificate, and earlier devices can still connect', async () => {
   const before = await install(['localhost', NAME])
   const device = await issueDeviceCertificate(before.ca, newMac())
   expect((await shakeHands(filesOf(before, device))).subject.CN).toBe('localhost')
@@ -66,7 +66,7 @@ test('a gateway with another name has another certificate, and devices of before
   expect((await shakeHands(filesOf(after, device))).subject.CN).toBe(NAME)
 })
 
-test('a certificate whose subject is the MAC alone, as it was issued once, is still that of its device', async () => {
+test('accepts a certificate whose subject is the MAC alone, as earlier versions issued it', async () => {
   const { ca, gateway } = await install([NAME, '127.0.0.1'])
   const mac = newMac()
   await harness.claim(mac)

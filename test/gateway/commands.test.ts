@@ -31,7 +31,7 @@ async function connected(
   return device
 }
 
-/** Keeps outcomes of commands from being written until the returned function is called. */
+/** Blocks writes of command outcomes until the returned function is called. */
 async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<void>> {
   await sql`create or replace function wait_for_test() returns trigger language plpgsql as $$
     begin
@@ -57,7 +57,7 @@ async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<voi
 }
 
 describe('a restart', () => {
-  test('is done when the device says so', async () => {
+  test('is done when the device confirms it', async () => {
     const { port } = await harness.start()
     const device = await connected(port)
     const id = await harness.queue(device.mac, restart)
@@ -68,19 +68,19 @@ describe('a restart', () => {
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
   })
 
-  test('is done also where the device closes right behind its answer', async () => {
+  test('is done even if the device closes the connection right after its answer', async () => {
     const { port } = await harness.start()
     const device = await connected(port)
     const id = await harness.queue(device.mac, restart)
     const call = await device.nextCall()
-    device.say('healthcheck', { uuid: 1, sanity: 100, data: {} })
+    device.send('healthcheck', { uuid: 1, sanity: 100, data: {} })
     device.reply(call.id, { error: 0, text: 'rebooting' })
     device.socket.close()
     await waitUntil('the end of the session', async () => !(await harness.status(device.mac)).connected)
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
   })
 
-  test('is never lost with a session that ends behind the answer, however slow the database is', async () => {
+  test('is not lost if the session ends right after the answer, however slow the database is', async () => {
     const { port } = await harness.start()
     const device = await connected(port)
     const id = await harness.queue(device.mac, restart)
@@ -89,7 +89,7 @@ describe('a restart', () => {
     device.reply(call.id, { error: 0, text: 'rebooting' })
     device.socket.close()
     await untilWaiting(harness, 1)
-    // Time in which the end of the session could be written.
+    // Meanwhile the end of the session could be written.
     await connected(port)
     expect((await harness.command(id)).state).toBe('sent')
     await lift()
@@ -98,7 +98,7 @@ describe('a restart', () => {
     expect((await harness.command(id)).state).toBe('done')
   })
 
-  test('is rejected with the words of the device', async () => {
+  test('is rejected with the text of the device', async () => {
     const { port } = await harness.start()
     const device = await connected(port)
     const id = await harness.queue(device.mac, restart)
@@ -133,7 +133,7 @@ describe('a restart', () => {
     expect(again.calls).toEqual([])
   })
 
-  test('of a member goes to a device that can, and is refused for one that can not', async () => {
+  test('of a member is sent to a device that supports it, and refused for one that does not', async () => {
     const { port } = await harness.start()
     const extension = { protocol: 1, methods: ['reboot'] }
     const capable = await connected(port, { capabilities: { compatible: 'stack', 'x-signalbox': extension } }, 'switch')
@@ -147,7 +147,7 @@ describe('a restart', () => {
     expect(await harness.untilCommand(refused, 'rejected')).toMatchObject({ code: 'unsupported' })
   })
 
-  test('queued for a device that is away is sent when it connects, or expires', async () => {
+  test('queued for a disconnected device is sent when it connects, or expires', async () => {
     const { port } = await harness.start()
     const mac = newMac()
     await harness.claim(mac)
@@ -164,7 +164,7 @@ describe('a restart', () => {
   })
 })
 
-describe('finding a device', () => {
+describe('locating a device', () => {
   test('makes an access point blink, and stop', async () => {
     const { port } = await harness.start()
     const device = await connected(port)
@@ -180,7 +180,7 @@ describe('finding a device', () => {
     }
   })
 
-  test('is refused for a switch, whose client would do nothing', async () => {
+  test('is refused for a switch, whose client would ignore it', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
     const id = await harness.queue(device.mac, { kind: 'locate', params: {} })
@@ -189,8 +189,8 @@ describe('finding a device', () => {
 })
 
 describe('an upgrade', () => {
-  test('of an access point is done when it has the image', async () => {
-    // It says nothing while it downloads, as far as the clock goes, and must not be taken for dead.
+  test('of an access point is done when the device has the image', async () => {
+    // The device sends nothing while it downloads, by the clock, and must not be considered dead.
     const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
     const device = await connected(port)
     const id = await harness.queue(device.mac, { ...upgrade, siteUpgradeId: randomUUID() })
@@ -204,7 +204,7 @@ describe('an upgrade', () => {
     await harness.untilCommand(id, 'done')
   })
 
-  test('of a switch is done when its event says so, and tells how far it is', async () => {
+  test('of a switch is done when its event reports success, and shows its progress until then', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
     const running = { progress: 5, status: 'inprogress', status_id: 1, timestamp: 1, will_retry: false } as const
@@ -217,7 +217,7 @@ describe('an upgrade', () => {
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
     const event = (payload: unknown): void =>
-      device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload }] } })
+      device.send('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload }] } })
     event({ operation: 'download', percentage: 40 })
     await waitUntil('progress', async () => (await progress()) === 31)
     expect((await harness.command(id)).state).toBe('sent')
@@ -226,27 +226,27 @@ describe('an upgrade', () => {
     await waitUntil('the image is installed', async () => (await progress()) === 90)
   })
 
-  test('of a switch is rejected when its event says that it failed', async () => {
+  test('of a switch is rejected when its event reports a failure', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0 })
-    device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation: 'fail' } }] } })
+    device.send('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation: 'fail' } }] } })
     await harness.untilCommand(id, 'rejected')
   })
 
-  test('of a switch is rejected for its download when the device was only at that', async () => {
+  test('of a switch is rejected with a download error if the device had not finished its download', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0 })
     for (const operation of ['download', 'fail'])
-      device.say('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation } }] } })
+      device.send('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation } }] } })
     const text = 'the device could not download it'
     expect(await harness.untilCommand(id, 'rejected')).toEqual({ code: 'download_failed', text, final: false })
   })
 
-  test('holds back further commands of the device, but not of others', async () => {
+  test('delays further commands of the device, but not of other devices', async () => {
     const { port } = await harness.start()
     const busy = await connected(port)
     const idle = await connected(port)
@@ -265,7 +265,7 @@ describe('an upgrade', () => {
 })
 
 describe('evidence of a boot', () => {
-  test('counts for a new version and an uptime that went back, and not for a reconnect', async () => {
+  test('counts for a new version and a decreased uptime, and not for a reconnect', async () => {
     const { port } = await harness.start()
     const mac = newMac()
     await harness.claim(mac)
@@ -275,17 +275,17 @@ describe('evidence of a boot', () => {
       const before = (await session(mac))?.epoch
       device.hello(params)
       await waitUntil('a new session', async () => (await session(mac))?.epoch !== before)
-      await device.untilAsked()
+      await device.untilTelemetryCall()
       return device
     }
     await reconnect({ reason: 'socket' })
     expect(await boots()).toBe(0)
     const device = await reconnect({ reason: 'socket', firmware: '2.0.0' })
     expect(await boots()).toBe(1)
-    device.say('state', { state: { unit: { uptime: 100 } } })
-    device.say('state', { state: { unit: { uptime: 90 } } })
+    device.send('state', { state: { unit: { uptime: 100 } } })
+    device.send('state', { state: { unit: { uptime: 90 } } })
     await waitUntil('a second boot', async () => (await boots()) === 2)
-    device.say('state', { state: { unit: { uptime: 95 } } })
+    device.send('state', { state: { unit: { uptime: 95 } } })
     await waitUntil('the report', async () => JSON.stringify((await harness.status(mac)).load).includes('95'))
     expect(await boots()).toBe(2)
   })
@@ -299,7 +299,7 @@ function session(mac: string): Promise<{ epoch: string; connected: boolean } | u
     .executeTakeFirst()
 }
 
-test('hundreds of commands go out in few transactions', async () => {
+test('hundreds of commands are sent in few transactions', async () => {
   const { port } = await harness.start()
   const devices = await Promise.all(Array.from({ length: 40 }, () => connected(port)))
   const ids = await Promise.all(devices.map((device) => harness.queue(device.mac, restart)))

@@ -22,7 +22,7 @@ const facts = {
   ext_ip: null,
 }
 
-/** Devices in ascending order of MAC, of which each has connected once more than the one before. */
+/** Creates devices in ascending order of MAC, each of which has connected once more than the previous one. */
 async function devicesWithDistinctEpochs(count: number): Promise<string[]> {
   const macs = Array.from({ length: count }, newMac).toSorted()
   for (let before = 0; before < count; before += 1)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** A device that is claimed and connected, and sends nothing that the test does not count. */
+/** Connects a claimed device that sends nothing that the test does not count. */
 async function connect(gateway: RunningGateway, mac = newMac()): Promise<TestDevice> {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry: false })
@@ -39,11 +39,11 @@ function counted(
   return waitUntil(`${count} of ${name}`, () => gateway.counters.read()[name] === count)
 }
 
-/** Messages that a device may send at once after it has connected: 1000, less those that the connection costs. */
+/** The messages that a device may send in one burst after it has connected: 1000, less those of the connection. */
 const BURST = 949
 
 function flood(device: TestDevice, from: number, to: number): void {
-  for (let sanity = from; sanity <= to; sanity += 1) device.say('healthcheck', { sanity: sanity / 100 })
+  for (let sanity = from; sanity <= to; sanity += 1) device.send('healthcheck', { sanity: sanity / 100 })
 }
 
 const untilSanity = (device: TestDevice, sanity: number) => untilLoad(device, { sanity_percent: sanity / 100 })
@@ -52,7 +52,7 @@ const compressed = (text: string): string =>
   JSON.stringify({ method: 'state', params: { compress_64: deflateSync(text).toString('base64') } })
 
 describe('a device that sends more than its allowance', () => {
-  test('is read more slowly, heard to the end, and kept when it catches up', async () => {
+  test('is read more slowly but completely, and stays connected if it catches up', async () => {
     const device = await connect(await harness.start({ limits: { deadMs: 1e9 } }))
     flood(device, 1, BURST + 150)
     await untilSanity(device, BURST)
@@ -66,7 +66,7 @@ describe('a device that sends more than its allowance', () => {
     expect(device.socket.readyState).toBe(device.socket.OPEN)
   })
 
-  test('is closed when it goes on for 5 s, while others are served, and gets no new session for 32 s', async () => {
+  test('is closed if it continues for 5 s, while others are served, and gets no new session for 32 s', async () => {
     const gateway = await harness.start({ limits: { deadMs: 1e9 } })
     const [device, other] = [await connect(gateway), await connect(gateway)]
     flood(device, 1, 2000)
@@ -80,7 +80,7 @@ describe('a device that sends more than its allowance', () => {
     for (const refused of [1, 2]) {
       const attempt = expect(again()).rejects.toThrow()
       await counted(gateway, 'refused_flooding', refused)
-      // Refused by silence, until the time for the upgrade is over.
+      // The gateway refuses by silence, until the time for the upgrade has passed.
       harness.advance(4001)
       await attempt
       harness.advance(11_000)
@@ -103,7 +103,7 @@ describe('a device that sends more than its allowance', () => {
     await untilSanity(second, BURST - 800 - 51)
   })
 
-  test('may not send frames that can not be read either, but one now and then', async () => {
+  test('may not send unreadable frames either, except one now and then', async () => {
     const gateway = await harness.start({ limits: { deadMs: 1e9 } })
     const device = await connect(gateway)
     for (let sent = 1; sent <= 40; sent += 1) {
@@ -118,7 +118,7 @@ describe('a device that sends more than its allowance', () => {
     expect(gateway.counters.read().malformed_frame).toBe(60)
   })
 
-  test('is closed for what its messages become when they are inflated', async () => {
+  test('is closed for the inflated size of its messages', async () => {
     const gateway = await harness.start()
     const device = await connect(gateway)
     const bomb = compressed('{},'.repeat(690_000))
@@ -133,8 +133,8 @@ describe('a device that sends more than its allowance', () => {
   test('is closed for its bytes', async () => {
     const gateway = await harness.start()
     const device = await connect(gateway)
-    for (let sent = 0; sent < 8; sent += 1) device.say('log', { log: 'x'.repeat(400_000) })
-    device.say('healthcheck', { sanity: 1 })
+    for (let sent = 0; sent < 8; sent += 1) device.send('log', { log: 'x'.repeat(400_000) })
+    device.send('healthcheck', { sanity: 1 })
     await waitUntil('closed', () => {
       harness.advance(100)
       return device.socket.readyState === device.socket.CLOSED
@@ -156,8 +156,8 @@ describe('a device that sends more than its allowance', () => {
   })
 })
 
-describe('what devices do send', () => {
-  test('the state of a switch with 54 ports and 8,000 addresses is read, compressed or not', async () => {
+describe('the messages of real devices', () => {
+  test('include the state of a switch with 54 ports and 8,000 addresses, which is read, compressed or not', async () => {
     const device = await connect(await harness.start())
     for (const free of [1, 2]) {
       const params = { serial: device.mac, state: { ...bigState(), unit: { memory: { free } } } }
@@ -168,7 +168,7 @@ describe('what devices do send', () => {
     }
   })
 
-  test('the packets of a RADIUS proxy are dropped at the cost of any other message', async () => {
+  test('include packets of a RADIUS proxy, each dropped at the cost of any other message', async () => {
     const gateway = await harness.start({ limits: { deadMs: 1e9 } })
     const device = await connect(gateway)
     for (let sent = 1; sent < BURST; sent += 1) device.socket.send('{"radius":"auth","data":"AQAAFA=="}')
@@ -177,7 +177,7 @@ describe('what devices do send', () => {
     expect(gateway.counters.read().malformed_frame).toBe(0)
   })
 
-  test('compressed content that nobody reads is not inflated', async () => {
+  test('include compressed content of no use, which is not inflated', async () => {
     const gateway = await harness.start()
     const device = await connect(gateway)
     const params = JSON.parse(compressed(' '.repeat(1_000_000))) as { params: Record<string, unknown> }
@@ -188,10 +188,10 @@ describe('what devices do send', () => {
     expect(gateway.counters.read()).toMatchObject({ malformed_frame: 0, invalid_message: 0 })
   })
 
-  test('the events that an access point has stored while it was away, and one a second from an upgrade', async () => {
+  test('include the stored events of an access point after an outage, and one event a second during an upgrade', async () => {
     const gateway = await harness.start({ limits: { deadMs: 1e9 } })
     const device = await connect(gateway)
-    const event = (type: string, payload: unknown) => device.say('event', { data: { event: [1, { type, payload }] } })
+    const event = (type: string, payload: unknown) => device.send('event', { data: { event: [1, { type, payload }] } })
     for (let stored = 0; stored < 500; stored += 1) event('client.join', { bssid: 'a', client: 'b', band: '5G' })
     for (let second = 1; second <= 100; second += 1) {
       event('firmware_upgrade_status', { operation: 'download', percentage: second })

@@ -29,18 +29,18 @@ import type { DeviceType } from '../../src/events/device-type.ts'
 import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** Short waits in real time; what takes long is moved with the clock. */
+/** Real waits are short; the clock shortens long ones. */
 const quick = { lookMs: 1, tickMs: 10, sweepMs: 20 } satisfies AllLimits
 
 type AllLimits = Partial<Limits & UcentralLimits>
 
-/** `port` is that of uCentral. */
+/** `port` is the port of uCentral. */
 export type RunningGateway = Gateway & { readonly port: number }
 
 export interface StartOptions {
   readonly nodeId?: string
   readonly limits?: AllLimits
-  /** In addition to uCentral. */
+  /** Further protocols besides uCentral. */
   readonly protocols?: readonly Protocol[]
 }
 
@@ -49,10 +49,10 @@ export interface GatewayHarness {
   readonly ca: DeviceCa
   readonly orgId: string
   readonly nodeId: string
-  /** Moves the clock that the gateway goes by. */
+  /** Advances the clock of the gateway. */
   advance(ms: number): void
   start(options?: StartOptions): Promise<RunningGateway>
-  /** A registered and claimed device that has never connected. */
+  /** Creates a registered and claimed device that has never connected. */
   claim(mac: string, type?: DeviceType): Promise<string>
   status(mac: string): Promise<{
     connected: boolean
@@ -64,7 +64,7 @@ export interface GatewayHarness {
   queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string }): Promise<string>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>
-  /** Types of the device events of the organization, oldest first. */
+  /** Returns the types of the device events of the organization, oldest first. */
   events(): Promise<string[]>
 }
 
@@ -133,7 +133,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         createdAt: now,
         expiresAt,
       }
-      // The kind and its params come from the caller as one.
+      // The caller passes the kind and its params together.
       await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), [row as NewCommand]))
       return id
     },
@@ -159,7 +159,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
   }
 }
 
-/** What a claim does to the rows that the gateway reads. */
+/** Writes what a claim writes to the rows that the gateway reads. */
 export async function claimDevice(
   ctx: Context,
   orgId: string,
@@ -193,22 +193,22 @@ export interface ReceivedCall {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** A device that says only what the test makes it say. */
+/** A device that sends only what the test makes it send. */
 export interface TestDevice {
   readonly mac: string
   readonly socket: WebSocket
-  /** Those that stand for commands. */
+  /** The calls that belong to commands. */
   readonly calls: ReceivedCall[]
-  /** Those that ask it to report its state from then on; it accepts them unless the test says otherwise. */
+  /** The calls that ask the device to report its state from then on; it accepts them unless the test disables that. */
   readonly telemetryCalls: ReceivedCall[]
   /** Resolves with the close code. */
   readonly closed: Promise<number>
-  say(method: string, params: Readonly<Record<string, unknown>>): void
+  send(method: string, params: Readonly<Record<string, unknown>>): void
   hello(params?: Readonly<Record<string, unknown>>): void
   reply(id: number, status: { error: number; text?: string }): void
   nextCall(): Promise<ReceivedCall>
-  /** Resolves when the gateway has asked it to report its state, and it has answered if it does. */
-  untilAsked(): Promise<unknown>
+  /** Resolves when the gateway has asked the device to report its state, and the device has answered, if it does. */
+  untilTelemetryCall(): Promise<unknown>
 }
 
 /** Opens the WebSocket of a device. @throws Error when the gateway refuses it. */
@@ -246,11 +246,11 @@ export async function openDevice(
     calls,
     telemetryCalls,
     closed,
-    say: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
+    send: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
     hello: (params = {}) => socket.send(encodeNotification('connect', { ...connectParams(mac), ...params })),
     reply,
     nextCall: () => waitUntil('a call from the gateway', () => calls.shift() ?? null),
-    untilAsked: () => waitUntil('the telemetry call', () => telemetryCalls.length > 0),
+    untilTelemetryCall: () => waitUntil('the telemetry call', () => telemetryCalls.length > 0),
   }
 }
 

@@ -33,8 +33,8 @@ async function claimAndConnect(port: number): Promise<TestDevice> {
   return connect(port, mac)
 }
 
-/** A command that the device was sent, and whose connection broke before it answered. */
-async function loseAnswer(device: TestDevice, order: typeof restart | typeof upgrade = upgrade) {
+/** Sends a command to the device and breaks its connection before it answers. */
+async function loseConnection(device: TestDevice, order: typeof restart | typeof upgrade = upgrade) {
   const id = await harness.queue(device.mac, order)
   const call = await device.nextCall()
   device.socket.terminate()
@@ -42,11 +42,11 @@ async function loseAnswer(device: TestDevice, order: typeof restart | typeof upg
   return { id, callId: call.id }
 }
 
-describe('an answer that comes on a newer session', () => {
-  test('settles the command that it belongs to, and not the one that is in flight', async () => {
+describe('an answer that arrives on a newer session', () => {
+  test('settles its own command, and not the one that is in flight', async () => {
     const { port } = await harness.start()
     const device = await claimAndConnect(port)
-    const lost = await loseAnswer(device)
+    const lost = await loseConnection(device)
     const again = await connect(port, device.mac)
     const next = await harness.queue(device.mac, upgrade)
     const call = await again.nextCall()
@@ -60,7 +60,7 @@ describe('an answer that comes on a newer session', () => {
     await harness.untilCommand(next, 'done')
   })
 
-  test('settles it although the gateway was started anew meanwhile', async () => {
+  test('settles its command even if the gateway was restarted meanwhile', async () => {
     const first = await harness.start()
     const device = await claimAndConnect(first.port)
     const id = await harness.queue(device.mac, upgrade)
@@ -73,10 +73,10 @@ describe('an answer that comes on a newer session', () => {
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'Triggering FW upgrade' })
   })
 
-  test('settles nothing for another device, for ids that no command has, or twice', async () => {
+  test('settles nothing for another device, for unknown ids, or twice', async () => {
     const gateway = await harness.start()
     const device = await claimAndConnect(gateway.port)
-    const lost = await loseAnswer(device)
+    const lost = await loseConnection(device)
     const other = await claimAndConnect(gateway.port)
     const unknown = (): number => gateway.counters.read().unknown_reply
     for (const id of [lost.callId, 77, 2 ** 31, 2 ** 40, -5]) {
@@ -94,7 +94,7 @@ describe('an answer that comes on a newer session', () => {
     expect(await harness.command(lost.id)).toMatchObject({ state: 'done', outcome: { text: 'first' } })
   })
 
-  test('does not undo a wait that ended: the device took too long', async () => {
+  test('does not revive a command whose wait has ended: the device took too long', async () => {
     const gateway = await harness.start()
     const device = await claimAndConnect(gateway.port)
     const id = await harness.queue(device.mac, restart)
@@ -107,7 +107,7 @@ describe('an answer that comes on a newer session', () => {
     expect((await harness.command(id)).state).toBe('unknown')
   })
 
-  test('settles it although the older session is open still', async () => {
+  test('settles its command even if the older session is still open', async () => {
     const gateway = await harness.start()
     const device = await claimAndConnect(gateway.port)
     const id = await harness.queue(device.mac, restart)
@@ -121,10 +121,10 @@ describe('an answer that comes on a newer session', () => {
   })
 })
 
-describe('the end of an upgrade that a switch tells on a newer session', () => {
+describe('the end of an upgrade that a switch reports on a newer session', () => {
   const asSwitch = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
 
-  /** A switch that has accepted an upgrade and installs it, and whose gateway has been started anew. */
+  /** Connects a switch that has accepted an upgrade and installs it, and restarts its gateway. */
   async function interrupt({ delivered = true } = {}): Promise<{ device: TestDevice; id: string }> {
     const first = await harness.start()
     const mac = newMac()
@@ -149,49 +149,49 @@ describe('the end of an upgrade that a switch tells on a newer session', () => {
       .execute()
   }
 
-  function tell(device: TestDevice, operation: string, laterS = 60): void {
+  function reportOperation(device: TestDevice, operation: string, laterS = 60): void {
     const atS = Math.floor(harness.ctx.clock.now().getTime() / 1000) + laterS
-    device.say('event', { data: { event: [atS, { type: 'firmware_upgrade_status', payload: { operation } }] } })
+    device.send('event', { data: { event: [atS, { type: 'firmware_upgrade_status', payload: { operation } }] } })
   }
 
-  /** Everything that the device has said so far is handled. */
-  async function untilHeard(device: TestDevice): Promise<void> {
+  /** Waits until the gateway has handled everything that the device has sent so far. */
+  async function untilHandled(device: TestDevice): Promise<void> {
     const id = await harness.queue(device.mac, restart)
     device.reply((await device.nextCall()).id, { error: 0 })
     await harness.untilCommand(id, 'done')
   }
 
-  test('settles the one that had reached it', async () => {
+  test('settles the upgrade that had reached it', async () => {
     const good = await interrupt()
-    tell(good.device, 'install')
-    tell(good.device, 'success')
+    reportOperation(good.device, 'install')
+    reportOperation(good.device, 'success')
     expect(await harness.untilCommand(good.id, 'done')).toEqual({ text: null })
     const bad = await interrupt()
-    tell(bad.device, 'fail')
+    reportOperation(bad.device, 'fail')
     expect(await harness.untilCommand(bad.id, 'rejected')).toMatchObject({ code: 'install_failed' })
   })
 
-  test('settles none whose download we broke off', async () => {
+  test('settles no upgrade whose download the gateway interrupted', async () => {
     const { device, id } = await interrupt({ delivered: false })
-    tell(device, 'fail')
-    await untilHeard(device)
+    reportOperation(device, 'fail')
+    await untilHandled(device)
     expect((await harness.command(id)).state).toBe('unknown')
   })
 
-  test('settles none that was sent after it', async () => {
+  test('settles no upgrade that was sent after it', async () => {
     const { device, id } = await interrupt()
-    tell(device, 'fail', -60)
-    await untilHeard(device)
+    reportOperation(device, 'fail', -60)
+    await untilHandled(device)
     expect((await harness.command(id)).state).toBe('unknown')
   })
 
-  test('settles none that a newer one has followed', async () => {
+  test('settles no upgrade that was followed by a newer one', async () => {
     const { device, id } = await interrupt()
     const next = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 1, text: 'upgrade failed' })
     await harness.untilCommand(next, 'rejected')
-    tell(device, 'success')
-    await untilHeard(device)
+    reportOperation(device, 'success')
+    await untilHandled(device)
     expect((await harness.command(id)).state).toBe('unknown')
   })
 })
@@ -216,7 +216,7 @@ describe('call ids', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('begin anew after the largest that a device takes, above those of calls without a command', async () => {
+  test('start again after the largest id that a device accepts, above the ids of calls without a command', async () => {
     const { port } = await harness.start()
     const device = await claimAndConnect(port)
     await sql`select setval('device_call_id', 2147483646)`.execute(harness.ctx.db)
@@ -224,7 +224,7 @@ describe('call ids', () => {
   })
 })
 
-test('no address of a download is kept or told, whatever a device quotes', async () => {
+test('no download address is stored or shown, whatever a device quotes', async () => {
   const { port } = await harness.start()
   const device = await claimAndConnect(port)
   const id = await harness.queue(device.mac, upgrade)

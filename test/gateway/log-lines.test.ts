@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url))
 
-/** A call that logs a warning or an error, up to the text of its line, as far as that is the same each time. */
+/** Matches a call that logs a warning or an error, with the constant beginning of its message. */
 const logCalls = /\blog(?:\.warn|\.error|\[)[^]{0,200}?['`]((?=[^'`]* )[^'`$\n]{12,})/g
 
-test('every warning and error of the gateway is explained in the manual for operators', () => {
+test('the operations manual explains every warning and error of the gateway', () => {
   const manual = readFileSync(pathOf('docs/operations.md'), 'utf8').replaceAll(/\s+/g, ' ')
   const patterns = ['gateway/**/*.ts', 'platform/gather.ts', 'platform/poller.ts']
   const lines = globSync(patterns, { cwd: pathOf('src'), exclude: ['**/*.test.ts'] })

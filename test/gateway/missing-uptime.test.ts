@@ -10,17 +10,17 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** Waits until the gateway has taken in all that the device has said, and has looked after its sessions since. */
+/** Waits until the gateway has handled everything that the device has sent, and has swept its sessions since. */
 async function settle(device: TestDevice): Promise<void> {
   const sanity = Math.random() * 100
-  device.say('healthcheck', { sanity })
-  await waitUntil('all is heard', async () => {
+  device.send('healthcheck', { sanity })
+  await waitUntil('everything is handled', async () => {
     const { load } = await harness.status(device.mac)
     return JSON.stringify(load).includes(String(sanity))
   })
 }
 
-test('a device that reports no uptime is named in the log, once a session', async () => {
+test('the log names a device that reports no uptime, once per session', async () => {
   const warn = vi.spyOn(harness.ctx.log, 'warn')
   const { port } = await harness.start({ limits: { deadMs: 1e9, helloMs: 1e9, pingMs: 1e9 } })
   const warningsOf = (mac: string): string[] =>
@@ -30,7 +30,7 @@ test('a device that reports no uptime is named in the log, once a session', asyn
     const device = await openDevice(port, harness.ca, mac === undefined ? {} : { mac })
     if (mac === undefined) await harness.claim(device.mac)
     device.hello()
-    await device.untilAsked()
+    await device.untilTelemetryCall()
     return device
   }
 
@@ -40,8 +40,8 @@ test('a device that reports no uptime is named in the log, once a session', asyn
   const telemetryOf = ({ mac }: TestDevice) => ({ data: { state: [[1, { uuid: 1, serial: mac, state }]] } })
   for (let minute = 1; minute <= 4; minute += 1) {
     harness.advance(MINUTE_MS)
-    stateless.say('telemetry', { data: {} })
-    stateful.say('telemetry', telemetryOf(stateful))
+    stateless.send('telemetry', { data: {} })
+    stateful.send('telemetry', telemetryOf(stateful))
     for (const device of [stateless, stateful]) await settle(device)
   }
   expect(warningsOf(stateless.mac)).toEqual([])
@@ -52,15 +52,15 @@ test('a device that reports no uptime is named in the log, once a session', asyn
 
   for (let minute = 1; minute <= 6; minute += 1) {
     harness.advance(MINUTE_MS)
-    stateless.say('telemetry', { data: {} })
-    late.say('telemetry', telemetryOf(late))
+    stateless.send('telemetry', { data: {} })
+    late.send('telemetry', telemetryOf(late))
     for (const device of [stateless, late]) await settle(device)
   }
   expect(warningsOf(stateless.mac)).toHaveLength(1)
   expect(warningsOf(late.mac)).toHaveLength(1)
   expect(warningsOf(stateful.mac)).toEqual([])
 
-  // A new session, a new warning.
+  // A new session gets a new warning.
   stateless.socket.close(1000)
   await stateless.closed
   const again = await connect(stateless.mac)

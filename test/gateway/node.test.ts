@@ -24,8 +24,8 @@ const facts = {
   ext_ip: null,
 }
 
-/** A session and a command in flight that a process left which was killed. */
-async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: string }> {
+/** Inserts a session and a command in flight, as a killed process leaves them. */
+async function insertAbandonedSession(nodeId: string): Promise<{ mac: string; commandId: string }> {
   const mac = newMac()
   await harness.claim(mac)
   await recordNodeStarted(harness.ctx, nodeId)
@@ -39,8 +39,8 @@ async function leftBehind(nodeId: string): Promise<{ mac: string; commandId: str
   return { mac, commandId }
 }
 
-test('a restarted process ends what its former self had in flight; a device that comes back was never away', async () => {
-  const { mac, commandId } = await leftBehind(harness.nodeId)
+test('a restarted process ends the commands that were in flight; a device that reconnects was never disconnected', async () => {
+  const { mac, commandId } = await insertAbandonedSession(harness.nodeId)
   const { port } = await harness.start({ limits: { deadMs: 1_000_000 } })
   expect(await harness.command(commandId)).toMatchObject({ state: 'unknown', outcome: { why: 'gateway_lost' } })
   const device = await openDevice(port, harness.ca, { mac })
@@ -49,15 +49,15 @@ test('a restarted process ends what its former self had in flight; a device that
   device.reply((await device.nextCall()).id, { error: 0 })
   await harness.untilCommand(next, 'done')
   harness.advance(61_000)
-  // The sweep that would call it disconnected also expires this one.
+  // The sweep that would report the device as disconnected also expires this command.
   const expiring = await harness.queue(macOf(await harness.claim(newMac())), restart)
   harness.advance(600_000)
   await harness.untilCommand(expiring, 'expired')
   expect(await harness.events()).toEqual(['AP_CONNECTED'])
 })
 
-test('a device that does not come back after a restart is disconnected after the grace', async () => {
-  const { mac } = await leftBehind(harness.nodeId)
+test('a device that does not reconnect after a restart is disconnected after the grace period', async () => {
+  const { mac } = await insertAbandonedSession(harness.nodeId)
   await harness.start()
   expect((await harness.status(mac)).connected).toBe(true)
   harness.advance(75_000)
@@ -65,22 +65,25 @@ test('a device that does not come back after a restart is disconnected after the
   expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_DISCONNECTED'])
 })
 
-test('devices have the longer to come back the longer they had no gateway, and were never away then', async () => {
-  const macs = [(await leftBehind(harness.nodeId)).mac, (await leftBehind(harness.nodeId)).mac] as const
+test('devices get the more time to reconnect the longer they had no gateway, and stay connected until then', async () => {
+  const macs = [
+    (await insertAbandonedSession(harness.nodeId)).mac,
+    (await insertAbandonedSession(harness.nodeId)).mac,
+  ] as const
   harness.advance(100_000)
   await recordNodeStarted(harness.ctx, harness.nodeId)
   let nowMs = 0
   const sweep = createLostDevicesSweep(harness.ctx, () => nowMs)
   const connected = async () => Promise.all(macs.map(async (mac) => (await harness.status(mac)).connected))
   await sweep()
-  // By then an access point has had two tries, of which the first may have met a busy gateway.
+  // By then an access point has attempted to connect twice; the first attempt may have met a busy gateway.
   nowMs = 135_000
   await sweep()
   expect(await connected()).toEqual([true, true])
   await recordConnects(harness.ctx, harness.nodeId, [{ mac: macs[0], family: 'ucentral', facts }])
   nowMs = 140_000
   await sweep()
-  // One has just come back, so the other may.
+  // One device has just reconnected, so the other one may still do so.
   nowMs = 239_000
   await sweep()
   expect(await connected()).toEqual([true, true])
@@ -90,15 +93,15 @@ test('devices have the longer to come back the longer they had no gateway, and w
   expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_CONNECTED', 'AP_DISCONNECTED'])
 })
 
-test('the sessions of a dead node are ended when its lease has run out', async () => {
-  const { commandId } = await leftBehind(randomUUID())
+test('the sessions of a dead node end when its lease has expired', async () => {
+  const { commandId } = await insertAbandonedSession(randomUUID())
   await harness.start()
   expect((await harness.command(commandId)).state).toBe('sent')
   harness.advance(31_000)
   await harness.untilCommand(commandId, 'unknown')
 })
 
-test('a node that was taken for dead drops its sessions, and its devices come back', async () => {
+test('a node that was considered dead drops its sessions, and its devices reconnect', async () => {
   const gateway = await harness.start()
   const device = await openDevice(gateway.port, harness.ca)
   device.hello()
@@ -108,7 +111,7 @@ test('a node that was taken for dead drops its sessions, and its devices come ba
   expect(gateway.counters.read().lost_lease).toBe(1)
 })
 
-test('a session that has moved to another node is closed here', async () => {
+test('a session that has moved to another node is closed on the old one', async () => {
   const { port } = await harness.start()
   const device = await openDevice(port, harness.ca)
   device.hello()
@@ -118,7 +121,7 @@ test('a session that has moved to another node is closed here', async () => {
   expect((await sessionOf(device.mac))?.connected).toBe(true)
 })
 
-test('a stop closes sessions with 1012 and tells nobody that devices are down', async () => {
+test('a stop closes sessions with 1012 and reports no device as disconnected', async () => {
   const gateway = await harness.start()
   const mac = newMac()
   await harness.claim(mac)
@@ -131,11 +134,11 @@ test('a stop closes sessions with 1012 and tells nobody that devices are down', 
   expect((await sessionOf(mac))?.connected).toBe(false)
 })
 
-test('an unknown device is held unclaimed, and a claim takes its session over', async () => {
+test('an unknown device is kept as unclaimed, and a claim takes over its session', async () => {
   const { port } = await harness.start()
   const device = await openDevice(port, harness.ca)
   device.hello({ reason: 'boot' })
-  device.say('state', { state: { unit: { uptime: 9 } } })
+  device.send('state', { state: { unit: { uptime: 9 } } })
   const session = await waitUntil('a session', () => sessionOf(device.mac))
   expect(session.connected).toBe(true)
   const registered = await harness.ctx.db.selectFrom('deviceRegistry').selectAll().executeTakeFirstOrThrow()
@@ -148,20 +151,20 @@ test('an unknown device is held unclaimed, and a claim takes its session over', 
   const id = await harness.queue(device.mac, restart)
   device.reply((await device.nextCall()).id, { error: 0 })
   await harness.untilCommand(id, 'done')
-  device.say('state', { state: { unit: { uptime: 10 } } })
+  device.send('state', { state: { unit: { uptime: 10 } } })
   await waitUntil('its state', async () => (await harness.status(device.mac)).load !== null)
 })
 
-test('a device in recovery that asks for it is rebooted, once however often it asks', async () => {
+test('a device in recovery that requests a reboot is rebooted once, however often it asks', async () => {
   const { port } = await harness.start()
   const mac = newMac()
   await harness.claim(mac)
   const device = await openDevice(port, harness.ca, { mac })
   device.hello()
-  for (let again = 0; again < 5; again += 1) device.say('recovery', { firmware: '1.0.0', reboot: true })
-  device.say('healthcheck', { sanity: 1 })
+  for (let again = 0; again < 5; again += 1) device.send('recovery', { firmware: '1.0.0', reboot: true })
+  device.send('healthcheck', { sanity: 1 })
   expect((await device.nextCall()).method).toBe('reboot')
-  // Comes after all of them.
+  // This message arrives after all of them.
   await waitUntil('the report', async () => (await harness.status(mac)).load !== null)
   const commands = harness.ctx.db.selectFrom('deviceCommand').select('state').where('deviceId', '=', deviceIdOf(mac))
   expect(await commands.execute()).toEqual([{ state: 'sent' }])

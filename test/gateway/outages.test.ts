@@ -41,8 +41,8 @@ async function pass(minutes: number): Promise<void> {
   await tellOutages(server.ctx)
 }
 
-/** Types of the events of devices, and of those to be sent as ups and downs. */
-async function told(): Promise<{ events: string[]; updowns: unknown[] }> {
+/** Returns the types of the device events, and of the events to be delivered as device-updowns. */
+async function listEvents(): Promise<{ events: string[]; updowns: unknown[] }> {
   const { db } = server.ctx
   const events = await db.selectFrom('deviceEvent').select('type').orderBy('id').execute()
   const sent = await db
@@ -57,84 +57,84 @@ async function told(): Promise<{ events: string[]; updowns: unknown[] }> {
 const pending = async () => (await server.ctx.db.selectFrom('deviceOutage').selectAll().execute()).length
 
 describe('an outage', () => {
-  test('is told at once without a threshold', async () => {
+  test('is reported immediately without a threshold', async () => {
     await disconnect()
-    expect(await told()).toEqual({ events: ['AP_DISCONNECTED'], updowns: ['AP_DISCONNECTED'] })
+    expect(await listEvents()).toEqual({ events: ['AP_DISCONNECTED'], updowns: ['AP_DISCONNECTED'] })
     expect(await pending()).toBe(0)
   })
 
-  test('is told once it has lasted, with when it began; the device is shown as it is meanwhile', async () => {
+  test('is reported once it has lasted that long, with its start; until then the device is shown as disconnected', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     const downAt = clock.now().toISOString()
     await disconnect()
     const stats = await server.call('GET', `/sites/${siteId}/stats/devices`)
     expect(stats.body).toMatchObject([{ status: 'disconnected' }])
     await pass(4.9)
-    expect((await told()).events).toEqual([])
+    expect((await listEvents()).events).toEqual([])
     await pass(0.1)
-    expect(await told()).toEqual({ events: ['AP_DISCONNECTED'], updowns: ['AP_DISCONNECTED'] })
+    expect(await listEvents()).toEqual({ events: ['AP_DISCONNECTED'], updowns: ['AP_DISCONNECTED'] })
     const { event } = await server.ctx.db.selectFrom('deviceEvent').select('event').executeTakeFirstOrThrow()
     expect(event).toMatchObject({ text: `since ${downAt}`, site_id: siteId })
     await pass(60)
     await connectDevice(server.ctx, mac, { reason: null })
-    expect((await told()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
+    expect((await listEvents()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
   })
 
-  test('that ends within the threshold was none: neither down nor up is told', async () => {
+  test('that ends within the threshold is ignored: neither down nor up is reported', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     await pass(4)
     session = await connectDevice(server.ctx, mac, { reason: null })
     await pass(240)
-    expect(await told()).toEqual({ events: [], updowns: [] })
+    expect(await listEvents()).toEqual({ events: [], updowns: [] })
     expect(await pending()).toBe(0)
-    // The next one counts from its own beginning.
+    // The threshold of the next outage counts from its own start.
     await disconnect()
     await pass(4)
-    expect((await told()).events).toEqual([])
+    expect((await listEvents()).events).toEqual([])
     await pass(1)
-    expect((await told()).events).toEqual(['AP_DISCONNECTED'])
+    expect((await listEvents()).events).toEqual(['AP_DISCONNECTED'])
   })
 
-  test('that was a boot is told as that', async () => {
+  test('that was a boot is reported as one', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     await connectDevice(server.ctx, mac, { firmware: '2.0.0' })
-    expect((await told()).events).toEqual(['AP_RESTARTED'])
+    expect((await listEvents()).events).toEqual(['AP_RESTARTED'])
   })
 
-  test('is timed by the site, and by its organization where the site says nothing', async () => {
+  test('uses the threshold of the site, and that of the organization if the site sets none', async () => {
     await setThreshold({ device_updown_threshold: 3 }, orgSetting())
     await disconnect()
-    expect((await told()).events).toEqual([])
+    expect((await listEvents()).events).toEqual([])
     await pass(3)
     session = await connectDevice(server.ctx, mac, { reason: null })
-    expect((await told()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
+    expect((await listEvents()).events).toEqual(['AP_DISCONNECTED', 'AP_CONNECTED'])
     await setThreshold({ device_updown_threshold: 0 })
     await disconnect()
-    expect((await told()).events).toHaveLength(3)
+    expect((await listEvents()).events).toHaveLength(3)
   })
 
-  test('is timed by the type of the device where that has a threshold', async () => {
+  test('uses the threshold of the device type if there is one', async () => {
     await setThreshold({ device_updown_threshold: 5, ap_updown_threshold: 0 })
     await disconnect()
-    expect((await told()).events).toEqual(['AP_DISCONNECTED'])
+    expect((await listEvents()).events).toEqual(['AP_DISCONNECTED'])
   })
 
-  test('of a device that leaves the organization is forgotten', async () => {
+  test('of a device that leaves the organization is deleted', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     expect(await pending()).toBe(1)
     await server.call('PUT', `/orgs/${server.org.orgId}/inventory`, { body: { op: 'delete', macs: [mac] } })
     expect(await pending()).toBe(0)
     await pass(5)
-    expect((await told()).events).toEqual(['AP_UNCLAIMED'])
+    expect((await listEvents()).events).toEqual(['AP_UNCLAIMED'])
   })
 
-  test('of a whole fleet is told in one sweep', async () => {
+  test('of a whole fleet is reported in one sweep', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
-    // With the one that is down already, one more than goes into one transaction.
+    // With the device that is down already, this is one more than one transaction handles.
     await claimNewDevices(server, 1000, { siteId })
     const { db } = server.ctx
     const devices = await db.selectFrom('device').select('id').where('siteId', '=', siteId).execute()
@@ -152,19 +152,19 @@ describe('an outage', () => {
     clock.advance(5 * MINUTE_MS)
     await db.deleteFrom('deviceEvent').execute()
     await tellOutages(server.ctx)
-    expect((await told()).events).toHaveLength(1001)
+    expect((await listEvents()).events).toHaveLength(1001)
     expect(await pending()).toBe(0)
   })
 
-  test('is told once, by whichever of several processes', async () => {
+  test('is reported once, by any of several processes', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     clock.advance(5 * MINUTE_MS)
     await Promise.all([1, 2, 3, 4].map(() => tellOutages(server.ctx)))
-    expect((await told()).events).toEqual(['AP_DISCONNECTED'])
+    expect((await listEvents()).events).toEqual(['AP_DISCONNECTED'])
   })
 
-  test('and a return that meet end in one story', async () => {
+  test('and a concurrent reconnect end in consistent events', async () => {
     await setThreshold({ device_updown_threshold: 5 })
     for (let round = 0; round < 5; round += 1) {
       await disconnect()
@@ -172,8 +172,8 @@ describe('an outage', () => {
       const back = connectDevice(server.ctx, mac, { reason: null })
       await Promise.all([back, tellOutages(server.ctx)])
       session = await back
-      const { events } = await told()
-      // Both or none, never the one without the other.
+      const { events } = await listEvents()
+      // Both events or none, never one without the other.
       expect([[], ['AP_DISCONNECTED', 'AP_CONNECTED']]).toContainEqual(events)
       expect(await pending()).toBe(0)
       await server.ctx.db.deleteFrom('deviceEvent').execute()

@@ -19,22 +19,22 @@ const reportOf = (mac: string, sanity: number) => ({
   firmware: null,
 })
 
-test('a device with 32 unwritten reports must wait until they are written; another need not', async () => {
-  const [talker, other] = [newMac(), newMac()]
-  await harness.claim(talker)
+test('a device with 32 unwritten reports must wait until they are written; others need not', async () => {
+  const [busy, other] = [newMac(), newMac()]
+  await harness.claim(busy)
   await harness.claim(other)
   const reports = createReports(harness.ctx, 10)
-  let held: Promise<void> | undefined
+  let waiting: Promise<void> | undefined
   await inTx(harness.ctx, async (tx) => {
-    await tx.selectFrom('deviceStatus').select('epoch').where('deviceId', '=', deviceIdOf(talker)).forUpdate().execute()
-    for (let sanity = 1; sanity < 32; sanity += 1) expect(reports.add(reportOf(talker, sanity))).toBeUndefined()
-    held = reports.add(reportOf(talker, 32))
-    expect(held).toBeInstanceOf(Promise)
+    await tx.selectFrom('deviceStatus').select('epoch').where('deviceId', '=', deviceIdOf(busy)).forUpdate().execute()
+    for (let sanity = 1; sanity < 32; sanity += 1) expect(reports.add(reportOf(busy, sanity))).toBeUndefined()
+    waiting = reports.add(reportOf(busy, 32))
+    expect(waiting).toBeInstanceOf(Promise)
     expect(reports.add(reportOf(other, 1))).toBeUndefined()
-    expect((await harness.status(talker)).load).toBeNull()
+    expect((await harness.status(busy)).load).toBeNull()
   })
-  await held
-  expect((await harness.status(talker)).load).toEqual({ sanity_percent: 32 })
-  expect(reports.add(reportOf(talker, 33))).toBeUndefined()
+  await waiting
+  expect((await harness.status(busy)).load).toEqual({ sanity_percent: 32 })
+  expect(reports.add(reportOf(busy, 33))).toBeUndefined()
   await reports.idle()
 })

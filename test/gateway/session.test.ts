@@ -34,7 +34,7 @@ const upgradeRequest = [
   '\r\n',
 ].join('\r\n')
 
-/** A device that has shaken hands and has not yet asked for anything. */
+/** Completes the TLS handshake of a device that has sent no request yet. */
 async function openTls(port: number): Promise<TLSSocket> {
   const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
   const socket = connectTls({ host: '127.0.0.1', port, ca: harness.ca.certificatePem, cert, key }).resume()
@@ -44,7 +44,7 @@ async function openTls(port: number): Promise<TLSSocket> {
   return socket
 }
 
-/** What the gateway answers, as far as the end of its first line; null when it closes instead. */
+/** Returns the first line of the gateway's answer; null if the gateway closes instead. */
 function firstLine(socket: TLSSocket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.once('data', (data: Buffer) => resolve(data.toString('latin1').split('\r\n', 1)[0] ?? ''))
@@ -53,7 +53,7 @@ function firstLine(socket: TLSSocket): Promise<string | null> {
 }
 
 describe('mutual TLS', () => {
-  test('lets a device of our CA in, under the MAC of its certificate', async () => {
+  test("admits a device with a certificate of the gateway's CA, under the MAC of its certificate", async () => {
     const gateway = await harness.start()
     const mac = newMac()
     await harness.claim(mac)
@@ -72,13 +72,13 @@ describe('mutual TLS', () => {
     await counted(gateway, 'refused_tls')
   })
 
-  test('refuses a certificate of our CA whose name is no MAC', async () => {
+  test("refuses a certificate of the gateway's CA whose name is not a MAC", async () => {
     const gateway = await harness.start()
     await expect(openDevice(gateway.port, harness.ca, { mac: 'gateway' })).rejects.toThrow('403')
     await counted(gateway, 'refused_identity')
   })
 
-  test('drops, after 20 s, what sends no whole request', async () => {
+  test('drops a connection that sends no complete request within 20 s', async () => {
     const gateway = await harness.start()
     const [silent, slow] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     slow.write('GET / HTTP/1.1\r\nHost: a\r\n')
@@ -91,8 +91,8 @@ describe('mutual TLS', () => {
     expect(session.socket.readyState).toBe(session.socket.OPEN)
   })
 
-  test('closes a request unanswered that may have waited for more than 4 s, as the event loop was held', async () => {
-    // No timer runs in between, as when something else does.
+  test('closes a request without an answer if it may have waited for more than 4 s while the event loop was blocked', async () => {
+    // No timer runs in between, as when other work blocks the event loop.
     const gateway = await harness.start({ limits: { tickMs: 1_000_000, lookMs: 1_000_000 } })
     const [prompt, late] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     harness.advance(4000)
@@ -104,11 +104,11 @@ describe('mutual TLS', () => {
     expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_late: 1 })
   })
 
-  test('answers a request on a slow line, whose TLS took more than 4 s', async () => {
+  test('answers a request on a slow connection whose TLS handshake took more than 4 s', async () => {
     const gateway = await harness.start()
     const slow = await openTls(gateway.port)
     harness.advance(15_000)
-    // Meanwhile the gateway has read all there is.
+    // Meanwhile the gateway has read everything that has arrived.
     await openDevice(gateway.port, harness.ca)
     slow.write(upgradeRequest)
     expect(await firstLine(slow)).toBe('HTTP/1.1 101 Switching Protocols')
@@ -127,8 +127,8 @@ describe('mutual TLS', () => {
   })
 })
 
-describe('bad input closes or drops, and touches no other session', () => {
-  test('a serial that differs from the certificate closes the session and leaves its victim alone', async () => {
+describe('bad input closes the session or is dropped, and affects no other session', () => {
+  test('a serial that differs from the certificate closes the session and does not affect its victim', async () => {
     const gateway = await harness.start()
     const victim = newMac()
     await harness.claim(victim)
@@ -150,15 +150,15 @@ describe('bad input closes or drops, and touches no other session', () => {
     await harness.claim(mac)
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.hello()
-    await device.untilAsked()
+    await device.untilTelemetryCall()
     device.socket.send('{"jsonrpc":')
     device.socket.send(Buffer.from([0, 1, 2, 255]))
     device.socket.send('[]')
-    device.say('no_such_method', {})
-    device.say('__proto__', {})
-    device.say('state', { state: 'a text' })
+    device.send('no_such_method', {})
+    device.send('__proto__', {})
+    device.send('state', { state: 'a text' })
     device.reply(77, { error: 0 })
-    device.say('state', { state: { unit: { uptime: 12, memory: { total: 100, free: 50 } } } })
+    device.send('state', { state: { unit: { uptime: 12, memory: { total: 100, free: 50 } } } })
     await waitUntil('the state', async () => (await harness.status(mac)).load !== null)
     expect(gateway.counters.read()).toMatchObject({
       malformed_frame: 3,
@@ -177,18 +177,18 @@ describe('bad input closes or drops, and touches no other session', () => {
     expect(await device.closed).toBe(1009)
   })
 
-  test('closes a session that says something else before connect', async () => {
+  test('closes a session that sends another message before connect', async () => {
     const gateway = await harness.start()
     const device = await openDevice(gateway.port, harness.ca)
-    device.say('ping', {})
+    device.send('ping', {})
     expect(await device.closed).toBe(1008)
     expect(gateway.counters.read().not_connected).toBe(1)
   })
 
-  test('closes a session whose connect lacks what every connect has', async () => {
+  test('closes a session whose connect message lacks required fields', async () => {
     const gateway = await harness.start()
     const device = await openDevice(gateway.port, harness.ca)
-    device.say('connect', { firmware: '1.0.0' })
+    device.send('connect', { firmware: '1.0.0' })
     expect(await device.closed).toBe(1008)
   })
 
@@ -215,7 +215,7 @@ test.each([
   ['AP', 'ap'],
   ['Switch', 'switch'],
   [undefined, 'ap'],
-])('a device whose platform is %s is taken for one of the type %s', async (platform, type) => {
+])('a device with the platform %s gets the type %s', async (platform, type) => {
   const gateway = await harness.start()
   const device = await openDevice(gateway.port, harness.ca)
   device.hello({ capabilities: { compatible: 'test_model', platform } })
@@ -225,7 +225,7 @@ test.each([
 })
 
 describe('connections of one device', () => {
-  test('the newest wins and the older is closed', async () => {
+  test('the newest one replaces the older one, which is closed', async () => {
     const gateway = await harness.start()
     const mac = newMac()
     await harness.claim(mac)
@@ -247,7 +247,7 @@ describe('connections of one device', () => {
     expect(own).toEqual([{ type: 'AP_CONNECTED' }])
   })
 
-  test('one that answers pings lives, a silent one is dead after 150 s', async () => {
+  test('one that answers pings stays open, a silent one is dead after 150 s', async () => {
     const gateway = await harness.start()
     const mac = newMac()
     await harness.claim(mac)
@@ -258,10 +258,10 @@ describe('connections of one device', () => {
       const pinged = once(device.socket, 'ping')
       harness.advance(50_000)
       await pinged
-      // Comes after the pong.
-      device.say('healthcheck', { sanity: round })
-      const said = { sanity_percent: round }
-      await waitUntil('the report', async () => isDeepStrictEqual((await harness.status(mac)).load, said))
+      // This message arrives after the pong.
+      device.send('healthcheck', { sanity: round })
+      const load = { sanity_percent: round }
+      await waitUntil('the report', async () => isDeepStrictEqual((await harness.status(mac)).load, load))
     }
     device.socket.pause()
     harness.advance(150_000)
@@ -269,7 +269,7 @@ describe('connections of one device', () => {
   })
 })
 
-test('a device has one socket at most that has not said hello', async () => {
+test('a device has at most one socket that has not sent connect', async () => {
   const gateway = await harness.start()
   const mac = newMac()
   const first = await openDevice(gateway.port, harness.ca, { mac })
@@ -279,7 +279,7 @@ test('a device has one socket at most that has not said hello', async () => {
   expect([other, second].map(({ socket }) => socket.readyState)).toEqual([1, 1])
 })
 
-test('the session of a device names the protocol that it speaks', async () => {
+test('the session of a device contains its protocol', async () => {
   const gateway = await harness.start()
   const mac = newMac()
   await harness.claim(mac)
@@ -290,7 +290,7 @@ test('the session of a device names the protocol that it speaks', async () => {
   expect(await session.executeTakeFirstOrThrow()).toEqual({ family: 'ucentral' })
 })
 
-test('what is no part of the protocol is not kept', async () => {
+test('fields outside the protocol are not stored', async () => {
   const gateway = await harness.start()
   const mac = newMac()
   await harness.claim(mac)
@@ -320,7 +320,7 @@ test('a compressed state is understood', async () => {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac })
   device.hello()
-  await device.untilAsked()
+  await device.untilTelemetryCall()
   const packed = compressParams({
     serial: mac,
     state: { unit: { uptime: 5, cpu_load: [7] }, interfaces: [{}, { ipv4: { addresses: ['10.0.0.7/16'] } }] },
@@ -330,13 +330,13 @@ test('a compressed state is understood', async () => {
   expect((await harness.status(mac)).load).toEqual({ cpu_percent: 7, uptime_s: 5, ip: '10.0.0.7' })
 })
 
-describe('more connections than TLS may begin on', () => {
+describe('connections beyond the number of concurrent TLS handshakes', () => {
   const admission = { perSecond: 1, burst: 1, handshakes: 10, waitMs: 2000 }
 
-  test('wait for their turn, and have their time for the upgrade from then on', async () => {
+  test('wait for their turn, and have their full time for the upgrade from then on', async () => {
     const gateway = await harness.start({ limits: { admission, upgradeMs: 500 } })
     await openDevice(gateway.port, harness.ca)
-    // One more than can come in within the wait.
+    // This is one more than the number that can be admitted within the wait.
     const results = Promise.allSettled([1, 2, 3].map(() => openDevice(gateway.port, harness.ca)))
     await counted(gateway, 'refused_busy')
     expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_busy: 1 })
@@ -348,7 +348,7 @@ describe('more connections than TLS may begin on', () => {
     expect(gateway.counters.read()).toMatchObject({ refused_busy: 1, refused_late: 0 })
   })
 
-  test('are closed when they have waited too long', async () => {
+  test('are closed if they have waited too long', async () => {
     const gateway = await harness.start({ limits: { admission: { ...admission, waitMs: 900 } } })
     await openDevice(gateway.port, harness.ca)
     const results = Promise.allSettled([1, 2].map(() => openDevice(gateway.port, harness.ca)))

@@ -8,29 +8,29 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-test('a device that leaves before it says anything is counted, and warned about once', async () => {
+test('a device that leaves before it sends anything is counted, and logged once', async () => {
   const warn = vi.spyOn(harness.ctx.log, 'warn')
   const gateway = await harness.start({ limits: { helloMs: 1000 } })
   const mac = newMac()
-  const left = (count: number) => waitUntil('it left', () => gateway.counters.read().left_silently === count)
+  const untilLeft = (count: number) => waitUntil('it left', () => gateway.counters.read().left_silently === count)
   for (const count of [1, 2]) {
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.socket.close(1000)
-    await left(count)
+    await untilLeft(count)
   }
   const warnings = warn.mock.calls.filter((call) => JSON.stringify(call).includes(mac))
   expect(warnings).toHaveLength(1)
   expect(JSON.stringify(warnings)).toContain('left before it said connect; does its gateway.json name 127.0.0.1?')
 
-  // Neither of these left by itself without a word.
-  const closedByUs = await openDevice(gateway.port, harness.ca)
+  // Neither of these left by itself without a message.
+  const closedByGateway = await openDevice(gateway.port, harness.ca)
   harness.advance(1000)
-  expect(await closedByUs.closed).toBe(1008)
-  const hasSpoken = await openDevice(gateway.port, harness.ca)
-  hasSpoken.hello()
-  await hasSpoken.untilAsked()
-  hasSpoken.socket.close(1000)
-  await hasSpoken.closed
+  expect(await closedByGateway.closed).toBe(1008)
+  const hasConnected = await openDevice(gateway.port, harness.ca)
+  hasConnected.hello()
+  await hasConnected.untilTelemetryCall()
+  hasConnected.socket.close(1000)
+  await hasConnected.closed
   await gateway.stop()
   expect(gateway.counters.read().left_silently).toBe(2)
 })

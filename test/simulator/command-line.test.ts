@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
-import { type Peer, said, startPeer } from './peer.ts'
+import { type Peer, messagesOf, startPeer } from './peer.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
 const run = promisify(execFile)
@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Starts the command against the peer, and resolves with its first line. */
+/** Starts the command against the peer, and resolves with the first line of its output. */
 async function simulate(...args: readonly string[]): Promise<{ child: ChildProcess; line: string }> {
   const all = [program, '--gateway', `127.0.0.1:${peer.port}`, '--ca', join(folder, 'device-ca'), ...args]
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
@@ -47,7 +47,7 @@ async function failure(...args: readonly string[]): Promise<string> {
 }
 
 describe('simulate', () => {
-  it('says when all devices have connected, and ends with its parent', async () => {
+  it('reports when all devices have connected, and ends with its parent', async () => {
     const report = join(folder, 'report.jsonl')
     const { child, line } = await simulate('--count', '5', '--type', 'switch', '--members', '2', '--report', report)
     expect(line).toBe('simulator ready 5 devices')
@@ -58,7 +58,7 @@ describe('simulate', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends on %s with its connections closed', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('closes its connections and ends on %s', async (signal) => {
     const { child } = await simulate('--count', '1')
     const ended = once(child, 'exit')
     child.kill(signal)
@@ -66,7 +66,7 @@ describe('simulate', () => {
     await peer.until(() => peer.sessions.every((session) => session.closed))
   })
 
-  it('takes a fleet from a file, and its state from a folder after kill -9', async () => {
+  it('reads a fleet from a file, and its state from a folder after kill -9', async () => {
     const fleet = join(folder, 'fleet.json')
     const device = { mac: '02:00:00:00:A0:01', serial: 'S', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
     await writeFile(fleet, JSON.stringify([device]))
@@ -77,8 +77,8 @@ describe('simulate', () => {
     await writeFile(fleet, JSON.stringify([{ ...device, firmware: '9.9.9' }]))
     await simulate(...args)
     await peer.until(() => peer.sessions.length === 2)
-    await peer.until(() => peer.sessions.every((session) => said(session, 'connect').length === 1))
-    const connects = peer.sessions.map((session) => said(session, 'connect')[0])
+    await peer.until(() => peer.sessions.every((session) => messagesOf(session, 'connect').length === 1))
+    const connects = peer.sessions.map((session) => messagesOf(session, 'connect')[0])
     expect(connects).toMatchObject([
       { firmware: '1.0.0', reason: 'coldboot' },
       { firmware: '1.0.0', reason: 'socket' },
@@ -93,7 +93,7 @@ describe('simulate', () => {
     [['--time-scale', '0'], /--time-scale.*above 0/],
     [['--ca', '/nonexistent'], /device CA: \/nonexistent does not hold/],
     [['--fleet', '/nonexistent.json'], /nonexistent\.json/],
-  ])('ends with a line about a bad %j', async (args, message) => {
+  ])('ends with one line about an invalid %j', async (args, message) => {
     const text = await failure(...args)
     expect(text).toMatch(message)
     expect(text.trim().split('\n')).toHaveLength(1)

@@ -13,7 +13,7 @@ import { imageHeader } from '../../src/simulator/image.ts'
 import type { JournalEntry } from '../../src/simulator/journal.ts'
 import type { Pace } from '../../src/simulator/pace.ts'
 import type { SimulatedDevice } from '../../src/simulator/simulated-device.ts'
-import { type FileServer, newest, type Peer, said, serveFiles, serveFilesOverTls, startPeer } from './peer.ts'
+import { type FileServer, newest, type Peer, messagesOf, serveFiles, serveFilesOverTls, startPeer } from './peer.ts'
 
 const MAC = '02000000a001'
 const ap: PlannedDevice = { mac: MAC, serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
@@ -66,19 +66,19 @@ async function start(
   return { fleet, device }
 }
 
-/** Started and connected. */
+/** Starts a device and waits until it is connected. */
 async function connect(planned: PlannedDevice, ...faults: readonly Fault[]): Promise<Started> {
   const plan = Object.fromEntries(faults.map((fault) => [fault, { macs: [planned.mac] }]))
   const started = await start(planned, { faults: plan })
-  await spoken(1)
+  await untilSession(1)
   return started
 }
 
-/** The n-th session has begun. */
-function spoken(sessions: number): Promise<void> {
+/** Waits until the n-th session has begun. */
+function untilSession(sessions: number): Promise<void> {
   return peer.until(() => {
     const session = peer.sessions[sessions - 1]
-    return session !== undefined && said(session, 'connect').length > 0
+    return session !== undefined && messagesOf(session, 'connect').length > 0
   })
 }
 
@@ -98,74 +98,74 @@ function report(): readonly JournalEntry[] {
 }
 
 describe('a simulated device', () => {
-  it('shows its certificate, connects, and says nothing more until it is asked to', async () => {
+  it('presents its certificate, connects, and sends nothing more until it is asked to', async () => {
     await connect(ap)
     const session = newest(peer.sessions)
     expect(session.commonName).toBe(MAC)
     expect(await peer.call('ping')).toBe('0 ')
     expect(session.frames.map((frame) => frame.kind === 'call' && frame.method)).toEqual(['connect', false])
-    expect(said(session, 'connect')[0]).toMatchObject({
+    expect(messagesOf(session, 'connect')[0]).toMatchObject({
       serial: MAC,
       firmware: '1.0.0',
       reason: 'coldboot',
       capabilities: { compatible: 'EAP101', platform: 'ap' },
     })
     expect(await peer.call('telemetry', { interval: 60, types: ['state'] })).toBe('0 Success')
-    await peer.until(() => said(session, 'telemetry').length > 0)
-    expect(said(session, 'telemetry')[0]).toMatchObject({
+    await peer.until(() => messagesOf(session, 'telemetry').length > 0)
+    expect(messagesOf(session, 'telemetry')[0]).toMatchObject({
       serial: MAC,
       data: { state: [[expect.any(Number), { serial: MAC, state: { unit: { uptime: 0, load: expect.any(Array) } } }]] },
     })
   })
 
-  it('that is configured reports by itself', async () => {
+  it('reports without a request if it is configured', async () => {
     await start(ap, { pace: { ...pace, stateIntervalMs: 20 } })
-    await spoken(1)
+    await untilSession(1)
     const session = newest(peer.sessions)
-    await peer.until(() => said(session, 'state').length > 2 && said(session, 'healthcheck').length > 2)
+    await peer.until(() => messagesOf(session, 'state').length > 2 && messagesOf(session, 'healthcheck').length > 2)
   })
 
-  it('of the type switch gives no reason, but tells of its boot once', async () => {
+  it('as a switch gives no connect reason, but reports its boot once', async () => {
     const { device } = await connect(aSwitch)
-    await peer.until(() => said(newest(peer.sessions), 'event').length > 0)
+    await peer.until(() => messagesOf(newest(peer.sessions), 'event').length > 0)
     const [first] = peer.sessions
     if (first === undefined) throw new Error('no session')
-    expect(said(first, 'connect')[0]).not.toHaveProperty('reason')
+    expect(messagesOf(first, 'connect')[0]).not.toHaveProperty('reason')
     const atS = Math.floor(device.state.bootedAtMs / 1000)
-    expect(said(first, 'event')).toMatchObject([{ data: { event: [atS, { type: 'device.powerloss' }] } }])
+    expect(messagesOf(first, 'event')).toMatchObject([{ data: { event: [atS, { type: 'device.powerloss' }] } }])
     device.loseConnection()
-    await spoken(2)
+    await untilSession(2)
     expect(await peer.call('ping')).toBe('0 ')
-    expect(said(newest(peer.sessions), 'event')).toEqual([])
+    expect(messagesOf(newest(peer.sessions), 'event')).toEqual([])
   })
 
-  it('that is an access point gives up on a gateway that does not answer, until its watchdog starts it anew', async () => {
+  it('as an access point gives up on a gateway that does not answer, until its watchdog restarts it', async () => {
     peer.keepSilent()
     const { fleet, device } = await start(ap, { pace: { ...pace, answerWaitMs: 100 } })
     await peer.until(() => peer.silenced.length > 0)
     await fleet.untilAll(({ state }) => state.connectReason === 'recovery', TIMEOUT_MS)
-    // The watchdog waits for 3 s here: in that time retries would have come after 0.1, 0.3, 0.6 s ...
+    // The watchdog waits for 3 s here; retries would have happened after 0.1, 0.3, 0.6 s and so on.
     expect(peer.silenced).toEqual([MAC])
     peer.answer()
     await fleet.untilAll(({ connections }) => connections === 1, TIMEOUT_MS)
-    await spoken(1)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'recovery' })
+    await untilSession(1)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'recovery' })
     expect(device.counts.boots).toBe(0)
   })
 
-  it('does not mind a gateway that is silent about the subprotocol', async () => {
+  it('accepts a gateway that does not confirm the subprotocol', async () => {
     const silent = await startPeer(ca, false)
     closers.push(() => silent.stop())
     const { fleet } = await start(ap, { port: silent.port })
     await fleet.untilAll((device) => device.connections === 1, TIMEOUT_MS)
   })
 
-  it('trusts no gateway of another CA', async () => {
-    const stranger = await startPeer(await makeCa())
-    closers.push(() => stranger.stop())
+  it('does not trust a gateway of another CA', async () => {
+    const other = await startPeer(await makeCa())
+    closers.push(() => other.stop())
     let attempts = 0
     const fleet = await startFleet({
-      gateway: { host: '127.0.0.1', port: stranger.port },
+      gateway: { host: '127.0.0.1', port: other.port },
       ca,
       devices: [aSwitch],
       log: createLog('silent'),
@@ -174,25 +174,25 @@ describe('a simulated device', () => {
     })
     closers.push(() => fleet.stop())
     await fleet.untilAll(() => attempts >= 2, TIMEOUT_MS)
-    expect(stranger.sessions).toEqual([])
+    expect(other.sessions).toEqual([])
   })
 
-  it('upgrades as an access point: download, reply, away, back with the new version', async () => {
+  it('upgrades as an access point: download, reply, disconnect, reconnect with the new version', async () => {
     const { device } = await connect(ap)
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 Triggering FW upgrade')
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(peer.sessions).toHaveLength(2)
     expect(device.counts).toEqual({ boots: 1, flashes: 1, downloads: 1, partBoots: 0 })
     expect(report().map((entry) => entry.change)).toEqual(['made', 'download', 'install', 'flash', 'down', 'boot'])
     expect(report().at(-1)?.state).toMatchObject({ firmware: '2.0.0', counts: { boots: 1, flashes: 1 } })
   })
 
-  it('is orphaned by an upgrade that does not keep its certificate and its gateway, over restarts too', async () => {
+  it('is orphaned by an upgrade that does not keep its certificate and its gateway, even after restarts', async () => {
     const stateDir = join(folder, 'state')
     const { fleet } = await start(ap, { stateDir })
-    await spoken(1)
+    await untilSession(1)
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
     await fleet.untilAll(({ counts, state }) => counts.boots === 1 && state.activity.kind === 'idle', TIMEOUT_MS)
@@ -200,12 +200,12 @@ describe('a simulated device', () => {
     await fleet.stop()
     const again = await start(ap, { stateDir })
     const other = await start({ ...aSwitch, mac: '02000000a002' })
-    await spoken(2)
+    await untilSession(2)
     expect(other.device.connections).toBe(1)
     expect([again.device.state.orphaned, again.device.connections]).toEqual([true, 0])
   })
 
-  it('verifies a download by the CA of its gateway only where it is told to, and then by no other', async () => {
+  it('verifies a download by the CA of its gateway only if the call requires it, and then by no other CA', async () => {
     await connect(ap)
     const served = await serveFilesOverTls(await issueGatewayTls(ca, ['127.0.0.1']), image)
     closers.push(() => served.stop())
@@ -222,19 +222,19 @@ describe('a simulated device', () => {
     await connect(aSwitch)
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe('0 upgrade requested successfully')
-    await spoken(2)
+    await untilSession(2)
     const [first] = peer.sessions
     if (first === undefined) throw new Error('no session')
-    const events = said(first, 'event').map((params) => JSON.stringify(params))
+    const events = messagesOf(first, 'event').map((params) => JSON.stringify(params))
     const operations = events.flatMap((event) => /"operation":"(\w+)"/.exec(event)?.[1] ?? [])
     expect([...new Set(operations)]).toEqual(['download', 'install', 'success'])
     expect(operations.at(-1)).toBe('success')
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0' })
-    await peer.until(() => said(newest(peer.sessions), 'event').length > 0)
-    expect(JSON.stringify(said(newest(peer.sessions), 'event')[0])).toContain('device.reboot')
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0' })
+    await peer.until(() => messagesOf(newest(peer.sessions), 'event').length > 0)
+    expect(JSON.stringify(messagesOf(newest(peer.sessions), 'event')[0])).toContain('device.reboot')
   })
 
-  it('goes on with its upgrade when the gateway is gone, and tells nobody the result', async () => {
+  it('continues its upgrade when the gateway is gone, and reports the result to no gateway', async () => {
     const { fleet } = await connect(ap)
     let finish = (): void => {}
     const served = await files((response) => {
@@ -247,12 +247,12 @@ describe('a simulated device', () => {
     finish()
     await fleet.untilAll((device) => device.counts.boots === 1, TIMEOUT_MS)
     peer.open()
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(peer.sessions.flatMap((session) => session.frames).filter((frame) => frame.kind === 'reply')).toEqual([])
   })
 
-  it('answers what is wrong with a download', async () => {
+  it('reports what is wrong with a download', async () => {
     await connect(ap)
     const missing = await files((response) => response.writeHead(404).end())
     expect(await peer.call('upgrade', upgradeTo(`${missing.url}/fw`))).toBe(
@@ -268,20 +268,20 @@ describe('a simulated device', () => {
     expect(peer.sessions).toHaveLength(1)
   })
 
-  it('comes back after a reboot with its uptime at zero, and after a lost line without', async () => {
+  it('reconnects after a reboot with its uptime at zero, and after a lost connection with the old uptime', async () => {
     const { device } = await connect(ap)
     device.loseConnection()
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
     expect(await peer.call('reboot', { when: 0 })).toBe('0 Rebooting')
-    await spoken(3)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'reboot' })
+    await untilSession(3)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'reboot' })
     expect(device.counts.boots).toBe(1)
   })
 
   it('restarts a member of a Virtual Chassis', async () => {
     const { device } = await connect({ ...aSwitch, members: [member, { ...member, member: 1, mac: '02000000a002' }] })
-    const connected = said(newest(peer.sessions), 'connect')[0]
+    const connected = messagesOf(newest(peer.sessions), 'connect')[0]
     expect(connected).toMatchObject({
       capabilities: {
         'x-signalbox': { protocol: 1, methods: ['reboot'], members: [{ member: 0 }, { member: 1, firmware: '1.0.0' }] },
@@ -291,7 +291,7 @@ describe('a simulated device', () => {
     expect(device.counts).toMatchObject({ boots: 0, partBoots: 1 })
   })
 
-  it('drops garbage, and goes on', async () => {
+  it('drops garbage and stays connected', async () => {
     const { device } = await connect(ap)
     const { socket } = newest(peer.sessions)
     for (const text of ['', '{', '[]', '{"id":5,"result":{}}', '{"method":"reboot"}', '{"method":"ping","id":"x"}'])
@@ -301,11 +301,11 @@ describe('a simulated device', () => {
     expect(device.connections).toBe(1)
   })
 
-  it('loses the connection over a frame that is too long for it', async () => {
+  it('loses its connection over a frame that exceeds its limit', async () => {
     await connect(ap)
     newest(peer.sessions).socket.send('x'.repeat(40 * 1024))
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ reason: 'socket' })
   })
 })
 
@@ -316,7 +316,7 @@ describe('faults', () => {
     expect(await peer.call('reboot')).toBe('1 Reboot refused')
   })
 
-  it('fail_download, until it is healed', async () => {
+  it('fail_download, until the fault is removed', async () => {
     const { device } = await connect(ap, 'fail_download')
     const served = await files((response) => response.end(image))
     expect(await peer.call('upgrade', upgradeTo(`${served.url}/fw`))).toBe(
@@ -338,14 +338,17 @@ describe('faults', () => {
     await connect(ap, 'old_version')
     const served = await files((response) => response.end(image))
     await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '1.0.0', reason: 'upgradefailed' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({
+      firmware: '1.0.0',
+      reason: 'upgradefailed',
+    })
   })
 
   it('flap', async () => {
     await connect(ap, 'flap')
-    await spoken(4)
-    expect(peer.sessions.map((session) => said(session, 'connect')[0]?.['reason'])).toEqual([
+    await untilSession(4)
+    expect(peer.sessions.map((session) => messagesOf(session, 'connect')[0]?.['reason'])).toEqual([
       'coldboot',
       'socket',
       'socket',
@@ -353,12 +356,12 @@ describe('faults', () => {
     ])
   })
 
-  it('slow: a limited line, in which progress is seen', async () => {
+  it('slow: a limited bandwidth with visible progress', async () => {
     const { fleet, device } = await connect(aSwitch, 'slow')
     const served = await files((response) => response.writeHead(200, { 'content-length': image.length }).end(image))
     await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await fleet.untilAll(({ state }) => state.activity.kind === 'installing', TIMEOUT_MS)
-    const percentages = said(newest(peer.sessions), 'event').map(
+    const percentages = messagesOf(newest(peer.sessions), 'event').map(
       (event) => /"percentage":(\d+)/.exec(JSON.stringify(event))?.[1],
     )
     expect(new Set(percentages).size).toBeGreaterThan(2)
@@ -367,32 +370,32 @@ describe('faults', () => {
 })
 
 describe('a state folder', () => {
-  it('lets devices live on: version, uptime and counts', async () => {
+  it('preserves version, uptime and counts of devices', async () => {
     const stateDir = join(folder, 'state')
     const first = await start(ap, { stateDir })
-    await spoken(1)
+    await untilSession(1)
     const served = await files((response) => response.end(image))
     await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
-    await spoken(2)
+    await untilSession(2)
     const { bootedAtMs, counts } = first.device.state
     await first.fleet.stop()
     const second = await start(ap, { stateDir })
-    await spoken(3)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'socket' })
+    await untilSession(3)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'socket' })
     expect(second.device.state).toMatchObject({ bootedAtMs, counts })
   })
 
-  it('finishes a flash in whose middle the simulator ended, once', async () => {
+  it('completes a flash once if the simulator ended in the middle of it', async () => {
     const stateDir = join(folder, 'state')
     const first = await start(ap, { stateDir })
-    await spoken(1)
+    await untilSession(1)
     const served = await files((response) => response.end(image))
     await peer.call('upgrade', upgradeTo(`${served.url}/fw`))
     await first.fleet.untilAll((device) => device.activity === 'installing', TIMEOUT_MS)
     await first.fleet.stop()
     const second = await start(ap, { stateDir })
-    await spoken(2)
-    expect(said(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
+    await untilSession(2)
+    expect(messagesOf(newest(peer.sessions), 'connect')[0]).toMatchObject({ firmware: '2.0.0', reason: 'upgrade' })
     expect(second.device.counts).toMatchObject({ downloads: 1, flashes: 1, boots: 1 })
   })
 })

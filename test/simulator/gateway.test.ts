@@ -44,7 +44,7 @@ function randomMac(): string {
 beforeAll(async () => {
   server = await startTestServer()
   closers.push(() => server.close())
-  // As at each start: it makes the folders that uploads go to.
+  // The server does this at each start; it creates the folders for uploads.
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   siteId = await addSite(server)
   const ca = await makeCa()
@@ -73,7 +73,7 @@ afterAll(async () => {
   for (const close of closers.toReversed()) await close()
 })
 
-/** Waits until the API says this of the device. */
+/** Waits until the API reports these stats of the device. */
 async function untilStats(mac: string, expected: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   return waitUntil(
     `${mac} ${JSON.stringify(expected)}`,
@@ -102,7 +102,7 @@ interface CommandRow {
   readonly outcome: unknown
 }
 
-/** Queues the command that a rollout would, and resolves with the state and outcome that it ends with. */
+/** Queues the command that a rollout would queue, and resolves with its final state and outcome. */
 async function upgrade(mac: string, imageId: string, version: string): Promise<CommandRow> {
   const read = await queueUpgrade(mac, imageId, version)
   return waitUntil('the command ends', async () => {
@@ -111,7 +111,7 @@ async function upgrade(mac: string, imageId: string, version: string): Promise<C
   })
 }
 
-/** @returns How to read what has become of it. */
+/** @returns A function that reads the current state of the command. */
 async function queueUpgrade(mac: string, imageId: string, version: string): Promise<() => Promise<CommandRow>> {
   const id = randomUUID()
   const createdAt = new Date()
@@ -130,7 +130,7 @@ async function queueUpgrade(mac: string, imageId: string, version: string): Prom
   return () => select.executeTakeFirstOrThrow()
 }
 
-/** Seconds, as the device has reported them. */
+/** Returns the uptime in seconds, as the device has reported it. */
 async function uptimeOf(mac: string): Promise<number | null> {
   const status = server.ctx.db.selectFrom('deviceStatus').select('load').where('deviceId', '=', deviceIdOf(mac))
   const uptime = (await status.executeTakeFirstOrThrow()).load?.['uptime_s']
@@ -154,18 +154,18 @@ describe('with the real gateway', () => {
     }
   })
 
-  it('upgrades to any bytes, to the version that the catalog gives them', async () => {
+  it('upgrades to any image, with the version from the catalog', async () => {
     const version = 'OpenWrt 21.02 / TIP-v2.5.0'
     const imageId = await upload({ version, models: 'EAP101' }, randomBytes(1000))
     expect(await upgrade(ap.mac, imageId, version)).toMatchObject({ state: 'done' })
     await untilStats(ap.mac, { status: 'connected', version })
   })
 
-  it('hears the answer of an access point whose connection broke meanwhile', async () => {
+  it('receives the answer of an access point whose connection broke meanwhile', async () => {
     const device = fleet.devices.get(ap.mac)
     if (device === undefined) throw new Error('no device')
     const imageId = await upload({ version: '4.0.0', models: 'EAP101' }, randomBytes(1000))
-    // It takes its time between the download and the answer.
+    // The fault delays the answer after the download.
     device.setFaults(new Set(['slow']))
     const command = await queueUpgrade(ap.mac, imageId, '4.0.0')
     await fleet.untilAll(({ mac, activity }) => mac !== ap.mac || activity === 'triggering', TIMEOUT_MS)
@@ -177,7 +177,7 @@ describe('with the real gateway', () => {
     await untilStats(ap.mac, { status: 'connected', version: '4.0.0' })
   })
 
-  it('takes no access point for restarted whose watchdog has started its client anew', async () => {
+  it('does not count an access point as rebooted if its watchdog has restarted its client', async () => {
     await waitUntil('its uptime', async () => (await uptimeOf(ap.mac)) !== null)
     const before = await restartsOf(ap.mac)
     const device = fleet.devices.get(ap.mac)
@@ -190,12 +190,12 @@ describe('with the real gateway', () => {
     expect(await restartsOf(ap.mac)).toBe(before)
   })
 
-  it('has an image for another model rejected', async () => {
+  it('reports the rejection of an image for another model', async () => {
     const imageId = await upload({ version: '3.0.0', models: 'EAP101' }, Buffer.from(imageHeader(['WF188'], '3.0.0')))
     expect(await upgrade(ap.mac, imageId, '3.0.0')).toMatchObject({ state: 'rejected', outcome: { code: '2' } })
   })
 
-  it('has an access point blink, and stop', async () => {
+  it('starts and stops the locate LED of an access point', async () => {
     const path = `/installer/orgs/${server.org.orgId}/devices/${ap.mac}`
     for (const kind of ['locate', 'unlocate'] as const) {
       expect((await server.call('POST', `${path}/${kind}`)).status).toBe(200)

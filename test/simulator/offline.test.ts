@@ -4,7 +4,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createConditions } from '../../src/simulator/conditions.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
-import { type Peer, type PeerSession, newest, said, startPeer } from './peer.ts'
+import { type Peer, type PeerSession, newest, messagesOf, startPeer } from './peer.ts'
 
 const TIMEOUT_MS = 15_000
 const ap: PlannedDevice = { mac: '02000000b001', serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
@@ -18,7 +18,10 @@ beforeAll(async () => {
 })
 afterAll(() => peer.stop())
 
-/** A configured device reports, loses its gateway for some attempts to connect, and is asked for telemetry once it is back. */
+/**
+ * Makes a configured device report, lose its gateway for some attempts to connect, and answer a telemetry call after it
+ * has reconnected.
+ */
 async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSession> {
   const conditions = createConditions()
   let failed = -1
@@ -27,7 +30,7 @@ async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSe
     ca,
     devices: [device],
     log: createLog('silent'),
-    // So a switch attempts to connect every 250 ms, and reports twice in that time.
+    // With this pace a switch attempts to connect every 250 ms, and reports twice in that time.
     pace: { timeScale: 0.05, stateIntervalMs: 100 },
     onChange(_device, change) {
       if (change === 'disconnected') failed += 1
@@ -36,16 +39,16 @@ async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSe
   })
   onTestFinished(() => fleet.stop())
   const before = peer.sessions.length
-  await peer.until(() => peer.sessions.length > before && said(newest(peer.sessions), 'state').length > 0)
+  await peer.until(() => peer.sessions.length > before && messagesOf(newest(peer.sessions), 'state').length > 0)
   peer.shut()
   await conditions.until(() => failed >= failures, TIMEOUT_MS)
   peer.open()
-  await peer.until(() => peer.sessions.length > before + 1 && said(newest(peer.sessions), 'connect').length > 0)
+  await peer.until(() => peer.sessions.length > before + 1 && messagesOf(newest(peer.sessions), 'connect').length > 0)
   await peer.call('telemetry', { interval: 60, types: ['state'] })
   return newest(peer.sessions)
 }
 
-it('a switch sends what it reported while it was offline, after connect and before it answers a call', async () => {
+it('a switch sends its queued reports after connect and before it answers a call', async () => {
   const { frames } = await comeBack(aSwitch, 3)
   const methods = frames.map((frame) => (frame.kind === 'call' ? frame.method : frame.kind))
   expect(methods[0]).toBe('connect')
@@ -53,7 +56,7 @@ it('a switch sends what it reported while it was offline, after connect and befo
   expect(methods.indexOf('reply')).toBeGreaterThan(6)
 })
 
-it('an access point loses what it reported while it was offline', async () => {
+it('an access point loses the reports that it made while it was offline', async () => {
   const { frames } = await comeBack(ap, 1)
   const methods = frames.map((frame) => (frame.kind === 'call' ? frame.method : frame.kind))
   expect(methods.slice(0, 3)).toEqual(['connect', 'state', 'healthcheck'])

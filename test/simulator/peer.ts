@@ -9,37 +9,37 @@ import { type Conditions, createConditions } from '../../src/simulator/condition
 
 const TIMEOUT_MS = 15_000
 
-/** One connection of a device, with all that it said. */
+/** One connection of a device, with all its messages. */
 export interface PeerSession {
-  /** Of the client's certificate. */
+  /** The common name of the client's certificate. */
   readonly commonName: string
   readonly frames: Frame[]
   readonly socket: WebSocket
   closed: boolean
 }
 
-/** The other end of the wire: accepts devices and does what a test tells it, nothing by itself. */
+/** The other end of the connection: accepts devices and does only what a test requests. */
 export interface Peer {
   readonly port: number
-  /** All that there ever were, in order. */
+  /** All sessions so far, in order. */
   readonly sessions: readonly PeerSession[]
   /** Sends a call on the newest session and resolves with `error text` of its reply. */
   call(method: string, params?: Readonly<Record<string, unknown>>): Promise<string>
-  /** Sends a call on the newest session, whatever becomes of it. */
+  /** Sends a call on the newest session and ignores its reply. */
   send(method: string, params?: Readonly<Record<string, unknown>>): void
   until(holds: () => boolean): Promise<void>
   /** Closes every connection, and accepts none before `open`. */
   shut(): void
   open(): void
-  /** Names of the certificates whose upgrade requests it has kept without an answer. */
+  /** Names of the certificates whose upgrade requests it has left unanswered. */
   readonly silenced: readonly string[]
-  /** Answers no upgrade request, before `answer`. */
+  /** Leaves upgrade requests unanswered until `answer`. */
   keepSilent(): void
   answer(): void
   stop(): Promise<void>
 }
 
-/** @param echo Whether it names the subprotocol that clients offer. */
+/** @param echo Whether the gateway confirms the subprotocol that clients offer. */
 export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
   const server = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true })
@@ -131,19 +131,19 @@ function replyTo(frames: readonly Frame[], id: number): string | null {
   return null
 }
 
-/** Params of all messages of one method. */
-export function said(session: PeerSession, method: string): readonly Readonly<Record<string, unknown>>[] {
+/** Returns the params of all messages of one method. */
+export function messagesOf(session: PeerSession, method: string): readonly Readonly<Record<string, unknown>>[] {
   return session.frames.flatMap((frame) => (frame.kind === 'call' && frame.method === method ? [frame.params] : []))
 }
 
 export interface FileServer {
   readonly url: string
-  /** Addresses that were asked for. */
+  /** The requested addresses. */
   readonly requests: readonly string[]
   stop(): Promise<void>
 }
 
-/** Serves images over HTTP as the test's function wants. */
+/** Serves images over HTTP; the test's function answers each request. */
 export async function serveFiles(answer: (response: ServerResponse) => void): Promise<FileServer> {
   const requests: string[] = []
   const server = createHttpServer((request, response) => {

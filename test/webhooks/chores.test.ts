@@ -68,7 +68,7 @@ async function addMessage(webhookId: string): Promise<void> {
 }
 
 describe('preparePartitions', () => {
-  it('makes today and the next three days, once', async () => {
+  it('creates the partitions of today and the next three days, once', async () => {
     await preparePartitions(harness.ctx)
     await preparePartitions(harness.ctx)
     const expected = ['20261120', '20261121', '20261122', '20261123', 'default']
@@ -76,7 +76,7 @@ describe('preparePartitions', () => {
     expect(await partitions('webhook_body')).toEqual(expected)
   })
 
-  it('moves what the default partition has caught', async () => {
+  it('moves rows out of the default partition', async () => {
     await addDelivery(clock.now())
     await addDelivery(new Date('2026-11-20T23:59:59.999Z'))
     await addDelivery(new Date('2026-11-21T00:00:00Z'))
@@ -94,7 +94,7 @@ describe('preparePartitions', () => {
       clock.advance(DAY_MS)
     }
     await preparePartitions(harness.ctx)
-    // Today and three days ahead, the kept days, and the default.
+    // The partitions of today and three days ahead, of the retained days, and the default one.
     expect(await partitions('webhook_delivery')).toHaveLength(30 + 4 + 1)
     expect(await partitions('webhook_body')).toHaveLength(7 + 4 + 1)
     expect(await placesOf('webhook_delivery')).toHaveLength(30)
@@ -108,7 +108,7 @@ describe('preparePartitions', () => {
 })
 
 describe('sweepLanes', () => {
-  it('finds nothing while all is well, and puts right what is not', async () => {
+  it('finds nothing while all lanes are correct, and repairs those that are not', async () => {
     const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     expect(await sweepLanes(harness.ctx)).toBe(0)
     await addMessage(webhook.id)
@@ -120,7 +120,7 @@ describe('sweepLanes', () => {
 })
 
 describe('expireMessages', () => {
-  it('drops what nobody took for a week, and leaves the lanes in step', async () => {
+  it('deletes messages that were not delivered for a week, and adjusts their lanes', async () => {
     const [dead, alive] = [
       await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),
       await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** A webhook with due messages of these sizes. */
+/** Creates a webhook with due messages of these sizes. */
 async function addLane(...sizes: readonly number[]): Promise<string> {
   const { orgId } = harness.scope
   const { id: webhookId } = await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] })
@@ -50,7 +50,7 @@ const claim = (limits: Partial<LaneClaim> = {}) => inTx(harness.ctx, (tx) => cla
 
 const sizesOf = ({ lanes }: Claimed) => lanes.map(({ messages }) => messages.map(({ body }) => body.length))
 
-it('claims at most as many bytes as asked for, and leaves the other lanes to the next claim', async () => {
+it('claims at most the requested number of bytes, and leaves the other lanes to the next claim', async () => {
   for (let lane = 0; lane < 10; lane += 1) await addLane(1_000_000)
   const claimed: number[] = []
   for (;;) {
@@ -75,7 +75,7 @@ it('gives every lane its first message before any lane gets a second one', async
   expect(part.hasMore).toBe(false)
 })
 
-it('claims a message that is larger than the limits, alone', async () => {
+it('claims a message that exceeds the limits alone', async () => {
   await addLane(5_000_000, 10)
   await addLane(10)
   const first = await claim()
@@ -84,13 +84,13 @@ it('claims a message that is larger than the limits, alone', async () => {
   expect(sizesOf(await claim())).toEqual([[10]])
 })
 
-it('claims a lane that has nothing due, so that it is given back with the right time', async () => {
+it('claims a lane without a due message, so that its next due time is corrected when it is released', async () => {
   const webhookId = await addLane()
   await harness.ctx.db.updateTable('webhookLane').set({ nextAt: now }).where('webhookId', '=', webhookId).execute()
   expect(sizesOf(await claim())).toEqual([[]])
 })
 
-it('claims no more lanes of an organization than it may have, and none of those left out', async () => {
+it('claims no more lanes of an organization than its limit, and no excluded lanes', async () => {
   const ids = [await addLane(1), await addLane(1), await addLane(1), await addLane(1)]
   const other = await claim({ onlyWebhookIds: ids.slice(0, 3), exceptWebhookIds: ids.slice(0, 1), lanesOf: () => 1 })
   expect(other.lanes.map(({ webhookId }) => ids.indexOf(webhookId))).toEqual([

@@ -8,7 +8,7 @@ import { type Received, type Receiver, type Reply, allValid, signaturesOf, start
 
 const KILLS = 4
 const SITES_A_ROUND = 10
-/** Far less than the lease of a lane, which is 60 s. */
+/** Much less than the lease of a lane, which is 60 s. */
 const FIRST_DELIVERY_WITHIN_MS = 15_000
 const secret = 'survives'
 const names = ['a', 'b', 'c']
@@ -35,7 +35,7 @@ interface Made {
   readonly api_token: string
 }
 
-/** The organization whose webhooks the test kills, made by the operator. */
+/** Creates, as the operator, the organization whose webhooks the test interrupts. */
 async function bootstrap(url: string, dataDir: string): Promise<Made> {
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
   const operate = callerOf(url, `Operator ${key}`)
@@ -43,7 +43,7 @@ async function bootstrap(url: string, dataDir: string): Promise<Made> {
   return (await operate('POST', '/operator/v1/bootstrap', body)) as Made
 }
 
-/** Answers a number of requests, then leaves every further one without an answer. */
+/** Answers a number of requests, then leaves every further request unanswered. */
 function answerSome(count: number): { readonly reply: Reply; readonly heldPaths: Set<string | undefined> } {
   const heldPaths = new Set<string | undefined>()
   let left = count
@@ -60,7 +60,7 @@ function answerSome(count: number): { readonly reply: Reply; readonly heldPaths:
 const sitesIn = ({ events }: Received) =>
   events.map(({ message }) => String(message)).filter((message) => message.startsWith('Add Site'))
 
-it('loses nothing when the server is killed again and again, and goes on as soon as it is back', async () => {
+it('loses nothing when the server is killed repeatedly, and continues as soon as it has restarted', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   let server = await startServerProcess({ dataDir })
   const { org_id: orgId, api_token: token } = await bootstrap(server.url, dataDir)
@@ -81,7 +81,7 @@ it('loses nothing when the server is killed again and again, and goes on as soon
     const call = callerOf(server.url, `Token ${token}`)
     for (let site = 0; site < SITES_A_ROUND; site += 1)
       await call('POST', `${path}/sites`, { name: `site ${round}.${site}` })
-    // Each lane is leased now, with a request on its way.
+    // Each lane is leased now, with a request in flight.
     await waitUntil('every lane hangs', () => some.heldPaths.size === names.length)
     await server.kill('SIGKILL')
     const before = receiver.received.length
@@ -104,7 +104,7 @@ it('loses nothing when the server is killed again and again, and goes on as soon
   })
   expect(distinct().toSorted()).toEqual(expected.flat().toSorted())
   for (const message of receiver.received) expect(signaturesOf(message, secret)).toEqual(allValid)
-  // Repeats are allowed, and can be told by their id: same id, same bytes.
+  // Repeated deliveries are allowed and recognizable: they have the same id and the same bytes.
   const byId = Map.groupBy(receiver.received, ({ headers }) => headers['webhook-id'])
   for (const repeats of byId.values()) expect(new Set(repeats.map(({ raw }) => raw.toString('utf8'))).size).toBe(1)
 }, 300_000)

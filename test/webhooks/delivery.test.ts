@@ -30,7 +30,7 @@ const drained = () =>
   })
 
 describe('delivery', () => {
-  it('sends signed messages whose signatures verify, and keeps a record of the exchange', async () => {
+  it('sends signed messages whose signatures verify, and records the exchange', async () => {
     const secret = 'sécret of the lab'
     const headers = { 'X-Lab': '7', Authorization: 'Bearer hidden' }
     await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret, headers })
@@ -62,7 +62,7 @@ describe('delivery', () => {
     expect(sent).toMatchObject({ 'X-Lab': '***', Authorization: '***', 'webhook-id': message?.headers['webhook-id'] })
   })
 
-  it('sends neither signature nor secret where there is none, but always an id and a time', async () => {
+  it('sends neither signature nor secret header without a secret, but always an id and a time', async () => {
     await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     await harness.start()
     await harness.audit('plain')
@@ -72,7 +72,7 @@ describe('delivery', () => {
     expect(Object.keys(message?.headers ?? {}).filter((name) => name.includes('signature'))).toEqual([])
   })
 
-  it('signs with a replaced secret for another day, where receivers can tell', async () => {
+  it('also signs with a replaced secret for another day, so that receivers can recognize it', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['device-updowns', 'audits'], secret: 'old' })
     const { id } = webhook
     const change = (body: Record<string, unknown>) =>
@@ -91,7 +91,7 @@ describe('delivery', () => {
     expect(second && signaturesOf(second, 'new')).toEqual(allValid)
   })
 
-  it('never sends what a transaction that was rolled back has written', async () => {
+  it('never sends events of a transaction that was rolled back', async () => {
     await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     await harness.start()
     const rolledBack = inTx(harness.ctx, async (tx) => {
@@ -123,7 +123,7 @@ describe('delivery', () => {
     expect(receiver.received.flatMap(({ events }) => events.map((event) => event['device_name']))).toEqual(names)
   })
 
-  it('sends one event a message where the webhook asks for it', async () => {
+  it('sends one event per message if the webhook is configured so', async () => {
     await harness.addWebhook({ url: receiver.url, topics: ['device-events'], single_event_per_message: true })
     await harness.deviceEvents(['a', 'b', 'c'])
     clock.advance(1000)
@@ -132,7 +132,7 @@ describe('delivery', () => {
     expect(receiver.received.map(({ events }) => events.length)).toEqual([1, 1, 1])
   })
 
-  it('tells an organization of all its sites, a site of itself, and nobody of topics not asked for', async () => {
+  it("sends an organization's webhook the events of all its sites, a site's webhook those of the site, and only subscribed topics", async () => {
     const [here, there] = [await harness.addSite('Here'), await harness.addSite('There')]
     const site = await startReceiver()
     await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
@@ -143,16 +143,16 @@ describe('delivery', () => {
     await harness.audit('here', here)
     await harness.audit('there', there)
     await drained()
-    const heard = ({ received }: Receiver) =>
+    const messagesOf = ({ received }: Receiver) =>
       received.flatMap(({ events }) => events.map((event) => String(event['message'])))
-    expect(heard(receiver).toSorted()).toEqual(['here', 'org', 'there'])
-    expect(heard(site)).toEqual(['here'])
+    expect(messagesOf(receiver).toSorted()).toEqual(['here', 'org', 'there'])
+    expect(messagesOf(site)).toEqual(['here'])
     await site.kill()
   })
 })
 
 describe('a receiver that fails', () => {
-  it('is tried again with the same id and bytes until it takes the message', async () => {
+  it('gets the message again with the same id and bytes until it accepts it', async () => {
     const secret = 's'
     await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
     receiver.answer(status(500))
@@ -182,7 +182,7 @@ describe('a receiver that fails', () => {
     ])
   })
 
-  it('loses nothing when it is killed and comes back', async () => {
+  it('loses no message when it is killed and restarted', async () => {
     await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
     await receiver.kill()
     await harness.start()
@@ -198,13 +198,13 @@ describe('a receiver that fails', () => {
       harness.wake()
       return (await harness.waiting()).messages === 0
     })
-    const heard = back.received.flatMap(({ events }) => events.map((event) => String(event['message'])))
-    // The clock runs ahead of what is being sent, so a lane may be taken over: at least once.
-    expect([...new Set(heard)].toSorted()).toEqual(messages.toSorted())
+    const arrived = back.received.flatMap(({ events }) => events.map((event) => String(event['message'])))
+    // The clock is ahead of the requests in flight, so a lane may be taken over: delivery is at least once.
+    expect([...new Set(arrived)].toSorted()).toEqual(messages.toSorted())
     await back.kill()
   })
 
-  it('is not believed when it redirects', async () => {
+  it('is not followed when it redirects', async () => {
     const elsewhere = await startReceiver()
     await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     receiver.answer(status(302, { location: elsewhere.url }))
@@ -216,7 +216,7 @@ describe('a receiver that fails', () => {
     await elsewhere.kill()
   })
 
-  it('is left alone after 410, with an audit record, and what waits is kept', async () => {
+  it('gets nothing more after 410, with an audit record, and its waiting messages are kept', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'Old' })
     receiver.answer(status(410))
     await harness.start()
@@ -237,7 +237,7 @@ describe('a receiver that fails', () => {
 })
 
 describe('a disabled webhook', () => {
-  it('gets nothing but pings, and no ping is tried twice', async () => {
+  it('gets only pings, and no ping is retried', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'], enabled: false, name: 'Off' })
     receiver.answer(status(500))
     await harness.start()
@@ -257,7 +257,7 @@ describe('a disabled webhook', () => {
     expect(receiver.received.length).toBe(1)
   })
 
-  it('keeps what waited when it was disabled until it is enabled again', async () => {
+  it('keeps its waiting messages until it is enabled again', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     receiver.answer(status(503))
     await harness.start()
@@ -280,7 +280,7 @@ describe('a disabled webhook', () => {
     expect(receiver.received[1]?.events).toMatchObject([{ message: 'parked' }])
   })
 
-  it('is gone with all that waits when it is deleted', async () => {
+  it('loses all its waiting messages when it is deleted', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     receiver.answer(status(500))
     await harness.start()

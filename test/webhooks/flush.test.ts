@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** A webhook's lane, leased, with as many messages. */
+/** Returns a webhook's leased lane with this number of messages. */
 async function claimed(messages: number): Promise<ClaimedLane> {
   const { id } = await harness.addWebhook({ url, topics: ['audits'] })
   for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, id)
@@ -69,7 +69,7 @@ const laneRow = () =>
     .select(['pending', 'leaseUntil', 'nextAt', 'failures'])
     .executeTakeFirstOrThrow()
 
-it('counts out what was delivered and gives the lane back, together or one after the other', async () => {
+it('removes delivered messages from the counts and releases the lane, together or one after the other', async () => {
   const lane = await claimed(3)
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
@@ -84,7 +84,7 @@ it('counts out what was delivered and gives the lane back, together or one after
   expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
 })
 
-it('waits for nobody who has locked the webhook and is about to lock its lane', async () => {
+it('does not wait for a transaction that has locked the webhook and is about to lock its lane', async () => {
   const lane = await claimed(1)
   const [message] = lane.messages
   if (message === undefined) throw new Error('no message')
@@ -121,7 +121,7 @@ it('writes thousands of results that have waited for a stalled database, in boun
   expect(rows[0]?.most).toBeLessThanOrEqual(500)
 })
 
-it('has no room while large results wait, however few they are', async () => {
+it('has no room while large results wait, even if they are few', async () => {
   const lane = await claimed(1)
   const flusher = createFlusher(harness.ctx, counters)
   const payload = 'x'.repeat(1_000_000)
@@ -137,7 +137,7 @@ it('has no room while large results wait, however few they are', async () => {
   expect(flusher.hasRoom()).toBe(true)
 })
 
-it('gives up the one result that the database refuses, and keeps its lane leased', async () => {
+it('drops the one result that the database refuses, and keeps its lane leased', async () => {
   const [bad, good] = [await claimed(1), await claimed(1)]
   const flusher = createFlusher(harness.ctx, counters)
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
@@ -161,7 +161,7 @@ it('gives up the one result that the database refuses, and keeps its lane leased
   expect(counters.read().results_refused).toBe(1)
 })
 
-/** Ends the connections that wait for a lock, as a database that is stopped ends them all. */
+/** Ends the connections that wait for a lock, as a stopping database ends all connections. */
 async function endWaitingConnections(): Promise<void> {
   await untilWaiting(harness, 1)
   await sql`
@@ -170,7 +170,7 @@ async function endWaitingConnections(): Promise<void> {
   `.execute(harness.ctx.db)
 }
 
-it('tries again when the database goes away, until it is stopped', async () => {
+it('retries while the database is unavailable, until it is stopped', async () => {
   const lane = await claimed(2)
   const [first, second] = lane.messages
   const flusher = createFlusher(harness.ctx, counters)

@@ -15,30 +15,30 @@ import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhoo
 import type { TestConnection } from '../support/database.ts'
 import { createTestContext } from '../support/server.ts'
 
-/** The webhook engine on a database of its own, with one organization. */
+/** The webhook engine with a database of its own and one organization. */
 export interface Harness {
   readonly ctx: Context
   readonly connection: TestConnection
   readonly scope: OrgScope
   readonly outbound: OutboundHttp
   addSite(name: string): Promise<string>
-  /** A further organization. */
+  /** Adds another organization. */
   addOrg(): Promise<OrgScope>
   addWebhook(body: Record<string, unknown>, siteId?: string | null, of?: OrgScope): Promise<Webhook>
   /** Commits an audit record with its event. */
   audit(message: string, siteId?: string | null, of?: OrgScope): Promise<void>
   /** Commits device events in one transaction. */
   deviceEvents(names: readonly string[]): Promise<void>
-  /** Wakes the workers, as after the clock has been moved. */
+  /** Wakes the workers, as needed after the clock has advanced. */
   wake(): void
   start(options?: Partial<WebhookWorkerOptions>): Promise<{ stop(): Promise<void> }>
   deliveries(): Promise<readonly { status: string; statusCode: number | null; error: string | null; attempt: number }[]>
-  /** Messages that wait, and what the lanes say of them. */
+  /** Returns the number of waiting messages, and the number that the lanes have counted. */
   waiting(): Promise<{ messages: number; pending: number }>
   close(): Promise<void>
 }
 
-/** @param secrets Of the installation, where another process has to share them. */
+/** @param secrets The secrets of the installation, if another process shares them. */
 export async function createHarness(clock: Clock, secrets: Secrets | null = null): Promise<Harness> {
   const context = await createTestContext(clock, secrets === null ? {} : { secrets })
   const { ctx } = context
@@ -73,7 +73,7 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
         body,
         outbound,
       })
-      // The record of the creation would be the first event of every test.
+      // Otherwise the audit record of the creation would be the first event of every test.
       await clearOutbox()
       return webhook
     },

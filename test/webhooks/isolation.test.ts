@@ -25,8 +25,8 @@ afterEach(async () => {
 
 const single = { topics: ['audits'], single_event_per_message: true }
 
-/** Holds every request until it is released, with 200. */
-function holding(): { reply: Reply; held: () => number; release(): void } {
+/** Holds every request until it is released with 200. */
+function holdRequests(): { reply: Reply; held: () => number; release(): void } {
   const open = new Set<() => void>()
   return {
     reply: (_request, response) => {
@@ -40,8 +40,8 @@ function holding(): { reply: Reply; held: () => number; release(): void } {
   }
 }
 
-it('a receiver that hangs holds up nobody else', async () => {
-  const hanging = holding()
+it('a hanging receiver delays no other receiver', async () => {
+  const hanging = holdRequests()
   bad.answer(hanging.reply)
   await harness.addWebhook({ url: bad.url, ...single })
   await harness.addWebhook({ url: good.url, ...single })
@@ -52,8 +52,8 @@ it('a receiver that hangs holds up nobody else', async () => {
   hanging.release()
 })
 
-it('forty receivers that begin to hang together hold up nobody else, and get everything in the end', async () => {
-  const hanging = holding()
+it('forty receivers that begin to hang together delay no other receiver, and get every message in the end', async () => {
+  const hanging = holdRequests()
   bad.answer(hanging.reply)
   const orgs = await Promise.all(Array.from({ length: 5 }, () => harness.addOrg()))
   for (const org of orgs)
@@ -66,7 +66,8 @@ it('forty receivers that begin to hang together hold up nobody else, and get eve
   await bad.waitFor(8)
   for (let index = 0; index < 20; index += 1) await harness.audit(`m${index}`)
   await good.waitFor(20)
-  // Those that were cut on the way to the slow slots are sent again when others leave them, and have all their time.
+  // Requests that were cut off on their way to the slow slots are sent again when slots become free, with their full
+  // time.
   await waitUntil('only slow requests are left', () => bad.received.length >= 40)
   bad.answer(status(200))
   hanging.release()
@@ -97,8 +98,8 @@ it('an organization gets no more slots than its share', async () => {
   expect(most).toBe(3)
 })
 
-it('a lane that another run had leased is taken over at once, and what that run still reports does no harm', async () => {
-  const hanging = holding()
+it('a lane that another run had leased is taken over immediately, and late reports of that run do no harm', async () => {
+  const hanging = holdRequests()
   bad.answer(hanging.reply)
   await harness.addWebhook({ url: bad.url, ...single })
   await harness.start()
@@ -116,7 +117,7 @@ it('a lane that another run had leased is taken over at once, and what that run 
   await waitUntil('nothing left', async () => (await harness.waiting()).pending === 0)
 })
 
-it('a failure that a former run reports does not put off what the new one has in hand', async () => {
+it('a failure that a former run reports does not delay what the new run is sending', async () => {
   const held: ServerResponse[] = []
   bad.answer((_request, response) => void held.push(response))
   await harness.addWebhook({ url: bad.url, ...single })
@@ -135,7 +136,7 @@ it('a failure that a former run reports does not put off what the new one has in
   await waitUntil('delivered', async () => (await harness.waiting()).messages === 0)
 })
 
-it('a change of the address takes effect for what waits', async () => {
+it('a new address applies to waiting messages', async () => {
   const webhook = await harness.addWebhook({ url: bad.url, ...single })
   bad.answer(status(500))
   await harness.start()
@@ -148,8 +149,8 @@ it('a change of the address takes effect for what waits', async () => {
   await waitUntil('arrived', () => good.received.some(({ events }) => events[0]?.['message'] === 'moving'))
 })
 
-it('stops in time although a receiver hangs, and sends again after the start', async () => {
-  const hanging = holding()
+it('stops in time even if a receiver hangs, and sends again after the start', async () => {
+  const hanging = holdRequests()
   bad.answer(hanging.reply)
   await harness.addWebhook({ url: bad.url, ...single })
   const workers = await harness.start()
@@ -157,7 +158,7 @@ it('stops in time although a receiver hangs, and sends again after the start', a
   await bad.waitFor(1)
   const startedMs = performance.now()
   await workers.stop()
-  // Less than the time-out of the request, which is 15 s.
+  // This is less than the time-out of the request, which is 15 s.
   expect(performance.now() - startedMs).toBeLessThan(12_000)
   expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
   bad.answer(status(200))

@@ -35,7 +35,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A server that does with its socket what `talk` says once the first bytes have come. */
+/** Starts a server that passes its socket to `talk` once the first bytes have arrived. */
 async function rawServer(talk: (socket: Socket) => void): Promise<{ url: string; connections: () => number }> {
   let count = 0
   const port = await listen(
@@ -56,8 +56,8 @@ function dripping(socket: Socket, text: string): void {
   socket.on('close', () => clearInterval(timer))
 }
 
-describe('what a receiver may do', () => {
-  it('answers are read, with status, headers and body', async () => {
+describe('responses of receivers', () => {
+  it('are read with status, headers and body', async () => {
     const { url } = await rawServer((socket) =>
       socket.end('HTTP/1.1 201 Created\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok'),
     )
@@ -65,14 +65,14 @@ describe('what a receiver may do', () => {
     expect(result).toMatchObject({ kind: 'answer', status: 201, headers: { 'x-a': 'b' }, body: Buffer.from('ok') })
   })
 
-  it('headers one byte at a time are cut off in time', async () => {
+  it('are cut off in time if the headers arrive one byte at a time', async () => {
     const { url } = await rawServer((socket) => dripping(socket, 'HTTP/1.1 200 OK\r\nX-A: '.padEnd(4000, 'a')))
     const startedMs = performance.now()
     expect(await post(outboundWith(), url, 300)).toEqual({ kind: 'failed', error: 'no answer within 300 ms' })
     expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
-  it('a dripping body is cut off in time, and its status counts', async () => {
+  it('are cut off in time if the body drips, and their status counts', async () => {
     const { url } = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
       dripping(socket, 'x')
@@ -82,7 +82,7 @@ describe('what a receiver may do', () => {
     expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
-  it('a receiver that never answers, or hangs up, has failed', async () => {
+  it('count as failed if the receiver never answers or hangs up', async () => {
     const silent = await rawServer(() => {})
     expect(await post(outboundWith(), silent.url, 200)).toEqual({ kind: 'failed', error: 'no answer within 200 ms' })
     const rude = await rawServer((socket) => socket.resetAndDestroy())
@@ -91,7 +91,7 @@ describe('what a receiver may do', () => {
     expect(await post(outboundWith(), babbling.url)).toMatchObject({ kind: 'failed' })
   })
 
-  it('a gibibyte of body is cut off after 16 KiB and the connection dropped', async () => {
+  it('are cut off after 16 KiB of a gibibyte of body, and the connection is dropped', async () => {
     let written = 0
     const closed = Promise.withResolvers<void>()
     const { url } = await rawServer((socket) => {
@@ -110,7 +110,7 @@ describe('what a receiver may do', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024)
   })
 
-  it('a gzip bomb stays packed', async () => {
+  it('are not inflated if they are a gzip bomb', async () => {
     const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024))
     const { url } = await rawServer((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`)
@@ -120,7 +120,7 @@ describe('what a receiver may do', () => {
     expect(result).toMatchObject({ kind: 'answer', body: bomb.subarray(0, 16 * 1024) })
   })
 
-  it('redirects are answers, never followed', async () => {
+  it('are final if they redirect: redirects are never followed', async () => {
     const target = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
     for (const status of [301, 302, 303, 307, 308]) {
       const { url } = await rawServer((socket) =>
@@ -131,7 +131,7 @@ describe('what a receiver may do', () => {
     expect(target.connections()).toBe(0)
   })
 
-  it('the caller can give up', async () => {
+  it('can be cancelled by the caller', async () => {
     const { url } = await rawServer(() => {})
     const outbound = outboundWith()
     const cutting = new AbortController()
@@ -149,7 +149,7 @@ describe('what a receiver may do', () => {
     expect(await running).toEqual({ kind: 'aborted' })
   })
 
-  it('connections are used again, and dropped soon when idle', async () => {
+  it('leave connections open for reuse, which are closed soon when idle', async () => {
     let connections = 0
     const server = createHttpServer((_request, response) => response.end())
     server.keepAliveTimeout = 60_000
@@ -160,13 +160,13 @@ describe('what a receiver may do', () => {
     const url = `http://127.0.0.1:${await listen(server)}/`
     const outbound = outboundWith()
     for (let round = 0; round < 20; round += 1) await post(outbound, url)
-    // A request may come before its forerunner's connection is seen to be free.
+    // A request may arrive before the connection of the previous one is known to be free.
     expect(connections).toBeLessThan(5)
     await closed
   })
 })
 
-describe('addresses that may not be called', () => {
+describe('blocked addresses', () => {
   const strict = { allowLoopback: false }
   it.each([
     'http://127.0.0.1',
@@ -179,7 +179,7 @@ describe('addresses that may not be called', () => {
     'http://[::ffff:7f00:1]',
     'http://localhost',
     'http://LOCALHOST',
-  ])('%s is not dialled', async (origin) => {
+  ])('%s is not called', async (origin) => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
     const outbound = outboundWith(strict)
     const url = `${origin}:${new URL(server.url).port}/`
@@ -191,7 +191,7 @@ describe('addresses that may not be called', () => {
     expect(server.connections()).toBe(0)
   })
 
-  it('one blocked address among public ones is enough, whoever answers what when', async () => {
+  it('one blocked address among public ones suffices, whichever answer contains it', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
     let nowMs = 0
     const nameServer = await startNameServer()
@@ -210,7 +210,7 @@ describe('addresses that may not be called', () => {
     expect(server.connections()).toBe(0)
   })
 
-  it('a name is dialled at the addresses that were checked', async () => {
+  it('a request connects only to the addresses that were checked', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
     const nameServer = await startNameServer()
     nameServer.answer('receiver.test', { a: ['127.0.0.1'] })
@@ -219,7 +219,7 @@ describe('addresses that may not be called', () => {
     expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
   })
 
-  it('a name that can not be resolved may be kept but not called', async () => {
+  it("a URL whose name can't be resolved may be stored but not called", async () => {
     const nameServer = await startNameServer()
     nameServer.answer('empty.test', {})
     const outbound = outboundWith({ names: { servers: [nameServer.address] } })
@@ -230,7 +230,7 @@ describe('addresses that may not be called', () => {
     }
   })
 
-  it('names whose name server is silent hold up no request to another name', async () => {
+  it('names with a silent name server delay no request to another name', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
     const nameServer = await startNameServer()
     nameServer.answer('fine.test', { a: ['127.0.0.1'] })
@@ -245,7 +245,7 @@ describe('addresses that may not be called', () => {
       expect(result).toMatchObject({ kind: 'failed', error: expect.stringMatching(/no name server answered in time/) })
   })
 
-  it('a name server that is silent costs no more than the time-out', async () => {
+  it('a silent name server costs no more than the time-out', async () => {
     const nameServer = await startNameServer()
     nameServer.answer('hanging.test', 'silent')
     const outbound = outboundWith({ names: { servers: [nameServer.address] } })
@@ -255,15 +255,15 @@ describe('addresses that may not be called', () => {
       error: 'no answer within 200 ms',
     })
     expect(await post(outbound, 'https://hanging.test/', 200)).toMatchObject({ kind: 'failed' })
-    // Less than two look-ups, each of which ends after 2 s.
+    // This is less than two look-ups, each of which ends after 2 s.
     expect(performance.now() - startedMs).toBeLessThan(3000)
-    // Nor does it keep anyone waiting who makes a webhook.
+    // It does not delay the creation of a webhook either.
     expect(await outbound.findBlockedAddress(new URL('http://hanging.test/'), 'org')).toBeNull()
   })
 })
 
 describe('certificates', () => {
-  it('are checked unless the webhook says not to', async () => {
+  it('are verified unless the webhook disables this', async () => {
     const { key, cert } = await selfSigned('127.0.0.1')
     const server = createTlsServer({ key, cert }, (_request, response) => response.end('hello'))
     const url = `https://127.0.0.1:${await listen(server)}/`
@@ -271,7 +271,7 @@ describe('certificates', () => {
     const body = Buffer.from('{}')
     const send = (verifyCert: boolean) =>
       outbound.send({ url, method: 'POST', headers: {}, body, verifyCert, timeoutMs: 5000 })
-    // Unverified first: what it leaves behind must not let the verifying one through.
+    // The request without verification is the first: its connection must not serve the one with verification.
     expect(await send(false)).toMatchObject({ kind: 'answer', status: 200 })
     expect(await send(true)).toMatchObject({ kind: 'failed', error: expect.stringMatching(/self.signed/) })
     expect(await send(false)).toMatchObject({ kind: 'answer', status: 200 })

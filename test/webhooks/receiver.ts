@@ -15,13 +15,13 @@ export type Reply = (request: IncomingMessage, response: ServerResponse, receive
 export interface Receiver {
   readonly url: string
   readonly port: number
-  /** Everything that came, in order, whatever was answered. */
+  /** Everything that arrived, in order, whatever the receiver answered. */
   readonly received: Received[]
-  /** What it answers from now on; 200 without a body at first. */
+  /** Sets the answer from now on; initially 200 without a body. */
   answer(reply: Reply): void
-  /** Waits until at least `count` messages have come. */
+  /** Waits until at least `count` messages have arrived. */
   waitFor(count: number): Promise<readonly Received[]>
-  /** Ends at once, with all connections. */
+  /** Ends immediately and closes all connections. */
   kill(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ const ok: Reply = (_request, response) => {
   response.writeHead(200).end()
 }
 
-/** A customer's server on loopback. */
+/** Starts a customer's server on loopback. */
 export async function startReceiver(port = 0): Promise<Receiver> {
   const received: Received[] = []
   const sockets = new Set<Socket>()
@@ -75,7 +75,7 @@ export function status(code: number, headers: Record<string, string> = {}): Repl
   }
 }
 
-/** Checks the signatures of a message the way its receiver would, from the raw bytes. */
+/** Verifies the signatures of a message as its receiver would, from the raw bytes. Returns which of them are valid. */
 export function signaturesOf({ headers, raw }: Received, secret: string) {
   const hmac = (algorithm: string, ...parts: (string | Buffer)[]) => {
     const mac = createHmac(algorithm, secret)

@@ -30,7 +30,7 @@ function startRouter(): ReturnType<typeof createWebhookCounters> {
   return counters
 }
 
-/** Commits an event whose notes stand in it twice, as large as they are. */
+/** Commits an event that contains its notes twice. */
 async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
   const at = clock.now()
   const event: TopicEvents['audits'] = {
@@ -64,7 +64,7 @@ const outbox = () =>
     .orderBy('id')
     .execute()
 
-/** What each transaction of the router wrote, in order. */
+/** Returns what each transaction of the router wrote, in order. */
 async function rounds(): Promise<readonly { readonly orgs: readonly string[]; readonly bytes: number }[]> {
   const { rows } = await sql<{ orgs: string[]; bytes: number }>`
     select array_agg(distinct org_id::text) as orgs, sum(octet_length(body))::int as bytes
@@ -73,7 +73,7 @@ async function rounds(): Promise<readonly { readonly orgs: readonly string[]; re
   return rows
 }
 
-it('routes an event of 2 MB to many webhooks in small rounds, and other organizations do not wait for it', async () => {
+it('routes an event of 2 MB to many webhooks in small rounds, while other organizations do not wait for it', async () => {
   const { scope } = harness
   const webhooks = 20
   for (let index = 0; index < webhooks; index += 1) await harness.addWebhook({ url, topics: ['audits'] })
@@ -93,7 +93,7 @@ it('routes an event of 2 MB to many webhooks in small rounds, and other organiza
   expect(await harness.waiting()).toEqual({ messages: webhooks + 1, pending: webhooks + 1 })
 }, 90_000)
 
-it('sets aside an event that is too large for a message, says so, and routes the others', async () => {
+it('sets aside an event that is too large for a message, logs it, and routes the others', async () => {
   const { scope } = harness
   await harness.addWebhook({ url, topics: ['audits'] })
   await addEvent(scope, 'first')

@@ -4,7 +4,7 @@ import * as x509 from '@peculiar/x509'
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
-/** A certificate for an address that nobody vouches for, as PEM texts. */
+/** Creates a self-signed certificate for an address, as PEM texts. */
 export async function selfSigned(ip: string): Promise<{ key: string; cert: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned(

@@ -27,13 +27,13 @@ afterEach(async () => {
   await receiver.kill()
 })
 
-/** Waits until no further message comes. */
+/** Waits until no further message arrives. */
 async function untilQuiet(): Promise<void> {
   for (let before = -1; before < receiver.received.length; await delay(500)) before = receiver.received.length
 }
 
-/** Leaves every request without an answer until it is released; then all are answered. */
-function holdAll(): { readonly held: () => number; release(): void } {
+/** Leaves every request unanswered until it is released; then answers all of them. */
+function holdRequests(): { readonly held: () => number; release(): void } {
   const open: (() => void)[] = []
   receiver.answer((_request, response) => void open.push(() => response.writeHead(200).end()))
   return {
@@ -45,14 +45,14 @@ function holdAll(): { readonly held: () => number; release(): void } {
   }
 }
 
-it('starts no requests while too many results wait for the database, and then delivers everything once', async () => {
+it('sends no requests while too many results wait for the database, and then delivers everything once', async () => {
   const webhook = { url: receiver.url, topics: ['audits'], single_event_per_message: true }
   for (let lane = 0; lane < LANES; lane += 1) await harness.addWebhook(webhook)
   for (let event = 0; event < EVENTS; event += 1) await harness.audit(`m${event}`)
   const router = startRouteWorker(harness.ctx, createWebhookCounters())
   await waitUntil('all routed', async () => (await harness.waiting()).messages === LANES * EVENTS)
   await router.stop()
-  const first = holdAll()
+  const first = holdRequests()
   await harness.start({ caps, maxUnwritten })
   await waitUntil('every lane is at work', () => first.held() === LANES)
   await inTx(harness.ctx, async (tx) => {
@@ -60,7 +60,7 @@ it('starts no requests while too many results wait for the database, and then de
     first.release()
     await receiver.waitFor(maxUnwritten.count)
     await untilQuiet()
-    // Those that were on their way when no more were started come on top.
+    // The requests in flight when the limit was reached are added to it.
     expect(receiver.received.length).toBeLessThanOrEqual(maxUnwritten.count + IN_FLIGHT)
   })
   await waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
