@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 
-/** A zip file with these entries; documents as JSON. */
+/** Creates a zip file with these entries; documents are encoded as JSON. */
 export async function zip(entries: Readonly<Record<string, Buffer | string | object>>): Promise<Buffer> {
   const file = new ZipFile()
   for (const [name, content] of Object.entries(entries)) {
@@ -19,11 +19,11 @@ export interface ProjectFloor {
   readonly name: string
   readonly picture?: Buffer
   readonly format?: string
-  /** By name: place in the units of the floor, and what the first radio says. */
+  /** Access points by name: their position in the units of the floor, and the antenna data of their first radio. */
   readonly aps?: Readonly<Record<string, { x: number; y: number; antennaHeight?: number; antennaDirection?: number }>>
 }
 
-/** An Ekahau project whose floors measure 200 by 100 units of 0.1 m. */
+/** Creates an Ekahau project whose floors measure 200 by 100 units of 0.1 m. */
 export async function ekahau(floors: readonly ProjectFloor[], more: Record<string, object> = {}): Promise<Buffer> {
   const made = floors.map((floor) => ({ ...floor, id: randomUUID(), imageId: randomUUID() }))
   const accessPoints = made.flatMap(({ id, aps = {} }) =>

@@ -28,7 +28,7 @@ const upload = (bytes: Uint8Array, type = 'image/png') => postForm(server, path,
 const dir = () => join(server.dataDir, 'images')
 const stored = async () => (await readdir(dir())).filter((name) => name !== 'incoming')
 
-/** Calls until `ended`, one after the other. */
+/** Calls the server, one call after the other, until `ended` settles. */
 async function callsUntil(ended: Promise<unknown>): Promise<Answer[]> {
   const answers: Answer[] = []
   const isEnded = () => Promise.race([ended.then(() => true), setImmediate(false)])
@@ -37,7 +37,7 @@ async function callsUntil(ended: Promise<unknown>): Promise<Answer[]> {
   return answers
 }
 
-it('a picture with a gigabyte of compressed texts costs the server no memory, and is kept without them', async () => {
+it('an image with a gigabyte of compressed texts costs the server no memory, and is stored without them', async () => {
   const bomb = pngWithTexts()
   expect(bomb.length).toBeLessThan(MIB)
   const before = process.resourceUsage().maxRSS
@@ -53,7 +53,7 @@ it('a picture with a gigabyte of compressed texts costs the server no memory, an
   expect(await sharp(kept).metadata()).toMatchObject({ format: 'png', width: 8, height: 8 })
 })
 
-it('a picture of too many pixels is refused by its field, and none of it is kept', async () => {
+it('an image with too many pixels is refused with its field, and nothing of it is stored', async () => {
   const before = await stored()
   expect(await upload(hollowPng(40_000, 40_000))).toMatchObject({
     status: 400,
@@ -63,8 +63,8 @@ it('a picture of too many pixels is refused by its field, and none of it is kept
   expect(await readdir(join(dir(), 'incoming'))).toEqual([])
 })
 
-it('a picture that takes too long to decode is refused by its field', async () => {
-  // No process starts and decodes within a millisecond.
+it('an image that takes too long to decode is refused with its field', async () => {
+  // No process can start and decode within a millisecond.
   const decode = { ...DEFAULT_DECODE_LIMITS, withinMs: 1 }
   const hasty = await startTestServer(systemClock, {}, null, { decode })
   try {
@@ -81,7 +81,7 @@ it('a picture that takes too long to decode is refused by its field', async () =
   }
 })
 
-it('shows a photo upright, without what its camera wrote about place and time', async () => {
+it('a photo is shown upright, without the place and time that its camera recorded', async () => {
   const photo = sharp(await picture(40, 30, { format: 'jpeg' }))
   const bytes = await photo
     .withExif({ IFD0: { Make: 'Secret camera' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' } })

@@ -40,7 +40,7 @@ const upload = (file: Part, parts: Record<string, Part> = {}) => postForm(server
 const get = async (): Promise<AnyJson> => (await server.call('GET', path)).body
 const png = (bytes: Buffer): Part => ({ bytes, type: 'image/png', name: 'plan.png' })
 
-/** Names in the folder of pictures, those that arrive included. */
+/** Returns the names of the files in the image folder, including incoming ones. */
 async function stored(): Promise<string[]> {
   const names = await readdir(files.dir)
   return [...names.filter((name) => name !== 'incoming'), ...(await readdir(join(files.dir, 'incoming')))]
@@ -55,8 +55,8 @@ async function show(url: string): Promise<{ status: number; type: string | null;
   }
 }
 
-describe('the picture of a map', () => {
-  it('is shown to who has its address, until that expires', async () => {
+describe('the image of a map', () => {
+  it('is served at its address until the address expires', async () => {
     expect(await upload(png(plan))).toMatchObject({ status: 200, body: {} })
     const map = await get()
     expect(map).toMatchObject({ name: 'Plan', width: 640, height: 480 })
@@ -67,7 +67,7 @@ describe('the picture of a map', () => {
     expect((await show(`${map.url}x`)).status).toBe(404)
   })
 
-  it('gets a thumbnail by a job, and stands for it until then', async () => {
+  it('gets a thumbnail from a background job, and replaces it until then', async () => {
     await upload({ bytes: await picture(1024, 512, { format: 'jpeg' }), type: 'image/jpeg' })
     const before = await get()
     expect(before.thumbnail_url).toBe(before.url)
@@ -82,7 +82,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toHaveLength(2)
   })
 
-  it('that is lost on disk costs its thumbnail and nothing else', async () => {
+  it('that is lost on disk loses its thumbnail and nothing else', async () => {
     await upload(png(plan))
     await writeFile(join(files.dir, (await stored())[0] ?? ''), 'not a picture any more')
     await makeThumbnails(server.ctx, files)
@@ -91,7 +91,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('brings fields of the map along', async () => {
+  it('may be sent together with fields of the map', async () => {
     await upload(png(plan), { json: JSON.stringify({ ppm: 20, name: 'With picture', width: 1 }) })
     expect(await get()).toMatchObject({ ppm: 20, name: 'With picture', width: 640 })
     const refused = await upload(png(plan), { json: JSON.stringify({ orientation: 360 }) })
@@ -99,7 +99,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('takes the place of the one before, whose files go', async () => {
+  it('replaces the previous one, whose files are deleted', async () => {
     await upload(png(plan))
     await makeThumbnails(server.ctx, files)
     const old = await get()
@@ -111,7 +111,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('goes with the map, or alone, with everything of it', async () => {
+  it('is deleted with the map, or alone, with all its files', async () => {
     await upload(png(plan))
     await makeThumbnails(server.ctx, files)
     expect(await server.call('DELETE', `${path}/image`)).toMatchObject({ status: 200, body: {} })
@@ -127,7 +127,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('moves what lies on it by the transform of a replacement', async () => {
+  it('moves the objects of the map by the transform of a replacement', async () => {
     const [device] = await claimNewDevices(server, 1, { siteId })
     const at = `/sites/${siteId}/devices/${device?.id}`
     await upload(png(plan))
@@ -148,7 +148,7 @@ describe('the picture of a map', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('moves nothing out of sight', async () => {
+  it('moves nothing off the map', async () => {
     const wall_path = { nodes: [{ position: { x: 1e305, y: 0 } }] }
     await server.call('PUT', path, { body: { wall_path } })
     const json = JSON.stringify({ transform: { scale: 1e6 } })
@@ -159,7 +159,7 @@ describe('the picture of a map', () => {
   })
 })
 
-describe('what is no picture', () => {
+describe('what is not an image', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><image href="file:///etc/passwd"/></svg>'
   const cases: [string, () => Promise<Part> | Part][] = [
     ['nothing', () => png(Buffer.alloc(0))],
@@ -176,7 +176,7 @@ describe('what is no picture', () => {
     ['more bytes than allowed', () => png(Buffer.concat([plan, Buffer.alloc(1024 * 1024)]))],
     ['a part that is no file', () => 'text'],
   ]
-  it.each(cases)('is refused and not kept: %s', async (_name, make) => {
+  it.each(cases)('is refused and not stored: %s', async (_name, make) => {
     const answer = await upload(await make())
     expect([400, 413]).toContain(answer.status)
     expect(answer.body).toHaveProperty('detail')
@@ -184,7 +184,7 @@ describe('what is no picture', () => {
     expect(await get()).not.toHaveProperty('url')
   })
 
-  it('neither is a body without a form, or a form without its file', async () => {
+  it('is refused too if it has no form, or a form without its file', async () => {
     expect((await server.call('POST', `${path}/image`)).status).toBe(400)
     const sent = { headers: { 'content-type': 'image/png' }, body: 'x' }
     expect((await server.call('POST', `${path}/image`, sent)).status).toBe(415)
@@ -198,8 +198,8 @@ describe('what is no picture', () => {
   })
 })
 
-describe('many at once', () => {
-  it('leave one picture and no other file', async () => {
+describe('many uploads at once', () => {
+  it('leave one image and no other file', async () => {
     const pictures = await Promise.all([1, 2, 3, 4, 5, 6].map((side) => picture(side * 10, side * 10, { grey: side })))
     const answers = await Promise.all([
       ...pictures.map((bytes) => upload(png(bytes))),
@@ -217,7 +217,7 @@ describe('many at once', () => {
     )
   })
 
-  it('with a delete among them leave nothing of a map that is gone', async () => {
+  it('with a concurrent delete leave no file of a deleted map', async () => {
     const answers = await Promise.all([
       upload(png(plan)),
       upload(png(plan)),
@@ -231,7 +231,7 @@ describe('many at once', () => {
   })
 })
 
-it('a sweep keeps what maps have and removes what a crash left', async () => {
+it('a sweep keeps the files of maps and removes those that a crash left', async () => {
   await upload(png(plan))
   await makeThumbnails(server.ctx, files)
   const kept = await stored()
@@ -241,7 +241,7 @@ it('a sweep keeps what maps have and removes what a crash left', async () => {
   expect((await stored()).sort()).toEqual(kept.sort())
 })
 
-it('pictures of a site that is gone go with time, those that just came do not', async () => {
+it('images of a deleted site are removed later, but no recently uploaded ones', async () => {
   await upload(png(plan))
   const [name = ''] = await stored()
   await server.ctx.db.deleteFrom('siteMap').execute()

@@ -42,7 +42,7 @@ async function stored(): Promise<string[]> {
 }
 
 describe('an Ekahau project', () => {
-  it('becomes maps with pictures and scale, and its access points lie where they were drawn', async () => {
+  it('becomes maps with images and scale, with its access points at their drawn positions', async () => {
     const [first, second] = await two({ siteId })
     await server.call('PUT', `/sites/${siteId}/devices/${second.id}`, { body: { name: 'Lobby' } })
     const aps = {
@@ -83,7 +83,7 @@ describe('an Ekahau project', () => {
     ])
   })
 
-  it('takes floors without access points, and no heights or directions, where that is wished', async () => {
+  it('imports floors without access points, heights or directions if the request says so', async () => {
     const [first] = await two({ siteId })
     const aps = { [first.mac]: { x: 1, y: 1, antennaHeight: 9, antennaDirection: 9 } }
     const json = options({ import_all_floorplans: true, import_height: false, import_orientation: false })
@@ -99,7 +99,7 @@ describe('an Ekahau project', () => {
     expect(await device(first.id)).not.toHaveProperty('orientation')
   })
 
-  it('brings devices of the inventory to the site, with the names of the list', async () => {
+  it('assigns devices of the inventory to the site, with the names of the list', async () => {
     const [first, second] = await two()
     const aps = { 'Hall 1': { x: 1, y: 2 }, [`Hall 2 - ${second.mac}`]: { x: 3, y: 4 } }
     const file = await ekahau([{ name: 'A', picture: plan, aps }])
@@ -123,7 +123,7 @@ describe('an Ekahau project', () => {
     expect(again.body.aps).toMatchObject([{ action: 'placed' }, { action: 'placed' }])
   })
 
-  it('leaves devices alone that are locked, placed already, or of another site', async () => {
+  it('does not change devices that are locked, placed already, or in another site', async () => {
     const [locked, twice] = await two({ siteId })
     const [foreign] = await two({ siteId: await addSite(server, 'Foreign') })
     await server.call('PUT', `/sites/${siteId}/devices/${locked.id}`, { body: { locked: true } })
@@ -139,7 +139,7 @@ describe('an Ekahau project', () => {
     expect(await device(twice.id)).toMatchObject({ x: 2 })
   })
 
-  it('whose picture is one of vectors becomes a map without one', async () => {
+  it('with a vector image becomes a map without an image', async () => {
     const file = await ekahau([{ name: 'Vectors', format: 'SVG', picture: Buffer.from('<svg/>') }])
     const { body } = await send(file, { json: options({ import_all_floorplans: true }) })
     expect(body.floorplans).toMatchObject([{ action: 'imported', reason: 'its picture is neither PNG nor JPEG' }])
@@ -148,8 +148,8 @@ describe('an Ekahau project', () => {
   })
 })
 
-describe('elsewhere', () => {
-  it('a zip file of pictures becomes maps of their names', async () => {
+describe('other imports', () => {
+  it('a zip file of images becomes maps with their names', async () => {
     const jpeg = await picture(30, 20, { format: 'jpeg' })
     const file = await zip({ 'plans/First floor.png': plan, 'b.JPG': jpeg, 'readme.txt': 'x', '__MACOSX/._b.JPG': 'x' })
     const { body } = await send(file, { json: options({ vendor_name: 'images' }) })
@@ -160,7 +160,7 @@ describe('elsewhere', () => {
     ])
   })
 
-  it('an organization names the site, by id or by name', async () => {
+  it("an organization's import names the site by id or by name", async () => {
     const file = await ekahau([{ name: 'A', picture: plan }])
     const org = `/orgs/${server.org.orgId}`
     const to = (at: string, more: object = {}) =>
@@ -179,7 +179,7 @@ describe('elsewhere', () => {
     expect(await maps()).toHaveLength(4)
   })
 
-  it('installers place what was claimed lately, and neither move nor name anything else', async () => {
+  it('installers place recently claimed devices, and neither move nor rename any others', async () => {
     const [fresh, old] = await two({ siteId })
     const [stored] = await two()
     const day = 86_400_000
@@ -213,7 +213,7 @@ describe('elsewhere', () => {
   })
 })
 
-describe('what is no good', () => {
+describe('an invalid import', () => {
   const wide = { floorPlans: [{ id: randomUUID(), name: 'A', width: 0, height: 1 }] }
   const cases: [string, () => Promise<Buffer> | Buffer, string][] = [
     ['text', () => Buffer.from('hello'), 'no zip file'],
@@ -229,30 +229,30 @@ describe('what is no good', () => {
     ['a bomb of a picture', () => ekahau([{ name: 'A', picture: hollowPng(20_000, 20_000) }]), 'pixels'],
     ['a picture of many bytes', () => ekahau([{ name: 'A', picture: Buffer.alloc(2e6) }]), 'bytes'],
     ['a missing picture', () => ekahau([{ name: 'ok', picture: plan }, { name: 'A' }]), 'has no image-'],
-    ['ten thousand entries', crowded, 'entries'],
-    ['a spoilt entry', spoilt, 'is broken'],
-    ['a path out of it', () => renamed('../../../x.png'), 'directory'],
-    ['a path from the root', () => renamed('/etc/passwd.pn'), 'directory'],
-    ['a name that can not be kept', () => renamed('a\0plan-plan.png'), 'directory'],
+    ['ten thousand entries', withTooManyEntries, 'entries'],
+    ['a damaged entry', withChangedByte, 'is broken'],
+    ['a path outside it', () => withEntryName('../../../x.png'), 'directory'],
+    ['a path from the root', () => withEntryName('/etc/passwd.pn'), 'directory'],
+    ['a name that can not be stored', () => withEntryName('a\0plan-plan.png'), 'directory'],
     ['a directory of megabytes', bloated, 'directory'],
   ]
 
-  /** With a byte of its compressed floor plans turned. */
-  async function spoilt(): Promise<Buffer> {
+  /** Returns a project with one byte of its compressed floor plans changed. */
+  async function withChangedByte(): Promise<Buffer> {
     const bytes = await zip({ 'floorPlans.json': { floorPlans: [], text: randomUUID().repeat(40) } })
     bytes.fill(0xff, 60, 90)
     return bytes
   }
 
-  /** Whose end says that it has so many. */
-  async function crowded(): Promise<Buffer> {
+  /** Returns an archive whose end record declares too many entries. */
+  async function withTooManyEntries(): Promise<Buffer> {
     const bytes = await zip({ 'floorPlans.json': '{}' })
     bytes.writeUInt16LE(10_001, bytes.length - 12)
     return bytes
   }
 
-  /** With a picture whose entry bears this name, of as many bytes as there were. */
-  async function renamed(name: string): Promise<Buffer> {
+  /** Returns an archive in which the entry of an image has this name, with as many bytes as before. */
+  async function withEntryName(name: string): Promise<Buffer> {
     const placeholder = 'p'.repeat(name.length)
     const bytes = await zip({ [placeholder]: plan, 'floorPlans.json': { floorPlans: [] } })
     for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at)) bytes.write(name, at)
@@ -264,7 +264,7 @@ describe('what is no good', () => {
     return zip(Object.fromEntries(names.map((name) => [name, ''])))
   }
 
-  it.each(cases)('is refused and leaves nothing: %s', async (_name, make, why) => {
+  it.each(cases)('is refused and stores nothing: %s', async (_name, make, why) => {
     const before = await stored()
     const answer = await send(await make(), { json: options({ import_all_floorplans: true }) })
     expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
@@ -273,24 +273,24 @@ describe('what is no good', () => {
     expect(await stored()).toEqual(before)
   })
 
-  it('an entry that is a link leads nowhere', async () => {
+  it('does not follow an entry that is a link', async () => {
     const file = await zip({ 'a.png': '../../../../etc/passwd' })
-    // Attributes stand in the directory at the end: a symbolic link of Unix.
+    // The attributes are in the directory at the end; this one marks a symbolic link of Unix.
     file.writeUInt32LE((0o120777 << 16) >>> 0, file.indexOf('PK\x01\x02') + 38)
     const answer = await send(file, { json: options({ vendor_name: 'images' }) })
     expect(answer).toMatchObject({ status: 400, body: { reason: expect.stringContaining('neither PNG nor JPEG') } })
     expect(await maps()).toEqual([])
   })
 
-  it('a name is cut between its characters', async () => {
+  it('truncates a long name between characters', async () => {
     const file = await zip({ [`${'n'.repeat(499)}\u{1F6F0}.png`]: plan })
     expect(await send(file, { json: options({ vendor_name: 'images' }) })).toMatchObject({ status: 200 })
     expect((await maps())[0].name).toHaveLength(500)
   })
 
-  it('an entry that is longer than it says is stopped', async () => {
+  it('stops at an entry that is longer than it declares', async () => {
     const honest = await zip({ 'floorPlans.json': ' '.repeat(1e6) })
-    // The length stands before the name, in the directory at the end and in front of the entry.
+    // The length precedes the name, in the directory at the end and before the entry.
     for (let at = honest.indexOf('PK\x01\x02'); at >= 0; at = -1) honest.writeUInt32LE(10, at + 24)
     const answer = await send(honest)
     expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
@@ -309,14 +309,14 @@ describe('what is no good', () => {
     [{ csv: { bytes: Buffer.from([0xff, 0xfe, 0x41]) } }, 'csv'],
     [{ csv: `${'a'.repeat(201)},020000000001` }, 'csv'],
     [{ other: { bytes: 'x' } }, 'other'],
-  ])('parts are checked: %j', async (parts, field) => {
+  ])('is refused for an invalid part: %j', async (parts, field) => {
     const before = await stored()
     const answer = await send(await ekahau([{ name: 'A', picture: plan }]), parts)
     expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
     expect(await stored()).toEqual(before)
   })
 
-  it('a form without its bundle', async () => {
+  it('is refused without its bundle', async () => {
     const answer = await postForm(server, path, { json: options() })
     expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
   })

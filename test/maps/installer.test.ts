@@ -20,7 +20,7 @@ const call = (method: string, path: string, body?: unknown, as = installer): Pro
   server.call(method, path, { as, ...(body !== undefined && { body }) })
 
 describe('an installer', () => {
-  it('defines a map under an id of their own, changes, lists and deletes it', async () => {
+  it('creates a map with an id of their own, updates, lists and deletes it', async () => {
     const id = randomUUID()
     const body = { name: 'Hall', type: 'map_vendor', view: 'satellite', latlng_tl: { lat: '1', lng: '2' } }
     const made = await call('POST', main(id), body)
@@ -35,14 +35,14 @@ describe('an installer', () => {
     expect((await call('PUT', main(id), {})).status).toBe(404)
   })
 
-  it('may define it without a word, and again', async () => {
+  it('may create it with an empty body, repeatedly', async () => {
     const id = randomUUID()
     expect(await server.call('POST', main(id), { as: installer })).toMatchObject({ status: 200, body: { id } })
     await call('POST', main(id), { name: 'Hall', ppm: 4 })
     expect(await call('POST', main(id), { name: 'Hall 2' })).toMatchObject({ body: { id, name: 'Hall 2', ppm: 4 } })
   })
 
-  it('that repeats itself at once makes one map', async () => {
+  it('that repeats the request concurrently creates one map', async () => {
     const id = randomUUID()
     const answers = await Promise.all([1, 2, 3, 4].map((ppm) => call('POST', main(id), { ppm })))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
@@ -50,7 +50,7 @@ describe('an installer', () => {
     expect(rows).toHaveLength(1)
   })
 
-  it('does not get at the map of another site, and another organization may have the same id', async () => {
+  it("can't reach the map of another site, and another organization may use the same id", async () => {
     const id = randomUUID()
     await addSite(server, 'Next door')
     await call('POST', main(id), { name: 'Mine' })
@@ -63,14 +63,14 @@ describe('an installer', () => {
     expect(await call('PUT', main(id), {})).toMatchObject({ body: { name: 'Mine' } })
   })
 
-  it('of single sites sees these by name and no other', async () => {
+  it('with single sites finds these by name and no others', async () => {
     const ofSite = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
     await addSite(server, 'Forbidden')
     expect((await call('POST', main(randomUUID()), {}, ofSite)).status).toBe(200)
     expect((await call('POST', at('Forbidden', randomUUID()), {}, ofSite)).status).toBe(404)
     const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
     expect((await call('POST', main(randomUUID()), {}, reader)).status).toBe(403)
-    // Whoever only installs has no other way to maps.
+    // A caller who is only an installer has no other access to maps.
     expect((await call('GET', `/sites/${siteId}/maps`)).status).toBe(403)
   })
 
@@ -79,7 +79,7 @@ describe('an installer', () => {
     ['mapstack_floor', { mapstack_floor: -1 }],
     ['type', { type: 'x' }],
     ['wall_path.nodes.0.position.x', { wall_path: { nodes: [{ position: { x: '1' } }] } }],
-  ])('hears which field is wrong: %s', async (field, body) => {
+  ])('gets an error that names the wrong field: %s', async (field, body) => {
     const id = randomUUID()
     expect(await call('POST', main(id), body)).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describe('an installer', () => {
     expect((await call('PUT', main(id), {})).status).toBe(404)
   })
 
-  it('is told so where the id is none', async () => {
+  it('gets an error for an invalid id', async () => {
     expect((await call('POST', main('hall'), {})).status).toBe(400)
   })
 })
@@ -103,7 +103,7 @@ describe('the name of a site', () => {
     },
   )
 
-  it('may come with a plus for a space, which a real plus goes before', async () => {
+  it('may contain a plus for a space, but a real plus takes precedence', async () => {
     const spaced = await addSite(server, 'North Wing 1')
     expect((await call('POST', at('North+Wing+1', randomUUID()), {})).body.site_id).toBe(spaced)
     const plus = await addSite(server, 'North+Wing+1')
@@ -112,9 +112,12 @@ describe('the name of a site', () => {
     expect((await call('POST', at('C%2B%2B+Lab', randomUUID()), {})).body.site_id).toBe(both)
   })
 
-  it.each(['Nowhere', 'x'.repeat(10_000), '%00', '%FF', '%F0%9F%9B%B0', ' '])('that no site has: %#', async (name) => {
-    const answer = await call('POST', at(name, randomUUID()), {})
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    expect(answer.status).toBeLessThan(500)
-  })
+  it.each(['Nowhere', 'x'.repeat(10_000), '%00', '%FF', '%F0%9F%9B%B0', ' '])(
+    'is refused if no site has it: %#',
+    async (name) => {
+      const answer = await call('POST', at(name, randomUUID()), {})
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(answer.status).toBeLessThan(500)
+    },
+  )
 })

@@ -31,10 +31,10 @@ async function fill(count: number): Promise<void> {
 }
 
 const count = async () => Number((await server.call('GET', `${maps}?limit=1`)).headers.get('x-page-total'))
-const kept = async () => (await readdir(join(server.dataDir, 'images'))).filter((file) => file !== 'incoming')
+const storedFiles = async () => (await readdir(join(server.dataDir, 'images'))).filter((file) => file !== 'incoming')
 const full = { status: 400, body: { detail: `A site may have at most ${MAX_MAPS_OF_SITE} maps.` } }
 
-it('a site has so many maps and no more, whoever makes them', async () => {
+it('a site has a maximum number of maps, whoever creates them', async () => {
   await fill(MAX_MAPS_OF_SITE - 1)
   const answers = await Promise.all([1, 2, 3, 4].map(() => server.call('POST', maps, { body: { name: 'Last' } })))
   expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400])
@@ -44,16 +44,16 @@ it('a site has so many maps and no more, whoever makes them', async () => {
   const bundle = { bytes: await ekahau([{ name: 'A', picture: await picture(64, 48) }]) }
   const json = JSON.stringify({ vendor_name: 'ekahau', import_all_floorplans: true })
   expect(await postForm(server, `${maps}/import`, { json, file: bundle })).toMatchObject(full)
-  expect(await kept()).toEqual([])
+  expect(await storedFiles()).toEqual([])
   expect(await count()).toBe(MAX_MAPS_OF_SITE)
-  // What is there can be defined again, and makes room by going.
+  // An existing map can be updated, and its deletion makes room.
   const { id } = answers.find(({ status }) => status === 200)?.body ?? {}
   expect((await server.call('POST', `${installer}/${id}`, { body: { ppm: 1 } })).status).toBe(200)
   await server.call('DELETE', `${maps}/${id}`)
   expect((await server.call('POST', maps, { body: {} })).status).toBe(200)
 })
 
-it('a site has so many map stacks', async () => {
+it('a site has a maximum number of map stacks', async () => {
   const stacks = `/sites/${siteId}/mapstacks`
   const row = {
     orgId: server.org.orgId,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Every field of the specification's table, as its clients send them. */
+/** Every field of the specification's table, as clients send it. */
 const everyField = {
   geofences: [
     {
@@ -69,7 +69,7 @@ async function add(body: unknown): Promise<string> {
 }
 
 describe('a map', () => {
-  it('comes back as it was sent, with what the service says of it', async () => {
+  it('is returned as it was sent, with the fields of the service', async () => {
     const made = await server.call('POST', path, { body: everyField })
     expect(made.status).toBe(200)
     const { id, created_time: created, modified_time: modified, ...rest } = made.body
@@ -78,7 +78,7 @@ describe('a map', () => {
     expect(await server.call('GET', `${path}/${id}`)).toMatchObject({ status: 200, body: made.body })
   })
 
-  it('has the defaults of the specification, and nothing else that nobody set', async () => {
+  it('has the defaults of the specification, and no other unset field', async () => {
     const { body } = await server.call('POST', path, { body: {} })
     expect(Object.keys(body).sort()).toEqual(
       ['created_time', 'for_site', 'id', 'locked', 'modified_time', 'org_id', 'orientation', 'site_id', 'type'].sort(),
@@ -86,12 +86,12 @@ describe('a map', () => {
     expect(body).toMatchObject({ locked: false, orientation: 0, type: 'image' })
   })
 
-  it.each(['google', 'map_vendor'])('of type %s is answered in the same words', async (type) => {
+  it.each(['google', 'map_vendor'])('of type %s is returned as it was sent', async (type) => {
     const body = { type, view: null, wayfinding: { mapvendor: { map_id: 'a' } } }
     expect((await server.call('POST', path, { body })).body).toMatchObject(body)
   })
 
-  it('changes field by field, loses what is unset, and keeps what the service says itself', async () => {
+  it('is updated field by field, loses unset fields, and keeps the fields of the service', async () => {
     const id = await add({ name: 'Old', ppm: 10, wall_path: { nodes: [] }, '-ppm': '' })
     const change = {
       name: 'New',
@@ -106,7 +106,7 @@ describe('a map', () => {
     for (const gone of ['ppm', 'wall_path', 'url', 'flags']) expect(body).not.toHaveProperty(gone)
   })
 
-  it('is recorded before and after', async () => {
+  it('has audit records with its state before and after', async () => {
     const id = await add({ name: 'Audited' })
     await server.call('PUT', `${path}/${id}`, { body: { ppm: 3 } })
     await server.call('DELETE', `${path}/${id}`)
@@ -118,7 +118,7 @@ describe('a map', () => {
     ])
   })
 
-  it('is recorded without the keys of its services', async () => {
+  it('has audit records without the keys of its services', async () => {
     const wayfinding = { micello: { account_key: 'key-of-micello', map_id: 'm' } }
     const id = await add({ name: 'Keyed', wayfinding })
     await server.call('PUT', `${path}/${id}`, { body: { ppm: 3 } })
@@ -128,7 +128,7 @@ describe('a map', () => {
     expect(JSON.stringify(logs.body)).not.toContain('key-of-micello')
   })
 
-  it('does not grow for ever', async () => {
+  it('has a maximum size', async () => {
     const id = await add({ name: 'Large' })
     const part = 'x'.repeat(400_000)
     expect(await server.call('PUT', `${path}/${id}`, { body: { first: part } })).toMatchObject({ status: 200 })
@@ -137,7 +137,7 @@ describe('a map', () => {
     expect((await server.call('PUT', `${path}/${id}`, { body: { '-first': '', second: part } })).status).toBe(200)
   })
 
-  it('is listed by pages, and only at its site', async () => {
+  it('is listed in pages, and only at its site', async () => {
     const elsewhere = await addSite(server, 'Paged')
     for (const name of ['a', 'b', 'c']) await server.call('POST', `/sites/${elsewhere}/maps`, { body: { name } })
     const page = await server.call('GET', `/sites/${elsewhere}/maps?limit=2&page=2`)
@@ -149,7 +149,7 @@ describe('a map', () => {
     expect((await server.call('PUT', `${path}/${id}`, { body: {} })).status).toBe(404)
   })
 
-  it('that is gone is not found', async () => {
+  it('is not found after it was deleted', async () => {
     const id = await add({})
     expect(await server.call('DELETE', `${path}/${id}`)).toMatchObject({ status: 200, body: {} })
     expect((await server.call('GET', `${path}/${id}`)).status).toBe(404)
@@ -161,7 +161,7 @@ describe('devices', () => {
   const put = (id: string, body: unknown) => server.call('PUT', `/sites/${siteId}/devices/${id}`, { body })
   const get = async (id: string) => (await server.call('GET', `/sites/${siteId}/devices/${id}`)).body
 
-  it('are put on a map together; locked ones stay', async () => {
+  it('are placed on a map together, except locked ones', async () => {
     const [first, second, third] = await claimNewDevices(server, 3, { siteId })
     if (first === undefined || second === undefined || third === undefined) throw new Error('no devices')
     const mapId = await add({ name: 'Hall' })
@@ -173,14 +173,14 @@ describe('devices', () => {
     const answer = await server.call('POST', `${path}/${mapId.toUpperCase()}/set_map`, { body: { macs } })
     expect(answer).toMatchObject({ status: 200, body: { locked: [second.mac] } })
     expect(answer.body.moved.sort()).toEqual([first.mac, third.mac].sort())
-    // What it had on the other map means nothing here; its height is its own.
+    // Its position on the other map is meaningless here; its height is its own.
     expect(await get(first.id)).toMatchObject({ map_id: mapId, height: 2.5 })
     expect(await get(first.id)).not.toHaveProperty('x')
     expect(await get(second.id)).not.toHaveProperty('map_id')
     expect(await get(third.id)).toMatchObject({ map_id: mapId, x: 7, y: 8 })
   })
 
-  it('of another site, or unknown ones, move nobody', async () => {
+  it('of another site, or unknown ones, make the request move no device', async () => {
     const [mine] = await claimNewDevices(server, 1, { siteId })
     const [foreign] = await claimNewDevices(server, 1, { siteId: await addSite(server, 'Foreign') })
     const mapId = await add({})
@@ -193,7 +193,7 @@ describe('devices', () => {
       expect(await set(macs)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/macs/) } })
   })
 
-  it('are put on maps of their own site only, and leave them with it', async () => {
+  it('are placed only on maps of their own site, and removed from them when they leave it', async () => {
     const elsewhere = await addSite(server, 'Next')
     const [device] = await claimNewDevices(server, 1, { siteId })
     const id = device?.id ?? ''
@@ -233,14 +233,14 @@ describe('wayfinding', () => {
   const account = { account_key: 'key', default_level_id: 7, map_id: randomUUID() }
   const link = (mapId: string, body: object) => server.call('POST', `${path}/${mapId}/wayfinding/import`, { body })
 
-  it.each(['micello', 'mapvendor'])('of %s is linked, beside what is there', async (vendor) => {
+  it.each(['micello', 'mapvendor'])('of %s is linked, in addition to the stored data', async (vendor) => {
     const id = await add({ wayfinding: { snap_to_path: true } })
     expect(await link(id, { vendor_name: vendor, ...account })).toMatchObject({ status: 200, body: {} })
     const { body } = await server.call('GET', `${path}/${id}`)
     expect(body.wayfinding).toEqual({ snap_to_path: true, [vendor]: account })
   })
 
-  it('of a service that would have to be asked is refused', async () => {
+  it('of a service that Signalbox would have to call is refused', async () => {
     const id = await add({})
     expect(await link(id, { vendor_name: 'jibestream', ...account })).toMatchObject({ status: 400 })
     const { map_id: _, ...rest } = account
@@ -251,7 +251,7 @@ describe('wayfinding', () => {
 })
 
 describe('map stacks', () => {
-  it('are made and found by name', async () => {
+  it('are created and found by name', async () => {
     const stacks = `/sites/${siteId}/mapstacks`
     const made = await server.call('POST', stacks, { body: { name: 'Tower 100%', id: 'x', note: 'kept' } })
     expect(made).toMatchObject({ status: 200, body: { name: 'Tower 100%', site_id: siteId, note: 'kept' } })

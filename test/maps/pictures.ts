@@ -7,7 +7,7 @@ import { stripImage } from '../../src/platform/images/strip-image.ts'
 import { type FormPart, encodeForm } from '../support/forms.ts'
 import type { Answer, TestOrg, TestServer } from '../support/server.ts'
 
-/** A picture of one colour; a PNG or JPEG without anything that would be stripped on arrival. */
+/** Creates an image of one color; a PNG or JPEG without anything that the server would strip. */
 export async function picture(
   width: number,
   height: number,
@@ -20,7 +20,7 @@ export async function picture(
   return format === 'png' || format === 'jpeg' ? buffer(stripImage(Readable.from([bytes]))) : bytes
 }
 
-/** A PNG of random pixels, three bytes each, which nothing makes smaller. */
+/** Creates a PNG of random pixels, three bytes each, which can't be compressed. */
 export function noise(side: number): Promise<Buffer> {
   const raw = { width: side, height: side, channels: 3 } as const
   return sharp(randomBytes(side * side * 3), { raw })
@@ -28,18 +28,20 @@ export function noise(side: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A PNG file that says it is of this size and has next to nothing in it. */
+/** Creates a PNG file that declares this size and contains almost nothing. */
 export function hollowPng(width: number, height: number): Buffer {
-  // Eight bits a sample, red green blue.
+  // The format has eight bits per sample, in red, green and blue.
   return pngOf([header(width, height, [8, 2, 0, 0, 0]), hollow])
 }
 
-/** As hollowPng, of sixteen bits a sample with transparency, in passes. */
+/** Like hollowPng(), with sixteen bits per sample, transparency and interlacing. */
 export function interlacedPng(width: number, height: number): Buffer {
   return pngOf([header(width, height, [16, 6, 0, 0, 1]), hollow])
 }
 
-/** A PNG of eight by eight pixels with 20 compressed texts of 50 MB each: less than a megabyte as a file. */
+/**
+ * Creates a PNG of eight by eight pixels with 20 compressed texts of 50 MB each; the file is smaller than a megabyte.
+ */
 export function pngWithTexts(): Buffer {
   const text = deflateSync(Buffer.alloc(50_000_000, 'A'), { level: 9 })
   const chunk = pngChunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), text]))
@@ -56,7 +58,7 @@ export function pngChunk(type: string, data: Uint8Array): Buffer {
 
 const hollow = pngChunk('IDAT', deflateSync(Buffer.alloc(1000)))
 
-/** @param format Bits a sample, colours, compression, filter, interlacing. */
+/** @param format Bits per sample, color type, compression, filter, interlacing. */
 function header(width: number, height: number, format: readonly number[]): Buffer {
   const data = Buffer.alloc(13)
   data.writeUInt32BE(width, 0)
@@ -70,10 +72,10 @@ function pngOf(chunks: readonly Buffer[]): Buffer {
   return Buffer.concat([signature, ...chunks, pngChunk('IEND', Buffer.alloc(0))])
 }
 
-/** A text, or a file. */
+/** A text or a file. */
 export type Part = string | { readonly bytes: Uint8Array | string; readonly type?: string; readonly name?: string }
 
-/** Calls an operation that takes a form, as the clients do. */
+/** Calls an operation that accepts a form, as the clients do. */
 export async function postForm(
   server: TestServer,
   path: string,

@@ -18,7 +18,7 @@ afterAll(() => server.close())
 
 const incoming = () => readdir(join(server.dataDir, 'images', 'incoming'))
 
-it('an upload that breaks off leaves nothing', async () => {
+it('an interrupted upload leaves no file', async () => {
   const { hostname, port } = new URL(server.url)
   const socket = connect(Number(port), hostname)
   const part = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n'
@@ -38,7 +38,7 @@ it('an upload that breaks off leaves nothing', async () => {
   await vi.waitFor(async () => expect(await incoming()).toEqual([]))
 })
 
-it('a picture is shown as one and nothing else, by GET and HEAD alone', async () => {
+it('an image is served as an image only, and only to GET and HEAD', async () => {
   const file = { bytes: await picture(64, 48), type: 'image/png' }
   expect((await postForm(server, `${path}/image`, { file })).status).toBe(200)
   const { url } = (await server.call('GET', path)).body
@@ -58,7 +58,7 @@ it('a picture is shown as one and nothing else, by GET and HEAD alone', async ()
   for (const method of ['POST', 'PUT', 'DELETE']) expect((await fetch(url, { method })).status).toBe(404)
 })
 
-it('an address works only as it was made', async () => {
+it('a changed address does not work', async () => {
   const { url } = (await server.call('GET', path)).body
   const { origin, pathname } = new URL(url)
   const [, , name, expires, signature] = pathname.split('/')

@@ -10,7 +10,10 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const ORG = '00000000-0000-0000-0000-000000000001'
 const NODE = '00000000-0000-0000-0000-000000000002'
 
-/** The database of the release before sessions had a protocol and capabilities were the same for all protocols. */
+/**
+ * Opens a database of the previous release, in which sessions had no protocol and all protocols had the same
+ * capabilities.
+ */
 async function openFormerDatabase(): Promise<{ client: pg.Client; connection: TestConnection }> {
   const database = await createEmptyDatabase()
   onTestFinished(() => database.drop())
@@ -59,7 +62,7 @@ async function insertFormerDevice(client: pg.Client, { mac, type, capabilities }
   )
 }
 
-test('devices of the release before keep what they can do, and their sessions speak uCentral', async () => {
+test('devices of the previous release keep their capabilities, and their sessions use uCentral', async () => {
   const { client, connection } = await openFormerDatabase()
   const offers = (methods: string[], members?: unknown[]) => ({
     compatible: 'm',

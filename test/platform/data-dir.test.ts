@@ -4,16 +4,16 @@ import { expect, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
-test('the folder is made, closed to others, with the folders above it', async () => {
+test('creates the folder, without access for other users, and the folders above it', async () => {
   const path = join(await temporaryDir(), 'a/b/data')
   const dataDir = await openDataDir(path)
   expect(dataDir.path).toBe(path)
-  // As root, the group of 'nobody' may pass through to the database's folder.
+  // As root, the folder lets the group of 'nobody' pass through to the database's folder.
   expect((await stat(path)).mode & 0o777).toBe(process.getuid?.() === 0 ? 0o710 : 0o700)
   dataDir.release()
 })
 
-test('a folder that exists keeps its mode', async () => {
+test('keeps the mode of an existing folder', async () => {
   const path = join(await temporaryDir(), 'data')
   await mkdir(path)
   await chmod(path, 0o750)
@@ -22,7 +22,7 @@ test('a folder that exists keeps its mode', async () => {
   dataDir.release()
 })
 
-test('a second opener is refused in one line until the first releases', async () => {
+test('refuses a second opener with one line until the first one releases the folder', async () => {
   const path = await temporaryDir()
   const first = await openDataDir(path)
   await expect(openDataDir(path)).rejects.toMatchObject({
@@ -31,12 +31,12 @@ test('a second opener is refused in one line until the first releases', async ()
   })
   first.release()
   const second = await openDataDir(path)
-  first.release() // does not take the second one's lock away
+  first.release() // This failure does not release the lock of the second opener.
   await expect(openDataDir(path)).rejects.toMatchObject({ code: 'conflict' })
   second.release()
 })
 
-test('what a dead process left is no obstacle, even when its process id is in use again', async () => {
+test('ignores what a dead process left, even if its process id is in use again', async () => {
   const path = await temporaryDir()
   await writeFile(join(path, 'server.lock'), '')
   await writeFile(join(path, 'server.pid'), `${process.ppid}\n`)
@@ -44,7 +44,7 @@ test('what a dead process left is no obstacle, even when its process id is in us
   dataDir.release()
 })
 
-test('a file in its place is refused in one line', async () => {
+test('refuses a file in place of the folder with one line', async () => {
   const path = join(await temporaryDir(), 'data')
   await writeFile(path, '')
   await expect(openDataDir(path)).rejects.toMatchObject({
@@ -53,39 +53,43 @@ test('a file in its place is refused in one line', async () => {
   })
 })
 
-test.skipIf(process.getuid?.() !== 0)("what root makes in somebody else's folder is given to them", async () => {
-  const path = await temporaryDir()
-  const elsewhere = await temporaryDir()
-  await writeFile(join(elsewhere, 'file'), '')
-  await chown(path, 1234, 2345)
-  const dataDir = await openDataDir(path)
-  await mkdir(join(path, 'firmware/incoming'), { recursive: true })
-  await mkdir(join(path, 'postgres'))
-  for (const name of ['secret.key', 'firmware/image', 'postgres/theirs', 'other']) await writeFile(join(path, name), '')
-  await chown(join(path, 'other'), 4321, 4321)
-  await symlink(elsewhere, join(path, 'link'))
-  await dataDir.giveToOwner()
-  const ownerOf = async (name: string): Promise<number> => (await lstat(join(path, name))).uid
-  for (const name of [
-    'server.lock',
-    'server.pid',
-    'secret.key',
-    'firmware',
-    'firmware/incoming',
-    'firmware/image',
-    'link',
-  ])
-    expect(await ownerOf(name), name).toBe(1234)
-  expect((await stat(join(path, 'secret.key'))).gid).toBe(2345)
-  // The database has an owner of its own; what belongs to others stays theirs.
-  expect(await ownerOf('postgres/theirs')).toBe(0)
-  expect(await ownerOf('other')).toBe(4321)
-  expect((await stat(elsewhere)).uid).toBe(0)
-  expect(await ownerOf('link/file')).toBe(0)
-  dataDir.release()
-})
+test.skipIf(process.getuid?.() !== 0)(
+  "changes the owner of what root creates in another user's folder to that user",
+  async () => {
+    const path = await temporaryDir()
+    const elsewhere = await temporaryDir()
+    await writeFile(join(elsewhere, 'file'), '')
+    await chown(path, 1234, 2345)
+    const dataDir = await openDataDir(path)
+    await mkdir(join(path, 'firmware/incoming'), { recursive: true })
+    await mkdir(join(path, 'postgres'))
+    for (const name of ['secret.key', 'firmware/image', 'postgres/theirs', 'other'])
+      await writeFile(join(path, name), '')
+    await chown(join(path, 'other'), 4321, 4321)
+    await symlink(elsewhere, join(path, 'link'))
+    await dataDir.giveToOwner()
+    const ownerOf = async (name: string): Promise<number> => (await lstat(join(path, name))).uid
+    for (const name of [
+      'server.lock',
+      'server.pid',
+      'secret.key',
+      'firmware',
+      'firmware/incoming',
+      'firmware/image',
+      'link',
+    ])
+      expect(await ownerOf(name), name).toBe(1234)
+    expect((await stat(join(path, 'secret.key'))).gid).toBe(2345)
+    // The database has an owner of its own; the files of other users keep theirs.
+    expect(await ownerOf('postgres/theirs')).toBe(0)
+    expect(await ownerOf('other')).toBe(4321)
+    expect((await stat(elsewhere)).uid).toBe(0)
+    expect(await ownerOf('link/file')).toBe(0)
+    dataDir.release()
+  },
+)
 
-test.skipIf(process.getuid?.() !== 0)("a folder of root stays root's", async () => {
+test.skipIf(process.getuid?.() !== 0)("keeps a folder of root as root's", async () => {
   const path = join(await temporaryDir(), 'data')
   const dataDir = await openDataDir(path)
   await writeFile(join(path, 'secret.key'), '')

@@ -21,16 +21,16 @@ async function lock(connection: pg.ClientConfig, waitMs?: number): Promise<Datab
   return taken
 }
 
-/** A connection of the test's own, to look at the database and to interfere. */
+/** Opens a connection of the test's own, to inspect the database and to interfere. */
 async function observe(connection: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client(connection)
-  client.on('error', () => {}) // the test stops the database under it
+  client.on('error', () => {}) // The test stops the database of this connection.
   await client.connect()
   onTestFinished(() => client.end())
   return client
 }
 
-/** Sessions that hold a lock of the programs, or wait for one. */
+/** Counts the sessions that hold a lock of the programs, or wait for one. */
 async function sessions(client: pg.Client, granted: boolean): Promise<number[]> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_locks where locktype = 'advisory' and objsubid = 2 and granted = $1
@@ -42,7 +42,7 @@ async function sessions(client: pg.Client, granted: boolean): Promise<number[]> 
 
 const end = (client: pg.Client, pid: number): Promise<unknown> => client.query('select pg_terminate_backend($1)', [pid])
 
-test('names the holder and its session to whoever comes second, and lets them in once it is released', async () => {
+test('names the holder and its session to a second program, which gets the lock once it is released', async () => {
   const connection = await openConnection()
   const first = await lock(connection)
   const [session] = await sessions(await observe(connection), true)
@@ -55,7 +55,7 @@ test('names the holder and its session to whoever comes second, and lets them in
   await lock(connection, 1)
 })
 
-test('waits for a holder that is about to go', async () => {
+test('waits for a holder that is about to end', async () => {
   const connection = await openConnection()
   const observer = await observe(connection)
   await lock(connection)
@@ -84,7 +84,7 @@ test('takes the lock again when its connection breaks', async () => {
   await expect(lock(connection, 1)).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('says that it is lost when another program takes it while the connection is broken', async () => {
+test('reports the lock as lost when another program takes it while the connection is broken', async () => {
   const connection = await openConnection()
   const observer = await observe(connection)
   const first = await lock(connection)
@@ -97,7 +97,7 @@ test('says that it is lost when another program takes it while the connection is
   expect(await first.lost).toContain(`(pid ${holder} in pg_stat_activity)`)
 })
 
-test('outlives a restart of the database', async () => {
+test('survives a restart of the database', async () => {
   const dataDir = await temporaryDir()
   const start = () => startEmbeddedPostgres({ dataDir, log, durable: false })
   const before = await start()

@@ -42,7 +42,7 @@ it('survives a connection that breaks in the middle of a query', async () => {
   expect((await sql`select 1 as one`.execute(ctx.db)).rows).toEqual([{ one: 1 }])
 })
 
-it('joins by keys within a transaction that asks for it, and not after it', async () => {
+it('joins by keys within a transaction that requests it, and not after it', async () => {
   const { ctx } = test
   const join = sql<{ node: string }>`explain
     select from device_status status join device on device.org_id = status.org_id and device.id = status.device_id`

@@ -37,13 +37,13 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {
-    return false // ESRCH: gone
+    return false // ESRCH: the process has ended.
   }
 }
 
 async function connect(connection: PostgresConnection): Promise<pg.Client> {
   const client = new pg.Client({ ...connection })
-  client.on('error', () => {}) // killed on purpose
+  client.on('error', () => {}) // The test kills the database of this connection.
   await client.connect()
   return client
 }
@@ -52,7 +52,7 @@ async function postmasterPid(path: string): Promise<number> {
   return Number.parseInt(await readFile(join(path, 'postgres/cluster/postmaster.pid'), 'utf8'), 10)
 }
 
-/** Inserts 1, 2, 3, ... until the connection breaks; `state.committed` is the last one acknowledged. */
+/** Inserts 1, 2, 3, ... until the connection breaks; `state.committed` is the last acknowledged one. */
 async function write(client: pg.Client, state: { committed: number }): Promise<void> {
   for (let n = state.committed + 1; ; n += 1) {
     const sent = await client.query('insert into t values ($1)', [n]).then(
@@ -64,7 +64,7 @@ async function write(client: pg.Client, state: { committed: number }): Promise<v
   }
 }
 
-test('kill -9 of the owner takes the database along, and no committed row is lost', async () => {
+test('kill -9 of the owner ends the database too, and no committed row is lost', async () => {
   const path = await temporaryDir()
   let { child, connection } = await startHost(path)
   const setup = await connect(connection)
@@ -82,7 +82,7 @@ test('kill -9 of the owner takes the database along, and no committed row is los
       await waitUntil('the database is gone', () => !isAlive(postmaster))
     }
     await writing
-    // In later rounds the next owner comes at once, while the old database may still be there.
+    // In later rounds the next owner starts immediately, while the old database may still run.
     ;({ child, connection } = await startHost(path))
     const check = await connect(connection)
     const { rows } = await check.query<{ count: number }>('select count(*)::int as count from t where n <= $1', [
@@ -90,12 +90,12 @@ test('kill -9 of the owner takes the database along, and no committed row is los
     ])
     expect(rows[0]?.count).toBe(state.committed)
     const { rows: last } = await check.query<{ max: number }>('select max(n) as max from t')
-    state.committed = last[0]?.max ?? 0 // one may have been committed without our hearing of it
+    state.committed = last[0]?.max ?? 0 // One row may have been committed without an acknowledgement.
     await check.end()
   }
 })
 
-test('a second process on the folder ends at once with one line, and the first goes on', async () => {
+test('a second process with the folder ends immediately with one line, and the first one continues', async () => {
   const path = await temporaryDir()
   const { child, connection } = await startHost(path)
   const second = spawnHost(path)

@@ -37,7 +37,7 @@ async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8'), 10)
 }
 
-test('a first start gives a durable, private database that the application owns', async () => {
+test('a first start creates a durable, private database that the application owns', async () => {
   const server = await start(join(await temporaryDir(), 'data'))
   const names = ['fsync', 'data_checksums', 'listen_addresses', 'server_encoding', 'TimeZone', 'is_superuser']
   const settings = await Promise.all(
@@ -47,7 +47,7 @@ test('a first start gives a durable, private database that the application owns'
   await query(server, 'create extension pg_trgm')
 })
 
-test('stop ends sessions and the process, and rows outlive it', async () => {
+test('stop ends the sessions and the process, and the rows are preserved', async () => {
   const path = await temporaryDir()
   const first = await start(path)
   await query(first, 'create table t as select 42 as n')
@@ -62,13 +62,13 @@ test('stop ends sessions and the process, and rows outlive it', async () => {
   expect(await query(second, 'select n from t')).toEqual([{ n: 42 }])
 })
 
-test('exited tells of a database that died, and a start recovers it', async () => {
+test('exited reports a database that died, and a start recovers it', async () => {
   const path = await temporaryDir()
   const server = await start(path)
   await query(server, 'create table t as select 42 as n')
   process.kill(await postmasterPid(path), 'SIGKILL')
   expect(await server.exited).toEqual({ code: null, signal: 'SIGKILL' })
-  // The process id of its lock files now belongs to somebody else.
+  // The process id in its lock files now belongs to another process.
   const pidFile = join(path, 'postgres/cluster/postmaster.pid')
   await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(process.ppid)))
   const second = await startEmbeddedPostgres({ dataDir: path, log })
@@ -79,12 +79,12 @@ test('exited tells of a database that died, and a start recovers it', async () =
 test('an orphan of an earlier run is stopped in order', async () => {
   const path = await temporaryDir()
   const server = await start(path)
-  // Says null, or its process id while we have not reaped it yet.
+  // Returns null, or the process id while this process has not reaped it yet.
   await stopOrphan(join(path, 'postgres/cluster'), log)
   expect(await server.exited).toEqual({ code: 0, signal: null })
 })
 
-test('a cluster whose making was cut is made anew', async () => {
+test('a cluster whose creation was interrupted is created again', async () => {
   const path = await temporaryDir()
   await mkdir(join(path, 'postgres/cluster.new'), { recursive: true })
   await writeFile(join(path, 'postgres/cluster.new/PG_VERSION'), '18\n')
@@ -93,7 +93,7 @@ test('a cluster whose making was cut is made anew', async () => {
   expect(await readdir(join(path, 'postgres'))).not.toContain('cluster.new')
 })
 
-test('a cluster of another major version is refused in one line', async () => {
+test('a cluster of another major version is refused with one line', async () => {
   const path = await temporaryDir()
   await mkdir(join(path, 'postgres/cluster'), { recursive: true })
   await writeFile(join(path, 'postgres/cluster/PG_VERSION'), '9\n')
@@ -103,7 +103,7 @@ test('a cluster of another major version is refused in one line', async () => {
   })
 })
 
-test('a damaged cluster ends the start with the reason in one line', async () => {
+test('a damaged cluster ends the start with one line that gives the reason', async () => {
   const path = await temporaryDir()
   const server = await start(path)
   await server.stop()
@@ -114,21 +114,21 @@ test('a damaged cluster ends the start with the reason in one line', async () =>
   })
 })
 
-test('a path with blanks, commas and quotes, too long for a socket', async () => {
+test('works in a path with blanks, commas and quotes that is too long for a socket', async () => {
   const path = join(await temporaryDir(), `a b,c"d'e`, 'x'.repeat(120))
   const server = await start(path)
   expect(server.connection.host.startsWith(path)).toBe(false)
   expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test.skipIf(!isRoot)('as root, in a folder that only root may enter', async () => {
+test.skipIf(!isRoot)('works as root, in a folder that only root may enter', async () => {
   const closed = await temporaryDir()
   await chmod(closed, 0o700)
   const server = await start(join(closed, 'clone/data'))
   expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test.skipIf(!isRoot)('as root, installed in a folder that only root may enter, as in its home', async () => {
+test.skipIf(!isRoot)('works as root, installed in a folder that only root may enter, such as its home', async () => {
   const closed = await temporaryDir()
   const { postgres, majorVersion } = await findBinaries()
   const native = join(closed, 'native')

@@ -22,7 +22,7 @@ import { createDiskSpace } from '../../src/platform/storage/disk-space.ts'
 import { createUploadQuota } from '../../src/platform/storage/upload-quota.ts'
 
 const log = pino({ level: 'silent' })
-const nothing = async () => new Set<string>()
+const noReferences = async () => new Set<string>()
 
 let files: ImageFiles
 beforeEach(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
     disk: createDiskSpace(dir, 0),
   })
   files = { dir, maxBytes: 2 * 1024 * 1024, decode: DEFAULT_DECODE_LIMITS, quota }
-  await sweepImages(log, files, nothing)
+  await sweepImages(log, files, noReferences)
 })
 
 const blank = (width: number, height: number) =>
@@ -50,30 +50,33 @@ const uploadOf = (bytes: Buffer, declaredType: string | null = null) => ({
 })
 const receive = (bytes: Buffer, type: string | null = null) => receiveImage(files, uploadOf(bytes, type))
 
-/** Everything under the folder, the one of incoming files left out. */
-async function kept(): Promise<string[]> {
+/** Lists everything in the folder except the incoming files. */
+async function storedFiles(): Promise<string[]> {
   const incoming = await readdir(join(files.dir, 'incoming'))
   const names = await readdir(files.dir)
   return [...names.filter((name) => name !== 'incoming'), ...incoming]
 }
 
 describe('receiveImage', () => {
-  it.each(['png', 'jpeg'] as const)('tells what a %s is and keeps its pixels as they came', async (format) => {
-    const bytes = await blank(40, 30).toFormat(format).toBuffer()
-    const received = await receive(bytes, `image/${format}; charset=binary`)
-    expect(received).toMatchObject({ contentType: `image/${format}`, width: 40, height: 30 })
-    await keepImage(files, received)
-    expect(await kept()).toEqual([received.name])
-    const file = await openImage(files, received.name)
-    const content = (await file?.readFile()) ?? Buffer.alloc(0)
-    await file?.close()
-    expect(received.sizeBytes).toBe(content.length)
-    expect(await sharp(content).raw().toBuffer()).toEqual(await sharp(bytes).raw().toBuffer())
-    await removeImage(files, received.name)
-    expect(await openImage(files, received.name)).toBeNull()
-  })
+  it.each(['png', 'jpeg'] as const)(
+    'returns the type and size of a %s and keeps its pixels unchanged',
+    async (format) => {
+      const bytes = await blank(40, 30).toFormat(format).toBuffer()
+      const received = await receive(bytes, `image/${format}; charset=binary`)
+      expect(received).toMatchObject({ contentType: `image/${format}`, width: 40, height: 30 })
+      await keepImage(files, received)
+      expect(await storedFiles()).toEqual([received.name])
+      const file = await openImage(files, received.name)
+      const content = (await file?.readFile()) ?? Buffer.alloc(0)
+      await file?.close()
+      expect(received.sizeBytes).toBe(content.length)
+      expect(await sharp(content).raw().toBuffer()).toEqual(await sharp(bytes).raw().toBuffer())
+      await removeImage(files, received.name)
+      expect(await openImage(files, received.name)).toBeNull()
+    },
+  )
 
-  it('takes width and height as a photo is shown', async () => {
+  it('returns width and height of a photo as it is displayed', async () => {
     const turned = await blank(40, 30).jpeg().withMetadata({ orientation: 6 }).toBuffer()
     expect(await receive(turned)).toMatchObject({ width: 30, height: 40 })
   })
@@ -92,7 +95,7 @@ describe('receiveImage', () => {
   const passes = (side: number, chromaSubsampling: string) =>
     blank(side, side).jpeg({ progressive: true, chromaSubsampling }).toBuffer()
 
-  it('takes a progressive one of the size of a large plan', async () => {
+  it('accepts a progressive one of the size of a large plan', async () => {
     expect(await receive(await passes(6000, '4:2:0'))).toMatchObject({ width: 6000 })
   })
 
@@ -110,16 +113,16 @@ describe('receiveImage', () => {
     ['an interlaced one of many bytes a pixel', async () => interlacedPng(7000, 7000), null, 'interlaced'],
     ['a progressive one of many samples a pixel', () => passes(6000, '4:4:4'), null, 'progressive'],
     ['a bomb of a long line', () => blank(60_000, 1000).png().toBuffer(), null, 'more than 50000000'],
-  ])('refuses %s and keeps nothing', async (_what, make, type, why) => {
+  ])('refuses %s and stores nothing', async (_what, make, type, why) => {
     await expect(receive(await make(), type)).rejects.toMatchObject({
       code: 'invalid',
       message: 'invalid field: file',
       fields: { reason: expect.stringContaining(why) },
     })
-    expect(await kept()).toEqual([])
+    expect(await storedFiles()).toEqual([])
   })
 
-  it('refuses what takes too much memory to decode, and takes a small one under the same limit', async () => {
+  it('refuses an image that needs too much memory to decode, and accepts a small one under the same limit', async () => {
     const decode = { ...DEFAULT_DECODE_LIMITS, memoryBytes: 120 * 1024 * 1024 }
     const receiveBy = async (bytes: Buffer) => receiveImage({ ...files, decode }, uploadOf(bytes))
     await expect(receiveBy(await passes(6000, '4:2:0'))).rejects.toMatchObject({
@@ -127,22 +130,22 @@ describe('receiveImage', () => {
       message: 'invalid field: file',
       fields: { reason: 'takes more than 120 MiB of memory to decode' },
     })
-    expect(await kept()).toEqual([])
+    expect(await storedFiles()).toEqual([])
     expect(await receiveBy(await passes(60, '4:2:0'))).toMatchObject({ width: 60 })
   })
 
-  it('refuses what takes too long to decode', async () => {
-    // No process starts and decodes within a millisecond.
+  it('refuses an image that takes too long to decode', async () => {
+    // No process can start and decode within a millisecond.
     const decode = { ...DEFAULT_DECODE_LIMITS, withinMs: 1 }
     const bytes = await blank(40, 30).png().toBuffer()
     await expect(receiveImage({ ...files, decode }, uploadOf(bytes))).rejects.toMatchObject({
       code: 'invalid',
       fields: { reason: 'takes longer than 0.001 s to decode' },
     })
-    expect(await kept()).toEqual([])
+    expect(await storedFiles()).toEqual([])
   })
 
-  it('refuses what grows too large, and what breaks off, and keeps nothing', async () => {
+  it('refuses an upload that becomes too large or is interrupted, and stores nothing', async () => {
     await expect(receive(Buffer.alloc(files.maxBytes + 1))).rejects.toMatchObject({ code: 'too_large' })
     const broken = Object.assign(new Error('gone'), { code: 'ECONNRESET' })
     const body = new Readable({
@@ -151,31 +154,31 @@ describe('receiveImage', () => {
       },
     })
     await expect(receiveImage(files, { orgId, body, declaredType: null })).rejects.toMatchObject({ code: 'invalid' })
-    expect(await kept()).toEqual([])
+    expect(await storedFiles()).toEqual([])
   })
 })
 
 describe('shrinkImage', () => {
-  it('makes a copy within the sides, of the same type, and never a larger one', async () => {
+  it('creates a copy within the sides, of the same type, and never a larger one', async () => {
     const original = await receive(await blank(400, 200).png().toBuffer())
     await keepImage(files, original)
     const small = await shrinkImage(files, original.name, 100)
     expect(small).toMatchObject({ contentType: 'image/png', width: 100, height: 50 })
     await keepImage(files, small)
-    expect((await kept()).sort()).toEqual([original.name, small.name].sort())
+    expect((await storedFiles()).sort()).toEqual([original.name, small.name].sort())
     const same = await shrinkImage(files, original.name, 1000)
     expect(same).toMatchObject({ width: 400, height: 200 })
     await discardImage(same)
   })
 
-  it('says so where the picture is gone', async () => {
+  it('throws not_found if the image is missing', async () => {
     await expect(shrinkImage(files, '00000000-0000-4000-8000-000000000000.png', 10)).rejects.toMatchObject({
       code: 'not_found',
     })
   })
 })
 
-it('a sweep removes what no row refers to, half uploads, and nothing else', async () => {
+it('a sweep removes unreferenced files and interrupted uploads, and nothing else', async () => {
   const [one, two] = [
     await receive(await blank(2, 2).png().toBuffer()),
     await receive(await blank(2, 2).png().toBuffer()),
@@ -188,5 +191,5 @@ it('a sweep removes what no row refers to, half uploads, and nothing else', asyn
     expect([...names].sort()).toEqual([one.name, two.name].sort())
     return new Set([two.name])
   })
-  expect((await kept()).sort()).toEqual(['of-somebody-else', two.name].sort())
+  expect((await storedFiles()).sort()).toEqual(['of-somebody-else', two.name].sort())
 })

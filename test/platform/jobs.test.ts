@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('installs its schema, runs what is asked for and repeats what failed', async () => {
+test('installs its schema, runs queued jobs and retries failed ones', async () => {
   const ran = new EventEmitter()
   const payloads: unknown[] = []
   const jobs = await startJobs({
@@ -44,7 +44,7 @@ test('installs its schema, runs what is asked for and repeats what failed', asyn
   await first
   await jobs.stop()
 
-  // The failed job stays in the database, due later: make it due and start again, as after a restart.
+  // The failed job stays in the database, due later: this makes it due and starts again, as after a restart.
   await pool.query(`update graphile_worker._private_jobs set run_at = now()`)
   const second = once(ran, 'second')
   const again = await startJobs({
@@ -57,7 +57,7 @@ test('installs its schema, runs what is asked for and repeats what failed', asyn
   expect(payloads).toEqual([{ name: 'lab' }, { name: 'lab' }])
 })
 
-test('registers what has a time of its own', async () => {
+test('registers scheduled jobs', async () => {
   const jobs = await startJobs({
     connection: database.connection,
     log,
@@ -70,7 +70,7 @@ test('registers what has a time of its own', async () => {
   await jobs.stop()
 })
 
-test('stop tells the running task and waits for it', async () => {
+test('stop notifies the running task and waits for it', async () => {
   const ran = new EventEmitter()
   let ended = false
   const jobs = await startJobs({

@@ -50,11 +50,11 @@ interface Received {
 interface Smtp {
   readonly port: number
   readonly received: Received[]
-  /** User names that were tried. */
+  /** The user names of all logins. */
   readonly logins: string[]
 }
 
-/** A real SMTP server, which knows one password and refuses recipients at nowhere.test. */
+/** Starts a real SMTP server, which accepts one password and refuses recipients at nowhere.test. */
 async function startSmtp(options: SMTPServerOptions): Promise<Smtp> {
   const received: Received[] = []
   const logins: string[] = []
@@ -76,7 +76,7 @@ async function startSmtp(options: SMTPServerOptions): Promise<Smtp> {
     },
     ...options,
   })
-  // Clients that don't trust the certificate hang up.
+  // Clients that do not trust the certificate disconnect.
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => new Promise((resolve) => server.close(() => resolve())))
@@ -95,7 +95,7 @@ async function readMail(stream: AsyncIterable<Buffer>, session: SMTPServerSessio
   }
 }
 
-/** A server that only does what `converse` does. */
+/** Starts a server that only does what `converse` does. */
 async function startRaw(converse: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
@@ -112,7 +112,7 @@ async function startRaw(converse: (socket: Socket) => void): Promise<number> {
 }
 
 describe('by SMTP', () => {
-  it('delivers the same words as text and as HTML', async () => {
+  it('delivers the same text as plain text and as HTML', async () => {
     const { port, received } = await startSmtp({ disabledCommands: ['STARTTLS'] })
     await openMailer(`smtp://127.0.0.1:${port}`).send(letter())
     expect(received).toHaveLength(1)
@@ -125,19 +125,19 @@ describe('by SMTP', () => {
     expect(await readdir(dataDir)).toEqual([])
   })
 
-  it('encrypts with STARTTLS where it is offered, and logs in', async () => {
+  it('encrypts with STARTTLS if it is offered, and logs in', async () => {
     const { port, received } = await startSmtp(await selfSigned('127.0.0.1'))
     await openMailer(`smtp://ada:p%40ss@127.0.0.1:${port}?tls.rejectUnauthorized=false`).send(letter())
     expect(received).toMatchObject([{ secure: true, user: 'ada' }])
   })
 
-  it('encrypts from the start where the URL says so', async () => {
+  it('encrypts from the start if the URL requires it', async () => {
     const { port, received } = await startSmtp({ ...(await selfSigned('127.0.0.1')), secure: true })
     await openMailer(`smtps://ada:p%40ss@127.0.0.1:${port}?tls.rejectUnauthorized=false`).send(letter())
     expect(received).toMatchObject([{ secure: true, user: 'ada' }])
   })
 
-  it.each(['smtp', 'smtps'])('trusts no certificate of just anybody by %s', async (protocol) => {
+  it.each(['smtp', 'smtps'])('does not trust an unverifiable certificate by %s', async (protocol) => {
     const { port, received, logins } = await startSmtp({
       ...(await selfSigned('127.0.0.1')),
       secure: protocol === 'smtps',
@@ -146,22 +146,22 @@ describe('by SMTP', () => {
     expect({ received, logins }).toEqual({ received: [], logins: [] })
   })
 
-  it('gives its password to no other machine that hides STARTTLS', async () => {
+  it('does not send its password to another machine that hides STARTTLS', async () => {
     const { port, received, logins } = await startSmtp({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true })
-    // Reaches this machine, by an address that is not known to.
+    // This address reaches this machine, but does not identify it as loopback.
     await expect(openMailer(`smtp://ada:p%40ss@0.0.0.0:${port}`).send(letter())).rejects.toThrow(/STARTTLS|TLS/)
     expect({ received, logins }).toEqual({ received: [], logins: [] })
     await openMailer(`smtp://ada:p%40ss@127.0.0.1:${port}`).send(letter())
     expect(received).toHaveLength(1)
   })
 
-  it('says when the password is wrong', async () => {
+  it('reports a wrong password', async () => {
     const { port } = await startSmtp(await selfSigned('127.0.0.1'))
     const mailer = openMailer(`smtp://ada:wrong@127.0.0.1:${port}?tls.rejectUnauthorized=false`)
     await expect(mailer.send(letter())).rejects.toThrow(/wrong|535/)
   })
 
-  it('says when a recipient is refused, and goes on with others', async () => {
+  it('reports a refused recipient, and continues with others', async () => {
     const { port, received } = await startSmtp({ disabledCommands: ['STARTTLS'] })
     const mailer = openMailer(`smtp://127.0.0.1:${port}`)
     await expect(mailer.send(letter('ada@nowhere.test'))).rejects.toThrow(/no such mailbox/)
@@ -169,7 +169,7 @@ describe('by SMTP', () => {
     expect(received.map(({ to }) => to)).toEqual([['ada@example.test']])
   })
 
-  it('adds no recipient for whom an address could smuggle one in', async () => {
+  it('adds no recipient that an address could smuggle in', async () => {
     const { port, received } = await startSmtp({ disabledCommands: ['STARTTLS'] })
     const mailer = openMailer(`smtp://127.0.0.1:${port}`)
     await Promise.allSettled(
@@ -181,15 +181,15 @@ describe('by SMTP', () => {
     expect(received.flatMap(({ mail }) => mail.bcc ?? [])).toEqual([])
   })
 
-  it('says when nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     await expect(openMailer('smtp://127.0.0.1:9').send(letter())).rejects.toThrow(/ECONNREFUSED/)
   })
 })
 
 describe('a mail server that misbehaves', () => {
   it.each<[string, (socket: Socket) => void]>([
-    ['says nothing', () => {}],
-    ['greets and says nothing', (socket) => socket.write('220 hello\r\n')],
+    ['sends nothing', () => {}],
+    ['greets and sends nothing more', (socket) => socket.write('220 hello\r\n')],
     [
       'trickles',
       (socket) => {
@@ -197,20 +197,20 @@ describe('a mail server that misbehaves', () => {
         socket.on('close', () => clearInterval(timer))
       },
     ],
-  ])('that %s is given up', async (_what, converse) => {
+  ])('is given up if it %s', async (_what, converse) => {
     const port = await startRaw(converse)
     const mailer = openMailer(`smtp://127.0.0.1:${port}`, { sendWithinMs: 200 })
-    // More than there are connections: the last ones wait behind the others.
+    // There are more mails than connections: the last ones wait for the others.
     const results = await Promise.allSettled(Array.from({ length: 4 }, () => mailer.send(letter())))
     expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
   })
 
-  it('that closes each connection is given up', async () => {
+  it('is given up if it closes each connection', async () => {
     const port = await startRaw((socket) => socket.end('421 busy\r\n'))
     await expect(openMailer(`smtp://127.0.0.1:${port}`, { sendWithinMs: 2000 }).send(letter())).rejects.toThrow()
   })
 
-  it('holds no more than a thousand mails', async () => {
+  it('makes no more than a thousand mails wait', async () => {
     const port = await startRaw(() => {})
     const mailer = openMailer(`smtp://127.0.0.1:${port}`, { sendWithinMs: 500 })
     const sending = Array.from({ length: 1001 }, () => mailer.send(letter()))
@@ -218,7 +218,7 @@ describe('a mail server that misbehaves', () => {
     expect((await Promise.allSettled(sending)).filter(({ status }) => status === 'rejected')).toHaveLength(1001)
   })
 
-  it('does not keep the service from stopping', async () => {
+  it('does not prevent the service from stopping', async () => {
     const port = await startRaw(() => {})
     const mailer = openMailer(`smtp://127.0.0.1:${port}`)
     const sending = mailer.send(letter())
@@ -228,7 +228,7 @@ describe('a mail server that misbehaves', () => {
 })
 
 describe('posting a mail', () => {
-  it('returns at once, and logs what went wrong without the link', async () => {
+  it('returns immediately, and logs failures without the link', async () => {
     const mailer = openMailer('smtp://127.0.0.1:9')
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
     expect(postMail({ log }, mailer, letter())).toBeUndefined()
@@ -239,7 +239,7 @@ describe('posting a mail', () => {
 })
 
 describe('without a mail server', () => {
-  it('writes files that only the operator reads, and the links to the log', async () => {
+  it('writes files that only the operator can read, and logs the links', async () => {
     await openMailer(null).send(letter())
     const names = await readdir(join(dataDir, 'mail'))
     expect(names).toEqual([expect.stringMatching(/^[\da-f-]+\.eml$/)])
@@ -247,7 +247,7 @@ describe('without a mail server', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect((await stat(join(dataDir, 'mail'))).mode & 0o777).toBe(0o700)
     const file = await readFile(path, 'utf8')
-    // Readable as it is, without a mail program.
+    // The file is readable without a mail program.
     expect(file).toContain('\nGo:\nhttp://signalbox.test/go?token=abc\n')
     expect(file).toContain('Drei <b>vier</b>.')
     const mail = await PostalMime.parse(file)
@@ -257,7 +257,7 @@ describe('without a mail server', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ path, links: ['http://signalbox.test/go?token=abc'] })
   })
 
-  it('finishes what it has begun before it closes', async () => {
+  it('finishes the mails that it has begun before it closes', async () => {
     const mailer = openMailer(null)
     const sending = Array.from({ length: 20 }, () => mailer.send(letter()))
     await mailer.close()

@@ -5,14 +5,14 @@ import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
-/** A migrated database. */
+/** Creates a migrated database. */
 async function openDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase()
   onTestFinished(() => database.drop())
   return database
 }
 
-/** The real migrations and one more. */
+/** Creates a folder with the real migrations and one more. */
 async function withMigration(name: string, sql: string): Promise<string> {
   const folder = await temporaryDir()
   await cp(migrationsDir, folder, { recursive: true })
@@ -20,7 +20,7 @@ async function withMigration(name: string, sql: string): Promise<string> {
   return folder
 }
 
-test('what has run does not run again; servers that start together run a new one once', async () => {
+test('a migration runs once, even if several servers start together', async () => {
   const { connection } = await openDatabase()
   expect(await migrate(connection)).toEqual([])
   const folder = await withMigration('9999_more.sql', 'create table more (id int)')
@@ -28,7 +28,7 @@ test('what has run does not run again; servers that start together run a new one
   expect(ran.flat()).toEqual(['9999_more.sql'])
 })
 
-test('one that fails leaves nothing behind and says why in one line', async () => {
+test('a migration that fails leaves nothing behind and reports the reason in one line', async () => {
   const { connection } = await openDatabase()
   const folder = await withMigration('9999_bad.sql', 'create table half (id int); select * from nowhere')
   await expect(migrate(connection, folder)).rejects.toMatchObject({
@@ -39,7 +39,7 @@ test('one that fails leaves nothing behind and says why in one line', async () =
   expect(await migrate(connection, mended)).toEqual(['9999_bad.sql'])
 })
 
-test('a database of a newer release is left alone', async () => {
+test('a database of a newer release is not changed', async () => {
   const { connection } = await openDatabase()
   await migrate(connection, await withMigration('9999_later.sql', 'select 1'))
   await expect(migrate(connection)).rejects.toMatchObject({
@@ -48,7 +48,7 @@ test('a database of a newer release is left alone', async () => {
   })
 })
 
-test('a migration that ran with another text is noticed', async () => {
+test('a migration that ran with a different text is detected', async () => {
   const { connection } = await openDatabase()
   await migrate(connection, await withMigration('9999_more.sql', 'create table more (id int)'))
   await expect(

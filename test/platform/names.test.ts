@@ -35,7 +35,7 @@ function open(options: NameResolverOptions = {}): NameResolver {
 const countOf = (name: string) => server.asked.filter((asked) => asked === name).length
 
 describe('answers', () => {
-  it('have all addresses of both families, IPv4 first', async () => {
+  it('contain all addresses of both families, IPv4 first', async () => {
     server.answer('both.test', { a: ['192.0.2.1', '192.0.2.2'], aaaa: ['2001:db8::1'] })
     expect(await open().resolve('Both.Test', of('o'))).toEqual([
       { address: '192.0.2.1', family: 4 },
@@ -44,12 +44,12 @@ describe('answers', () => {
     ])
   })
 
-  it('may be of one family alone', async () => {
+  it('may contain one family alone', async () => {
     server.answer('six.test', { aaaa: ['2001:db8::1'] })
     expect(await open().resolve('six.test', null)).toEqual([{ address: '2001:db8::1', family: 6 }])
   })
 
-  it('are kept as long as they say, within bounds', async () => {
+  it('are cached for their TTL, within bounds', async () => {
     server.answer('minute.test', { a: ['192.0.2.1'], ttlS: 60 })
     server.answer('zero.test', { a: ['192.0.2.1'], ttlS: 0 })
     server.answer('week.test', { a: ['192.0.2.1'], ttlS: 7 * 86_400 })
@@ -67,7 +67,7 @@ describe('answers', () => {
     expect(await queriesAt(300_000)).toEqual([3, 4, 2])
   })
 
-  it('that there is none are kept for five seconds', async () => {
+  it('without addresses are cached for five seconds', async () => {
     const names = open()
     const failing = () =>
       expect(names.resolve('none.test', of('o'))).rejects.toThrow('The name none.test has no address')
@@ -79,7 +79,7 @@ describe('answers', () => {
     expect(await names.resolve('none.test', of('o'))).toHaveLength(1)
   })
 
-  it('that do not come end with a sentence', async () => {
+  it('that do not arrive yield an error with the reason', async () => {
     server.answer('silent.test', 'silent')
     await expect(open().resolve('silent.test', of('o'))).rejects.toThrow(
       'The name silent.test could not be resolved: no name server answered in time',
@@ -88,7 +88,7 @@ describe('answers', () => {
 })
 
 describe('a look-up', () => {
-  it('ends in time as a whole, however many names a slow name server is asked for', async () => {
+  it('ends in time as a whole, however many names a slow name server is queried for', async () => {
     const slow = await startNameServer(600)
     const resolvConf = join(await temporaryDir(), 'resolv.conf')
     await writeFile(resolvConf, 'search one.test two.test three.test\n')
@@ -97,19 +97,19 @@ describe('a look-up', () => {
     await expect(names.resolve('hooks', of('o'))).rejects.toThrow(
       'The name hooks could not be resolved: no name server answered in time',
     )
-    // The answer about the second name comes too late; nothing else is asked because of it.
+    // The answer about the second name arrives too late; it causes no further query.
     slow.answer('other.one.test', { a: ['192.0.2.2'] })
     expect(await names.resolve('other', of('o'))).toHaveLength(1)
     expect(slow.asked).not.toContain('hooks.three.test')
   })
 
-  it('has the addresses of one family where the other one is not answered in time', async () => {
+  it('returns the addresses of one family if the other one is not answered in time', async () => {
     server.answer('half.test', { a: ['192.0.2.1'], aaaa: 'silent' })
     const names = open({ limitMs: 300 })
     expect(await names.resolve('half.test', of('o'))).toEqual([{ address: '192.0.2.1', family: 4 }])
   })
 
-  it('leaves time for the second name server where the first one is silent', async () => {
+  it('leaves time for the second name server if the first one is silent', async () => {
     server.answer('hooks.test', 'silent')
     const second = await startNameServer()
     second.answer('hooks.test', { a: ['192.0.2.1'] })
@@ -120,7 +120,7 @@ describe('a look-up', () => {
 })
 
 describe('a silent name server', () => {
-  it('leaves other names alone, and takes a few look-ups of its organization at most', async () => {
+  it('does not delay other names, and each organization gets only a few look-ups at a time', async () => {
     const names = open()
     server.answer('fine.test', { a: ['192.0.2.1'] })
     server.answer('late.test', { a: ['192.0.2.2'] })
@@ -136,7 +136,7 @@ describe('a silent name server', () => {
     expect(await late).toEqual([{ address: '192.0.2.2', family: 4 }])
   })
 
-  it('keeps nobody in the queue who has given up', async () => {
+  it('leaves no aborted look-up in the queue', async () => {
     const names = open()
     for (let index = 0; index < 8; index += 1) server.answer(`silent${index}.test`, 'silent')
     const hanging = Array.from({ length: 8 }, (_, index) => names.resolve(`silent${index}.test`, of('a')))
@@ -153,7 +153,7 @@ describe('a silent name server', () => {
     expect(countOf('never.test')).toBe(0)
   })
 
-  it('is asked once by all who want the same name', async () => {
+  it('gets one query for all callers that look up the same name', async () => {
     const names = open()
     server.answer('shared.test', 'silent')
     const all = Array.from({ length: 5 }, (_, index) => names.resolve('shared.test', of(String(index))))
@@ -165,7 +165,7 @@ describe('a silent name server', () => {
 })
 
 describe('files of the machine', () => {
-  it('the hosts file comes first, and is read again when it has changed', async () => {
+  it('the hosts file takes precedence, and is read again when it has changed', async () => {
     const hostsFile = join(await temporaryDir(), 'hosts')
     await writeFile(hostsFile, '10.0.0.7 hooks.lan Hooks # ours\n::7 hooks.lan\n')
     server.answer('hooks.lan', { a: ['192.0.2.1'] })

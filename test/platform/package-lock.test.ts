@@ -15,7 +15,7 @@ function readPackages(): Readonly<Record<string, Locked>> {
   return lock.packages
 }
 
-test('the lock file lists the optional packages of every platform: npm ci refuses to install otherwise', () => {
+test('the lock file lists the optional packages of every platform, which npm ci requires', () => {
   const packages = readPackages()
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

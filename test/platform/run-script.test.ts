@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const SCRIPTS = fileURLToPath(new URL('../../scripts/', import.meta.url))
 
-/** Prints its process id and each signal; ends by itself when asked to, or when the runner is gone. */
+/** Prints its process id and each signal; ends when it is asked to, or when the runner has ended. */
 const PROGRAM = `
 const [code]: string[] = process.argv.slice(2)
 if (code !== undefined) process.exit(Number(code))
@@ -19,7 +19,7 @@ process.on('SIGTERM', () => { console.log('SIGTERM'); setTimeout(() => process.e
 console.log(process.pid)
 `
 
-/** A tree with the real scripts, an npm that only takes notes, and a program of a few lines. */
+/** Creates a folder with the real scripts, an npm that only logs its calls, and a program of a few lines. */
 async function makeTree(): Promise<string> {
   const root = await temporaryDir()
   await cp(SCRIPTS, join(root, 'scripts'), { recursive: true })
@@ -59,12 +59,12 @@ async function start(root: string): Promise<{ runner: ChildProcess; pid: number;
   return { runner, pid, output: () => printed }
 }
 
-/** Whether it has ended, be it that nobody has reaped it yet. */
-async function isGone(pid: number): Promise<boolean> {
+/** Returns true if the process has ended, even if no process has reaped it yet. */
+async function hasEnded(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)
   } catch {
-    return true // ESRCH
+    return true // ESRCH: the process has ended.
   }
   return /^State:\s*Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))
 }
@@ -89,18 +89,18 @@ test('two starts on a fresh clone install once, keep standard output clean and m
   expect(await readFile(join(root, 'npm.log'), 'utf8')).toBe('ci\nci\n')
 })
 
-test('an installation that npm itself made is taken as it is, a lock of a dead process is ignored', async () => {
+test('an installation by npm itself is accepted unchanged, and a lock of a dead process is ignored', async () => {
   const root = await makeTree()
   await mkdir(join(root, 'node_modules/node/bin'), { recursive: true })
   await symlink(process.execPath, join(root, 'node_modules/node/bin/node'))
   await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packages":{"node_modules/a":{"version":"1.0.0"}}}')
-  await writeFile(join(root, '.install.lock'), '4194305') // beyond the largest process id
+  await writeFile(join(root, '.install.lock'), '4194305') // This is beyond the largest process id.
   const [code] = await once(run(root, ['start', '0']), 'exit')
   expect(code).toBe(0)
   expect(await readdir(root)).not.toContain('npm.log')
 })
 
-test('a signal is passed on once, however often it comes', async () => {
+test('a signal is forwarded once, however often it arrives', async () => {
   const { runner, output, pid } = await start(await makeTree())
   runner.kill('SIGTERM')
   runner.kill('SIGTERM')
@@ -117,7 +117,7 @@ test('a program that is killed kills the runner in the same way', async () => {
 test('kill -9 of the runner leaves no program behind', async () => {
   const { runner, pid } = await start(await makeTree())
   runner.kill('SIGKILL')
-  await waitUntil('the program is gone', () => isGone(pid))
+  await waitUntil('the program is gone', () => hasEnded(pid))
 })
 
 test('an unknown command ends with the usage in one line', async () => {

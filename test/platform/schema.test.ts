@@ -12,11 +12,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 interface Column {
   readonly name: string
   readonly nullable: boolean
-  /** As TypeScript sees its value: string, number, boolean, Date, or any other type. */
+  /** The type of the value in TypeScript: string, number, boolean, Date, or any other type. */
   readonly type: string
 }
 
-/** What a type of TypeScript is in the end: the type of what is read. */
+/** Resolves a TypeScript type to the type of the values that queries return. */
 function readType(type: TsType): { readonly type: string; readonly nullable: boolean } {
   if (type.type === 'TsUnionType') {
     const parts = type.types.map(readType)
@@ -36,7 +36,7 @@ function readType(type: TsType): { readonly type: string; readonly nullable: boo
   return { type: name === 'Date' ? 'Date' : 'other', nullable: false }
 }
 
-/** Every table of the schema, by its name in camel case, as the files of the nouns declare it. */
+/** Returns every table of the schema, by its name in camel case, as the folders declare it. */
 async function declaredTables(): Promise<Map<string, Column[]>> {
   const files = ['src/platform/schema.ts', ...globSync('src/*/tables.ts', { cwd: ROOT })]
   const interfaces = new Map<string, Column[]>()
@@ -92,7 +92,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-it('declares the tables that the migrations make, with their columns, types and nulls', async () => {
+it('declares the tables of the migrations, with their columns, types and nulls', async () => {
   const { rows } = await sql<{ table: string; column: string; type: string; nullable: string; computed: boolean }>`
     select c.table_name as table, c.column_name as column, c.udt_name as type, c.is_nullable as nullable,
       t.table_type = 'VIEW' or c.is_generated = 'ALWAYS' as computed
@@ -108,8 +108,8 @@ it('declares the tables that the migrations make, with their columns, types and 
     const name = camel(table)
     const is = declared.get(name)?.find((one) => one.name === camel(column))
     const own = type.startsWith('_') ? 'array' : (typeOf[type] ?? type)
-    // Of what it computes itself the database does not say whether it can be null.
-    // A name of a type of our own stands for one of the texts, documents or bytes that it may be.
+    // The database does not report whether a computed column can be null. The name of one of the project's own types
+    // stands for a text, a document or bytes.
     const seen = is?.type === 'other' && own !== 'Date' ? 'other' : own
     return described(name, {
       name: camel(column),

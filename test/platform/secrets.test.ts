@@ -5,7 +5,7 @@ import { createSecrets, loadMasterKey, loadOrMake } from '../../src/platform/sec
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 describe('the master key', () => {
-  it('is made once, for its owner only', async () => {
+  it('is created once, readable by its owner only', async () => {
     const folder = await temporaryDir()
     const key = await loadMasterKey(folder)
     expect(key).toHaveLength(32)
@@ -24,7 +24,7 @@ describe('the master key', () => {
   })
 })
 
-it('a secret file that was emptied, or is none, is refused', async () => {
+it('a secret file that is empty or not a regular file is refused', async () => {
   const folder = await temporaryDir()
   await writeFile(join(folder, 'operator.key'), '')
   const make = (): Buffer => Buffer.from('made')
@@ -35,7 +35,7 @@ it('a secret file that was emptied, or is none, is refused', async () => {
 describe('sealed texts', () => {
   const secrets = createSecrets(Buffer.alloc(32, 1))
 
-  it('open where they were sealed, and nowhere else', () => {
+  it('can be opened for their purpose, and for no other', () => {
     const sealed = secrets.seal('s3cret', 'row 1')
     expect(secrets.open(sealed, 'row 1')).toBe('s3cret')
     expect(sealed.includes('s3cret')).toBe(false)
@@ -43,7 +43,7 @@ describe('sealed texts', () => {
     expect(() => createSecrets(Buffer.alloc(32, 2)).open(sealed, 'row 1')).toThrow()
   })
 
-  it('do not open after any change', () => {
+  it("can't be opened after any change", () => {
     const sealed = secrets.seal('s3cret', 'row 1')
     for (let index = 0; index < sealed.length; index += 1) {
       const changed = Buffer.from(sealed)
@@ -54,7 +54,7 @@ describe('sealed texts', () => {
   })
 })
 
-it('a signature holds for its purpose and text only', () => {
+it('a signature is valid for its purpose and text only', () => {
   const secrets = createSecrets(Buffer.alloc(32, 1))
   const signature = secrets.sign('csrf', 'session')
   expect(secrets.verify('csrf', 'session', signature)).toBe(true)

@@ -23,7 +23,7 @@ test('drop ends the sessions on the database', async () => {
   const database = await createTestDatabase()
   const client = new pg.Client(database.connection)
   await client.connect()
-  // Twice: the server's farewell, then the closed socket.
+  // There are two errors: the server's last message, then the closed socket.
   const ended = new Promise((resolve) => client.on('error', resolve))
   await database.drop()
   expect(await ended).toMatchObject({ code: '57P01' })
