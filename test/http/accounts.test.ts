@@ -10,7 +10,7 @@ afterAll(() => server.close())
 const anonymous = { as: null }
 
 describe('authentication', () => {
-  it('answers the account record by token', async () => {
+  it('answers the account record of a token', async () => {
     const { status, body } = await server.call('GET', '/self')
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -20,7 +20,7 @@ describe('authentication', () => {
     })
   })
 
-  it('takes Basic and refuses a wrong password without a browser prompt', async () => {
+  it('accepts Basic and refuses a wrong password without a browser prompt', async () => {
     const basic = (password: string) =>
       server.call('GET', '/self', {
         ...anonymous,
@@ -36,7 +36,7 @@ describe('authentication', () => {
     ['nothing', {}],
     ['an unknown token', { authorization: 'Token nope' }],
     ['an unknown scheme', { authorization: 'Bearer nope' }],
-    ['a Basic text that is none', { authorization: 'Basic %%%' }],
+    ['malformed Basic credentials', { authorization: 'Basic %%%' }],
     ['a NUL in Basic', { authorization: `Basic ${Buffer.from('a\0b:c').toString('base64')}` }],
     ['an unknown session', { cookie: 'sessionid=nope' }],
   ])('answers 401 with a detail to %s', async (_what, headers: Record<string, string>) => {
@@ -45,7 +45,7 @@ describe('authentication', () => {
     expect(body.detail).toEqual(expect.any(String))
   })
 
-  it('sees a revoked token at once', async () => {
+  it('refuses a revoked token immediately', async () => {
     const other = await server.addOrg('Revoked')
     expect((await server.call('GET', '/self', { as: other })).status).toBe(200)
     await server.ctx.db.deleteFrom('apiToken').where('adminId', '=', other.adminId).execute()
@@ -53,7 +53,7 @@ describe('authentication', () => {
   })
 })
 
-describe('sessions', () => {
+describe('a login session', () => {
   async function login(password: string) {
     return server.call('POST', '/login', { ...anonymous, body: { email: server.org.email.toUpperCase(), password } })
   }
@@ -62,7 +62,7 @@ describe('sessions', () => {
     return Object.fromEntries(headers.getSetCookie().map((line) => (line.split(';', 1)[0] ?? '').split('=', 2)))
   }
 
-  it('logs in, needs the CSRF header to change something, and logs out', async () => {
+  it('starts with a login, requires the CSRF header for changes, and ends with a logout', async () => {
     const answer = await login(server.org.password)
     expect(answer).toMatchObject({ status: 200, body: {} })
     expect(answer.headers.getSetCookie().find((line) => line.startsWith('sessionid='))).toMatch(/HttpOnly/)
@@ -78,7 +78,7 @@ describe('sessions', () => {
     expect((await server.call('GET', '/self', { ...anonymous, headers: { cookie } })).status).toBe(401)
   })
 
-  it('answers a wrong password and an unknown address alike', async () => {
+  it('is refused alike for a wrong password and an unknown address', async () => {
     const wrong = await login('not the password')
     const unknown = await server.call('POST', '/login', { ...anonymous, body: { email: 'a@b.test', password: 'x' } })
     expect(wrong.status).toBe(400)

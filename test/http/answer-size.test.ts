@@ -7,10 +7,10 @@ import { type LargeRows, ROWS, makeLargeRows } from './large-rows.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const MIB = 1024 * 1024
-/** What is added to documents on the wire is estimated: a kilobyte a row. */
+/** An estimate allows one kilobyte per row for what the presentation of documents adds. */
 const MAX_ANSWER_BYTES = 4.2 * MIB
 
-/** Lists whose rows are small: what clients write into them has a limit for each field. */
+/** Lists whose rows are small, because each field that clients write has a limit. */
 const SMALL: Readonly<Record<string, string>> = {
   listApiTokens: 'names of 200 characters; a token of a person has no privileges of its own',
   searchOrgSites: 'names of 200 characters, and flags',
@@ -62,36 +62,36 @@ async function read(path: string): Promise<Answer> {
   return answer
 }
 
-/** As text, which is compared faster than thousands of privileges. */
+/** Returns the rows as texts, which are compared faster than thousands of privileges. */
 function rowsOf({ body }: Answer): string[] {
   const rows: unknown[] = Array.isArray(body) ? body : body.results
   return rows.map((row) => JSON.stringify(row))
 }
 
-interface Whole {
+interface Paging {
   readonly limit: number
   readonly total: number
 }
 
-/** As clients find them: in headers, or in the body of a search. */
-function wholeOf({ headers, body }: Answer): Whole {
+/** Reads the paging values where clients find them: in headers, or in the body of a search. */
+function pagingOf({ headers, body }: Answer): Paging {
   const header = (name: string) => headers.get(`x-page-${name}`)
   return { limit: Number(header('limit') ?? body.limit), total: Number(header('total') ?? body.total) }
 }
 
-/** The rows from the first page on, as a client reads them that asks for page after page with the limit of `limitFor`. */
-async function readByNumbers(path: string, first: Answer, limitFor: (last: Whole) => number): Promise<string[]> {
+/** Reads the rows from the first page on, like a client that requests page after page with the limit of `limitFor`. */
+async function readByNumbers(path: string, first: Answer, limitFor: (last: Paging) => number): Promise<string[]> {
   const rows = rowsOf(first)
-  let last = wholeOf(first)
+  let last = pagingOf(first)
   for (let page = 2; last.limit * (page - 1) < last.total; page += 1) {
     const answer = await read(`${path}?limit=${limitFor(last)}&page=${page}`)
     rows.push(...rowsOf(answer))
-    last = wholeOf(answer)
+    last = pagingOf(answer)
   }
   return rows
 }
 
-/** As readByNumbers, by the links of the answers. */
+/** Like readByNumbers(), but follows the links of the answers. */
 async function readByLinks(first: Answer): Promise<string[]> {
   const rows = rowsOf(first)
   for (let next = nextOf(first); next !== undefined;) {
@@ -107,13 +107,13 @@ function nextOf({ headers, body }: Answer): string | undefined {
   return linked ?? body.next?.replace('/api/v1', '')
 }
 
-/** Each once: every row has something that no other has. */
-function expectAll(rows: readonly string[]): void {
+/** Expects every row exactly once: each row has a text that no other row has. */
+function expectUnique(rows: readonly string[]): void {
   expect(new Set(rows).size).toBe(rows.length)
   expect(rows.length).toBeGreaterThanOrEqual(ROWS)
 }
 
-it('knows of every list whether its rows can be large', () => {
+it('lists for every operation whether its rows can be large', () => {
   expect([...ids, ...Object.keys(SMALL)].toSorted()).toEqual(lists.map(({ id }) => id).toSorted())
 })
 
@@ -123,10 +123,10 @@ describe.each(ids)('%s', (id) => {
     if (operation === undefined) throw new Error(`no operation ${id}`)
     const path = pathOf(operation)
     const first = await read(`${path}?limit=1000`)
-    expect(wholeOf(first).limit).toBeLessThan(ROWS)
+    expect(pagingOf(first).limit).toBeLessThan(ROWS)
     const byLinks = await readByLinks(first)
-    expectAll(byLinks)
-    // The published Python client sends the limit that its caller chose, Terraform's provider the one that we answered.
+    expectUnique(byLinks)
+    // The published Python client sends the limit of its caller, the provider for Terraform that of the answer.
     expect(await readByNumbers(path, first, () => 1000)).toEqual(byLinks)
     expect(await readByNumbers(path, first, ({ limit }) => limit)).toEqual(byLinks)
   })

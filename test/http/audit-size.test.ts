@@ -19,7 +19,7 @@ const change = (path: string, body: unknown) => server.call('PUT', path, { body 
 describe('the audit log', () => {
   const logs = () => `/orgs/${server.org.orgId}/logs?limit=1000`
 
-  it('keeps of an edit what changed, and of long values their beginning and length', async () => {
+  it('stores the changed fields of an edit, with beginning and length of long values', async () => {
     const siteId = await addSite(server, 'Edited')
     await change(`/sites/${siteId}`, { notes: 'a'.repeat(100 * KIB), address: 'Here', country_code: 'DE' })
     await change(`/sites/${siteId}`, { notes: 'b'.repeat(100 * KIB), address: 'There' })
@@ -48,7 +48,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(body).length).toBeLessThan(512 * KIB)
   })
 
-  it('answers records of before, of 2 MB each, to sixteen that ask for all of them at once', async () => {
+  it('answers sixteen concurrent requests for all old records, of 2 MB each', async () => {
     const org = await server.addOrg('Records of before')
     const doc = sql`jsonb_build_object('notes', repeat('x', 1000000) || n)`
     await sql`insert into audit_log (org_id, id, message, before, after, created_at)
@@ -63,7 +63,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('answers a record that is larger than a page alone', async () => {
+  it('answers a record that exceeds a page alone', async () => {
     const org = await server.addOrg('Huge record')
     await sql`insert into audit_log (org_id, id, message, after, created_at)
       select ${org.orgId}::uuid, gen_random_uuid(), 'Update ' || n,

@@ -11,7 +11,7 @@ afterAll(() => server.close())
 
 const json = { 'content-type': 'application/json' }
 
-/** Everything that a bad body could have changed. */
+/** Reads everything that a bad body could have changed. */
 async function snapshot(): Promise<unknown> {
   const { db } = server.ctx
   return Promise.all([
@@ -22,7 +22,7 @@ async function snapshot(): Promise<unknown> {
   ])
 }
 
-describe('a body that is no good', () => {
+describe('an invalid body', () => {
   it.each([
     ['malformed JSON', '{"name": ', 400, /JSON parse error/],
     ['an array', '[]', 400, /body/],
@@ -47,7 +47,7 @@ describe('a body that is no good', () => {
     expect(await snapshot()).toEqual(before)
   })
 
-  it('refuses a content type that it does not speak', async () => {
+  it('refuses an unsupported content type', async () => {
     const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, {
       body: 'name=x',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -56,14 +56,14 @@ describe('a body that is no good', () => {
     expect(answer.body.detail).toEqual(expect.any(String))
   })
 
-  it('takes zero bytes with a JSON content type for an empty object', async () => {
+  it('accepts zero bytes with a JSON content type as an empty object', async () => {
     expect((await server.call('PUT', `/sites/${siteId}`, { body: '', headers: json })).status).toBe(200)
   })
 })
 
-describe('an id that is no good', () => {
+describe('an invalid id', () => {
   it.each([
-    ['no uuid', 'no-uuid'],
+    ['a text that is not a UUID', 'no-uuid'],
     ['a NUL', '%00'],
     ['a path', '..%2f..'],
     ['broken percent encoding', '%zz'],
@@ -77,7 +77,7 @@ describe('an id that is no good', () => {
     }
   })
 
-  it('answers an unknown id and a foreign one alike', async () => {
+  it('answers an unknown id and one of another organization alike', async () => {
     const other = await server.addOrg('Other')
     const unknown = await server.call('GET', '/orgs/00000000-0000-4000-8000-000000000000')
     const foreign = await server.call('GET', `/orgs/${other.orgId}`)

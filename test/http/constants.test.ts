@@ -14,7 +14,7 @@ const get = async (path: string) => {
 }
 
 describe('constants', () => {
-  it('name countries, their parts, and languages', async () => {
+  it('list countries, their states, and languages', async () => {
     const countries = await get('countries?extend=True')
     expect(countries).toHaveLength(249)
     expect(countries).toContainEqual({ alpha2: 'CH', name: 'Switzerland', numeric: 756, certified: false })
@@ -26,14 +26,14 @@ describe('constants', () => {
     expect(await get('languages')).toContainEqual({ key: 'de', display: 'German', display_native: 'Deutsch' })
   })
 
-  it('name models by their type', async () => {
+  it('list models by type', async () => {
     const models = await get('device_models')
     expect(models).toContainEqual({ model: 'AP45', display: 'AP45', type: 'ap', ap_type: 'AP45' })
     expect(models).toContainEqual({ model: 'EX4100-48P', display: 'EX4100-48P', type: 'switch' })
     expect(await get('mxedge_models')).toContainEqual({ model: 'ME-VM', display: 'Edge VM', custom_ports: true })
   })
 
-  it('name the events that there are, and no others', async () => {
+  it('list the events that Signalbox has, and no others', async () => {
     const devices = await get('device_events')
     expect(devices).toContainEqual({ key: 'SW_UPGRADE_FAILED', display: 'Switch upgrade failed' })
     expect(devices.map(({ key }: { key: string }) => key)).not.toContain('AP_CONFIGURED')
@@ -45,11 +45,11 @@ describe('constants', () => {
   })
 
   it.each(['client_events', 'nac_events', 'otherdevice_models', 'otherdevice_events', 'default_gateway_config'])(
-    'have nothing of what is outside: %s',
+    'are not found if Signalbox does not support them: %s',
     async (path) => expect((await server.call('GET', `/const/${path}`)).status).toBe(404),
   )
 
-  it('are for who has credentials', async () => {
+  it('require credentials', async () => {
     expect((await server.call('GET', '/const/countries', { as: null })).status).toBe(401)
   })
 })

@@ -17,8 +17,8 @@ afterAll(async () => {
   await server.close()
 })
 
-/** Asserts that the counters say of an organization what its devices do. */
-async function expectTruth(orgId: string): Promise<void> {
+/** Asserts that the counters of an organization match its device rows. */
+async function expectCorrectCounts(orgId: string): Promise<void> {
   const read = async (query: string) => (await pool.query(query, [orgId])).rows
   const order = 'order by site_id, type, model'
   const counted = await read(
@@ -64,7 +64,7 @@ async function makeWorld(): Promise<World> {
   return { orgId, siteIds, deviceIds }
 }
 
-/** Which devices a statement is about, which site (the fourth is none) and which model. */
+/** The devices of a statement, a site (the fourth is none) and a model. */
 const step = fc.record({
   what: fc.constantFrom('add', 'remove', 'move', 'become', 'rename', 'close', 'undo'),
   devices: fc.uniqueArray(fc.nat(7), { maxLength: 8 }),
@@ -89,7 +89,7 @@ const statements: Record<Exclude<Step['what'], 'undo'>, string> = {
 async function take({ what, devices, site, model }: Step, { orgId, siteIds, deviceIds }: World): Promise<void> {
   const [type, name] = models[model] ?? models[0]
   const values = [orgId, devices.map((n) => deviceIds[n]), siteIds[site] ?? null, type, name]
-  // All of them in every statement, whatever it needs: PostgreSQL wants to know the type of each.
+  // Every statement uses all parameters, because PostgreSQL needs to know the type of each.
   const all = `with given as (select $1::uuid, $2::uuid[], $3::uuid, $4::text, $5::text)`
   const client = await pool.connect()
   try {
@@ -101,13 +101,13 @@ async function take({ what, devices, site, model }: Step, { orgId, siteIds, devi
   }
 }
 
-it('the counters of devices are right after whatever happens', async () => {
+it('the counters of devices are correct after any sequence of changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
       const world = await makeWorld()
       for (const one of steps) {
         await take(one, world)
-        await expectTruth(world.orgId)
+        await expectCorrectCounts(world.orgId)
       }
       await pool.query('delete from device where org_id = $1', [world.orgId])
       await pool.query('delete from org where id = $1', [world.orgId])
@@ -118,7 +118,7 @@ it('the counters of devices are right after whatever happens', async () => {
   )
 })
 
-it('claims, assignments and their ends at the same time neither block each other for good nor are miscounted', async () => {
+it('concurrent claims, assignments and deletions neither deadlock nor cause wrong counts', async () => {
   const sites = [await addSite(server, 'One'), await addSite(server, 'Other')]
   const inventory = `/orgs/${server.org.orgId}/inventory`
   const groups = [
@@ -140,7 +140,7 @@ it('claims, assignments and their ends at the same time neither block each other
     ]),
   ])
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-  await expectTruth(server.org.orgId)
+  await expectCorrectCounts(server.org.orgId)
   const { body } = await server.call('GET', `${inventory}/count?type=all`)
   expect(body.results[0]).toMatchObject({ model: 'AP45' })
   expect((await server.call('GET', `${inventory}?limit=1`)).headers.get('x-page-total')).toBe(

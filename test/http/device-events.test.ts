@@ -22,7 +22,7 @@ const org = (path: string): Promise<Answer> => server.call('GET', `/orgs/${serve
 const site = (path: string): Promise<Answer> => server.call('GET', `/sites/${siteId}/devices/events/${path}`)
 const typesOf = (answer: Answer): string[] => answer.body.results.map(({ type }: { type: string }) => type)
 
-it('finds events of access points, the newest first, and of others on request', async () => {
+it('finds events of access points, the newest first, and of other types on request', async () => {
   expect(typesOf(await org('search'))).toEqual(['AP_CONNECTED', 'AP_ASSIGNED', 'AP_CLAIMED'])
   expect(typesOf(await org('search?sort=timestamp&limit=2'))).toEqual(['AP_CLAIMED', 'AP_ASSIGNED'])
   expect(typesOf(await org('search?device_type=switch'))).toEqual(['SW_CLAIMED'])
@@ -41,11 +41,11 @@ it.each([
   ['end=-1h', 0],
   ['timestamp=1', 0],
   ['duration=2h', 3],
-])('by %s finds %i', async (query, total) => {
+])('finds %i when filtered by %s', async (query, total) => {
   expect((await org(`search?${query}`)).body.total).toBe(total)
 })
 
-it('finds and counts those of one device', async () => {
+it('finds and counts events of one device', async () => {
   expect((await org(`search?device_type=all&mac=${other.mac}`)).body.total).toBe(1)
   expect((await org(`count?distinct=type&ap=${ap.mac}`)).body.total).toBe(3)
   expect((await org(`count?distinct=type&ap=${ap.mac}&mac=${other.mac}`)).body.total).toBe(0)

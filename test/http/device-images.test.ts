@@ -41,7 +41,7 @@ const paddedPicture = async (bytes: number) => Buffer.concat([await picture(3, 3
 const get = async () => (await server.call('GET', path)).body
 
 describe('images of a device', () => {
-  it('are uploaded, shown, replaced and deleted at both spellings of the path', async () => {
+  it('are uploaded, served, replaced and deleted at both spellings of the path', async () => {
     const png = await picture(30, 20)
     const jpeg = await picture(30, 20, { format: 'jpeg' })
     expect(await upload('image1', png, 'image/png')).toMatchObject({ status: 200, body: {} })
@@ -54,7 +54,7 @@ describe('images of a device', () => {
     expect(Buffer.from(await first.arrayBuffer()).equals(png)).toBe(true)
     expect((await fetch(shown.image3_url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(jpeg.length))
     expect((await server.call('GET', `/sites/${siteId}/devices`)).body[0].image1_url).toBe(shown.image1_url)
-    // The replaced file goes, and with it what its address showed.
+    // The replaced file is deleted, so its address no longer works.
     expect((await upload('image1', jpeg)).status).toBe(200)
     expect((await fetch(shown.image1_url)).status).toBe(404)
     expect(await files()).toHaveLength(2)
@@ -64,7 +64,7 @@ describe('images of a device', () => {
     expect(await files()).toEqual([])
   })
 
-  it('are at addresses that nobody can make, and that expire', async () => {
+  it("have addresses that can't be forged, and that expire", async () => {
     await upload('image2', await picture(3, 3))
     const { image2_url: url } = await get()
     expect((await fetch(url)).status).toBe(200)
@@ -82,13 +82,13 @@ describe('images of a device', () => {
     ['too many pixels', { make: () => picture(8000, 7000), type: 'image/png', status: 400 }],
     ['too many bytes', { make: () => paddedPicture(1024 * 1024), type: 'image/png', status: 413 }],
     ['a fourth', { at: 'image4', make: () => picture(3, 3), type: 'image/png', status: 400 }],
-  ])('refuse %s and keep nothing', async (_what, { at = 'image1', make, type, status }) => {
+  ])('refuse %s and store nothing', async (_what, { at = 'image1', make, type, status }) => {
     expect(await upload(at, await make(), type)).toMatchObject({ status, body: { detail: expect.any(String) } })
     expect(await files()).toEqual([])
     expect(await get()).not.toHaveProperty('image1_url')
   })
 
-  it('refuse what is no form, a form without the file, and a device of another site', async () => {
+  it('refuse a body without a form, a form without the file, and a device of another site', async () => {
     expect((await server.call('POST', `${path}/image1`, { body: {} })).status).toBe(415)
     const { body, headers } = await encodeForm({ json: '{}' })
     const init = { method: 'POST', headers: { authorization: `Token ${server.org.token}`, ...headers }, body }
@@ -101,7 +101,7 @@ describe('images of a device', () => {
 })
 
 describe('a device on a map', () => {
-  it('refuses the map of another site, and leaves its map with its site', async () => {
+  it('refuses the map of another site, and is removed from its map when it leaves the site', async () => {
     const elsewhere = await addSite(server, 'Another')
     const here = (await server.call('POST', `/sites/${siteId}/maps`, { body: { name: 'Here', type: 'image' } })).body.id
     const there = (await server.call('POST', `/sites/${elsewhere}/maps`, { body: { name: 'There', type: 'image' } }))

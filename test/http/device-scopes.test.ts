@@ -9,7 +9,10 @@ let thereId: string
 let here: MadeDevice[]
 let there: MadeDevice[]
 let reader: TestOrg
-/** Who reads one of the sites. The other has more devices, others of no site, and a Virtual Chassis. */
+/**
+ * This caller may read one of the sites. The other site has more devices, some devices have no site, and there is a
+ * Virtual Chassis.
+ */
 beforeAll(async () => {
   server = await startTestServer()
   hereId = await addSite(server, 'Here')
@@ -37,15 +40,18 @@ const org = (path: string) => server.call('GET', `/orgs/${server.org.orgId}/${pa
 const macsOf = (items: { mac: string }[]): string[] => items.map(({ mac }) => mac).sort()
 const macs = (devices: MadeDevice[]): string[] => devices.map(({ mac }) => mac).sort()
 
-describe('who may read one site alone', () => {
-  it.each(['inventory', 'inventory?vc=true', 'stats/devices?type=all'])('lists its devices: %s', async (path) => {
-    const { body, headers } = await org(path)
-    expect(macsOf(body)).toEqual(macs(here))
-    expect(headers.get('x-page-total')).toBe('2')
-  })
+describe('a caller who may read one site only', () => {
+  it.each(['inventory', 'inventory?vc=true', 'stats/devices?type=all'])(
+    'lists the devices of this site: %s',
+    async (path) => {
+      const { body, headers } = await org(path)
+      expect(macsOf(body)).toEqual(macs(here))
+      expect(headers.get('x-page-total')).toBe('2')
+    },
+  )
 
   it.each(['devices/search?type=all', 'inventory/search?type=all', 'inventory/search?type=all&text=a'])(
-    'finds its devices: %s',
+    'finds the devices of this site: %s',
     async (path) => {
       const all = (await server.call('GET', `/orgs/${server.org.orgId}/${path}`)).body.total
       const { body } = await org(path)
@@ -55,14 +61,14 @@ describe('who may read one site alone', () => {
   )
 
   it.each(['type', 'model', 'site_id', 'version', 'status', 'mac', 'ip', 'hostname'])(
-    'counts its devices by %s',
+    'counts the devices of this site by %s',
     async (field) => {
       const { results } = (await org(`devices/count?type=all&distinct=${field}`)).body
       expect(results.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(2)
     },
   )
 
-  it('counts the inventory, and sums up, as far as they see', async () => {
+  it('counts the inventory and sums up within this site', async () => {
     expect((await org('inventory/count?type=all')).body.results).toEqual([{ model: 'AP45', count: 2 }])
     expect((await org('inventory/count?type=all&distinct=status')).body.results).toHaveLength(2)
     expect((await org('devices/summary')).body).toMatchObject({
@@ -73,7 +79,7 @@ describe('who may read one site alone', () => {
     })
   })
 
-  it('learns nothing of another site by asking for it', async () => {
+  it('learns nothing about another site through a filter', async () => {
     const [other] = there
     for (const path of ['inventory', 'stats/devices'])
       expect((await org(`${path}?site_id=${thereId}`)).headers.get('x-page-total')).toBe('0')
@@ -85,7 +91,7 @@ describe('who may read one site alone', () => {
     expect((await server.call('GET', `/sites/${thereId}/devices/search`, { as: reader })).status).toBe(404)
   })
 
-  it('hears of what happened there alone', async () => {
+  it('sees only the events of this site', async () => {
     const { results, total } = (await org('devices/events/search?device_type=all')).body
     expect(total).toBe(3)
     expect(new Set(results.map(({ site_id }: { site_id: string }) => site_id))).toEqual(new Set([hereId]))

@@ -25,7 +25,7 @@ const macsOf = (items: { mac: string }[]): string[] => items.map(({ mac }) => ma
 const macs = (devices: MadeDevice[]): string[] => devices.map(({ mac }) => mac)
 
 describe('search', () => {
-  it('finds access points of the organization, and what else it is asked for', async () => {
+  it('finds access points of the organization, and other types on request', async () => {
     const { body } = await org('devices/search?sort=mac')
     expect(macsOf(body.results)).toEqual(macs([...aps, ...loose]).sort())
     expect(body).toMatchObject({ total: 7, limit: 100, start: expect.any(Number), end: expect.any(Number) })
@@ -36,14 +36,14 @@ describe('search', () => {
     expect((await site('devices/search?type=all')).body.total).toBe(6)
   })
 
-  it('orders by the last change, the newest first, and by the MAC among equals', async () => {
+  it('orders by the last change, the newest first, and equal ones by MAC', async () => {
     const { results } = (await org('devices/search')).body
     expect(results[0]).toMatchObject({ mac: aps[1]?.mac, hostname: ['Lobby 1'] })
     const ascending = (await org('devices/search?sort=timestamp')).body.results
     expect(macsOf(ascending)).toEqual(macsOf(results).reverse())
   })
 
-  it('walks pages to the end by their links', async () => {
+  it('follows the links of pages to the end', async () => {
     const found: string[] = []
     for (let url: string | undefined = `/api/v1/orgs/${server.org.orgId}/devices/search?limit=3`; url !== undefined;) {
       const { body } = await server.call('GET', url.replace('/api/v1', ''))
@@ -68,7 +68,7 @@ describe('search', () => {
     ['power_constrained=True', 0],
     ['end=0', 0],
     ['duration=1h', 7],
-  ])('by %s finds %i', async (query, total) => {
+  ])('finds %i when filtered by %s', async (query, total) => {
     expect((await org(`devices/search?${query}`)).body.total).toBe(total)
   })
 
@@ -78,7 +78,7 @@ describe('search', () => {
 })
 
 describe('count', () => {
-  it('counts by model, site and what devices said', async () => {
+  it('counts by model, site and values that devices reported', async () => {
     expect((await org('devices/count')).body).toMatchObject({
       distinct: 'model',
       total: 2,
@@ -101,7 +101,7 @@ describe('count', () => {
     ])
   })
 
-  it('knows of every assignment and every device that goes', async () => {
+  it('includes every assignment and every deletion', async () => {
     const there = await addSite(server, 'There')
     const [one] = await claimNewDevices(server, 2, { siteId: there, model: 'AP63' })
     const count = async () => (await org('devices/count?distinct=site_id&model=AP63')).body.results
@@ -111,13 +111,13 @@ describe('count', () => {
     expect(await count()).toEqual(expect.arrayContaining([{ site_id: there, count: 1 }]))
     await server.call('PUT', inventory, { body: { op: 'delete', macs: [one?.mac] } })
     expect(await count()).toEqual([{ site_id: there, count: 1 }])
-    // As the rows say, and not only the counters.
+    // The rows must agree, not only the counters.
     expect((await server.call('GET', `${inventory}?model=AP63`)).headers.get('x-page-total')).toBe('1')
     expect((await server.call('GET', `${inventory}?model=AP63`)).body).toHaveLength(1)
   })
 })
 
-it('a summary counts devices by type, and those of no site', async () => {
+it('a summary counts devices by type, and those without a site', async () => {
   const before = (await org('devices/summary')).body
   await claimNewDevices(server, 2, { model: 'SRX300' })
   const mxedge = await server.call('POST', `/orgs/${server.org.orgId}/mxedges`, {
@@ -132,7 +132,7 @@ it('a summary counts devices by type, and those of no site', async () => {
   })
 })
 
-it('pages from the middle on are read from the end, and none is missing', async () => {
+it('pages in the second half are read from the end, and no row is missing', async () => {
   const all = (await org('inventory?limit=1000')).body
   for (const limit of [1, 2, 3, 4]) {
     const pages = Math.ceil(all.length / limit)
@@ -144,7 +144,7 @@ it('pages from the middle on are read from the end, and none is missing', async 
 })
 
 describe('inventory', () => {
-  it('is searched by what its devices are', async () => {
+  it('is searched by properties of devices', async () => {
     const { body } = await org('inventory/search?limit=2&sort=mac')
     expect(body).toMatchObject({ limit: 2, page: 1, total: 8, next: expect.stringContaining('page=2') })
     expect(macsOf((await org(`inventory/search?text=${aps[2]?.serial.slice(3)}`)).body.results)).toEqual([aps[2]?.mac])
@@ -156,7 +156,7 @@ describe('inventory', () => {
     expect((await org('inventory/search?vc_mac=x')).status).toBe(400)
   })
 
-  it('shows the members of a Virtual Chassis with it', async () => {
+  it('includes the members of a Virtual Chassis with it', async () => {
     const [chassis] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
     const mac = chassis?.mac ?? ''
     const members = [mac, 'aabbccddee99'].map((of, member) => ({
@@ -176,7 +176,7 @@ describe('inventory', () => {
     expect((await both('aabbccddee99')).body.total).toBe(0)
   })
 
-  it('has a member once that has moved to another Virtual Chassis', async () => {
+  it('lists a member once if it has moved to another Virtual Chassis', async () => {
     const [left, joined] = await claimNewDevices(server, 2, { model: 'EX4400-48P' })
     const connect = (mac: string) =>
       connectDevice(server.ctx, mac, {
@@ -201,7 +201,7 @@ describe('inventory', () => {
     expect(body).toContainEqual(expect.objectContaining({ mac: 'aabbccddee97', vc_mac: joined?.mac, connected: true }))
   })
 
-  it('names the profile that somebody gave a device', async () => {
+  it('shows the profile that a client assigned to a device', async () => {
     const [one] = await claimNewDevices(server, 1, { siteId, model: 'AP63' })
     const deviceprofile_id = '6f4bf402-45f9-2a56-6c8b-7f83d3bc98e9'
     await server.call('PUT', `/sites/${siteId}/devices/${one?.id}`, { body: { deviceprofile_id } })

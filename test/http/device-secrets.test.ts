@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('passwords of a device are for those who may write', async () => {
+it('passwords of a device are shown only to callers who may write', async () => {
   const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
   const [listed] = (await server.call('GET', path, { as: reader })).body
   const { body: single } = await server.call('GET', `${path}/${device.id}`, { as: reader })
@@ -27,7 +27,7 @@ it('passwords of a device are for those who may write', async () => {
   expect((await server.call('GET', path)).body[0].switch_mgmt.root_password).toBe('hunter2')
 })
 
-it('and for nobody where the organization hides them from everyone', async () => {
+it('passwords of a device are hidden from everyone if the organization is configured so', async () => {
   const setting = `/orgs/${server.org.orgId}/setting`
   await server.call('PUT', setting, { body: { api_policy: { no_reveal: true } } })
   expect((await server.call('GET', `${path}/${device.id}`)).body.switch_mgmt).toEqual({ use_mxedge_proxy: true })
@@ -37,7 +37,7 @@ it('and for nobody where the organization hides them from everyone', async () =>
   expect((await server.call('GET', `${path}/${device.id}`)).body.switch_mgmt.root_password).toBe('hunter2')
 })
 
-it('and not for the audit log, whoever changes the device', async () => {
+it('passwords of a device are omitted from the audit log, whichever call changes the device', async () => {
   const mac = device.mac
   const installed = await server.call('PUT', `/installer/orgs/${server.org.orgId}/devices/${mac}`, {
     body: { name: 'Core 2' },

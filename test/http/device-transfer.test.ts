@@ -39,7 +39,7 @@ async function audits() {
   return db.selectFrom('auditLog').selectAll().where('siteId', '=', siteId).orderBy('id').execute()
 }
 
-/** The first device of the site, as tests name it. */
+/** Returns the first device of the site, by test name. */
 function first(): MadeDevice {
   const [device] = devices
   if (device === undefined) throw new Error('no device')
@@ -52,7 +52,7 @@ const refusal = (error: unknown[], reason: unknown[]) => ({
 })
 
 describe('the table of the devices of a site', () => {
-  it('goes out, changes nothing when it comes back, and brings what was changed in it', async () => {
+  it('is exported, changes nothing when it is imported unchanged, and imports its edited fields', async () => {
     const place = { map_id: mapId, x: 1.25, y: 20, height: 2.7, orientation: 90, role: 'a, "b"', notes: 'two\nlines' }
     await server.call('PUT', `${path}/${first().id}`, { body: { name: ' Lobby', ...place, led: { enabled: true } } })
     const answer = await server.call('GET', `${path}/export`)
@@ -80,7 +80,7 @@ describe('the table of the devices of a site', () => {
     })
   })
 
-  it('is empty but for its headings where there are no devices', async () => {
+  it('contains only its headings if there are no devices', async () => {
     const empty = await addSite(server)
     const { body } = await server.call('GET', `/sites/${empty}/devices/export`)
     expect(body).toBe('mac,serial,model,type,name,map_id,x,y,height,orientation,role,notes\r\n')
@@ -89,7 +89,7 @@ describe('the table of the devices of a site', () => {
 
   const form = (csv: string) => encodeForm({ file: { name: 'devices.csv', type: 'text/csv', bytes: Buffer.from(csv) } })
 
-  it('names every error with its line and column, and changes nothing', async () => {
+  it('reports every error with its line and column, and changes nothing', async () => {
     const elsewhere = await addSite(server)
     const [stranger] = await claimNewDevices(server, 1, { siteId: elsewhere })
     const before = await documents()
@@ -123,19 +123,19 @@ describe('the table of the devices of a site', () => {
   })
 
   it.each([
-    ['no table', '', /line 1 lacks the column mac/],
+    ['an empty file', '', /line 1 lacks the column mac/],
     ['no MACs', 'name\nA\n', /line 1 lacks the column mac/],
     ['a column that means nothing', 'mac,band_24.power\nx,3\n', /band_24.power/],
     ['an open quote', 'mac,name\nx,"A\n', /line 2/],
     ['too many rows', `mac\n${'x\n'.repeat(5001)}`, /more than 5000 rows/],
-  ])('is refused as a whole where there is %s', async (_what, csv, reason) => {
+  ])('is refused as a whole if it contains %s', async (_what, csv, reason) => {
     expect(await importCsv(csv)).toMatchObject({
       status: 400,
       body: { detail: 'invalid field: file', reason: expect.stringMatching(reason) },
     })
   })
 
-  it('has its bounds, and is a form with a file', async () => {
+  it('has size limits, and must be a form with a file', async () => {
     expect((await importCsv(Buffer.alloc(1024 * 1024 + 1, 0x61))).status).toBe(413)
     expect((await importCsv(Uint8Array.of(0xff, 0xfe))).status).toBe(400)
     expect(await server.call('POST', `${path}/import`, await encodeForm({ other: 'x' }))).toMatchObject({
@@ -148,7 +148,7 @@ describe('the table of the devices of a site', () => {
 })
 
 describe('an import of JSON', () => {
-  it('takes every field of a device, as an update of it does', async () => {
+  it('accepts every field of a device, like an update of the device', async () => {
     const [one, two] = devices.map(({ mac }) => mac)
     const spelled = (one?.toUpperCase().match(/../g) ?? []).join(':')
     const answer = await importJson([
@@ -166,7 +166,7 @@ describe('an import of JSON', () => {
     expect(answer.body[1]).not.toHaveProperty('-notes')
   })
 
-  it('keeps secrets out of the audit log', async () => {
+  it('omits secrets from the audit log', async () => {
     const change = { iot: { psk: 'old secret', vlan_id: 1 }, password: 'not this' }
     await importJson([{ mac: first().mac, ...change }])
     expect((await documents())[0]).toMatchObject(change)
@@ -174,7 +174,7 @@ describe('an import of JSON', () => {
     expect((await audits()).at(-1)).toMatchObject({ after: { devices: [{ iot: { vlan_id: 1 } }] } })
   })
 
-  it('names devices that the site does not have, in parallel lists', async () => {
+  it('reports devices that are not in the site, in parallel lists', async () => {
     const before = await documents()
     expect(await importJson([{ mac: first().mac, name: 'A' }, { mac: 'x' }])).toMatchObject(
       refusal(['x'], ['mac: is no MAC address']),
@@ -186,10 +186,10 @@ describe('an import of JSON', () => {
   })
 
   it.each([
-    ['no bytes', '', 'body'],
+    ['an empty body', '', 'body'],
     ['an object', {}, 'body'],
-    ['no devices', [], 'body'],
-    ['no mac', [{ name: 'A' }], '0.mac'],
+    ['an empty list', [], 'body'],
+    ['a missing mac', [{ name: 'A' }], '0.mac'],
     ['a place that is a text', [{ mac: 'x', x: '1' }], '0.x'],
     ['too many', Array.from({ length: 5001 }, () => ({ mac: 'x' })), 'body'],
   ])('is refused with %s', async (_what, body, field) => {

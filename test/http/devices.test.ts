@@ -47,7 +47,7 @@ describe('devices', () => {
     expect(names.body.results).toContainEqual({ mac: aps[1]?.mac, name: '' })
   })
 
-  it('keep unknown fields, merge at the top level and unset on request', async () => {
+  it('keep unknown fields, merge at the top level and delete fields on request', async () => {
     const device = await newDevice()
     const path = `/sites/${siteId}/devices/${device.id}`
     const put = async (body: object) => (await server.call('PUT', path, { body })).body
@@ -69,7 +69,7 @@ describe('devices', () => {
     expect((await server.call('GET', path)).body).toEqual(await put({}))
   })
 
-  it('leave an audit record of a change', async () => {
+  it('leave an audit record of each change', async () => {
     const device = await newDevice()
     await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Audited' } })
     const record = await server.ctx.db
@@ -86,7 +86,7 @@ describe('devices', () => {
     ['a name of a wrong type', { name: 7 }],
     ['a NUL', '{"name": "\\u0000"}'],
     ['a very long name', { name: 'x'.repeat(201) }],
-  ])('refuse %s and stay as they are', async (_what, body) => {
+  ])('refuse %s and remain unchanged', async (_what, body) => {
     const device = await newDevice()
     const path = `/sites/${siteId}/devices/${device.id}`
     const before = (await server.call('GET', path)).body
@@ -98,8 +98,8 @@ describe('devices', () => {
   })
 })
 
-describe('who may', () => {
-  it('see and act: the own organization, on the device where it is', async () => {
+describe('access', () => {
+  it("is limited to the own organization, and to the device's current site", async () => {
     const device = await newDevice()
     const elsewhere = await addSite(server, 'Elsewhere')
     const theirs = await addSite(server, 'Theirs', other)
@@ -131,7 +131,7 @@ describe('who may', () => {
       expect((await server.call('GET', path, { as: other })).status).toBe(404)
   })
 
-  it('restart with a small role, but not change', async () => {
+  it('lets a minor role restart a device, but not change it', async () => {
     const device = await newDevice()
     await connectDevice(server.ctx, device.mac)
     const small = await server.addOrg()
@@ -155,7 +155,7 @@ describe('who may', () => {
 })
 
 describe('stats', () => {
-  it('tell only what is known', async () => {
+  it('contain only known values', async () => {
     const device = await newDevice()
     const path = `/sites/${siteId}/stats/devices/${device.id}`
     expect((await server.call('GET', path)).body).toEqual({
@@ -198,7 +198,7 @@ describe('stats', () => {
     expect(after).not.toHaveProperty('uptime')
   })
 
-  it('know the members of a Virtual Chassis', async () => {
+  it('include the members of a Virtual Chassis', async () => {
     const device = await newDevice('EX4100-48P')
     const member = (position: number, firmware: string) => ({
       member: position,
@@ -281,7 +281,7 @@ describe('restart', () => {
     expect(topics.map(({ topic }) => topic)).toEqual(expect.arrayContaining(['audits', 'device-events']))
   })
 
-  it('reaches one member of a device that can do that', async () => {
+  it('reaches one member of a device that supports it', async () => {
     const device = await newDevice('EX4100-48P')
     const capabilities: DeviceCapabilities = {
       ...stockCapabilities('switch'),
@@ -296,7 +296,7 @@ describe('restart', () => {
     expect((await restart(device, { member: 1, node: 'node0' })).status).toBe(400)
   })
 
-  it('refuses before anything is queued', async () => {
+  it('refuses before it queues anything', async () => {
     const offline = await newDevice()
     const stock = await newDevice()
     await connectDevice(server.ctx, stock.mac)

@@ -17,18 +17,18 @@ afterAll(() => server.close())
 const change = (path: string, body: unknown) => server.call('PUT', path, { body })
 
 describe('documents', () => {
-  it('have at most 128 KiB', async () => {
+  it('may have at most 128 KiB', async () => {
     const site = `/sites/${await addSite(server, 'Notes')}`
     expect((await change(site, { notes: 'x'.repeat(127 * KIB) })).status).toBe(200)
     expect(await change(site, { more: 'x'.repeat(2 * KIB) })).toMatchObject({
       status: 413,
       body: { detail: expect.stringMatching(/at most 131072 bytes of JSON; these have 13\d{4}$/) },
     })
-    // A character of three bytes is three.
+    // A character of three bytes counts as three.
     expect((await change(site, { notes: '\u20ac'.repeat(50 * KIB) })).status).toBe(413)
   })
 
-  it('of settings and maps have reasons for more', async () => {
+  it('of settings and maps may be larger', async () => {
     const siteId = await addSite(server, 'Wide')
     const orgSetting = `/orgs/${server.org.orgId}/setting`
     const map = await server.call('POST', `/sites/${siteId}/maps`, { body: { name: 'Floor' } })
@@ -43,7 +43,7 @@ describe('documents', () => {
     }
   })
 
-  it('that were larger before can be changed, up to what they could have then', async () => {
+  it('that exceeded the limit before it existed can be changed, up to the former limit', async () => {
     const siteId = await addSite(server, 'Old')
     const notes = 'x'.repeat(MIB - KIB)
     await sql`update site set doc = ${JSON.stringify({ notes })}::jsonb where id = ${siteId}`.execute(server.ctx.db)

@@ -18,7 +18,7 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const SIZE = 1_000_000
-/** More than the sockets between the two ends take, so that a client that stops reading stops the server. */
+/** This exceeds the buffers of the sockets at both ends, so that a client that stops reading stops the server. */
 const LARGE = 15 * 1024 * 1024
 
 let now = new Date('2026-11-20T12:00:00Z')
@@ -81,21 +81,21 @@ function begin(address: string): Promise<IncomingMessage> {
   })
 }
 
-/** Whether the response came to its end, and how much of it came. */
+/** Reads the rest of the response, and returns whether it is complete and how many bytes arrived. */
 function drain(response: IncomingMessage): Promise<{ complete: boolean; bytes: number }> {
   return new Promise((resolve) => {
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length
     })
-    response.on('error', () => {}) // `complete` tells
+    response.on('error', () => {}) // `complete` distinguishes a complete response from an interrupted one.
     response.on('close', () => resolve({ complete: response.complete, bytes }))
     response.resume()
   })
 }
 
 describe('the address', () => {
-  it('needs no credentials and is safe in a shell', async () => {
+  it('needs no credentials and contains no special characters of a shell', async () => {
     expect(new URL(url()).pathname).toMatch(/^\/firmware\/[\w/-]+$/)
     const { status, headers, bytes } = await download()
     expect(status).toBe(200)
@@ -105,7 +105,7 @@ describe('the address', () => {
     expect(headers.get('accept-ranges')).toBe('bytes')
   })
 
-  it('is good until it expires, and only as it was made', async () => {
+  it('is valid until it expires, and only unchanged', async () => {
     const address = url()
     const parts = address.split('/')
     for (const [position, value] of [
@@ -125,14 +125,14 @@ describe('the address', () => {
     const expired = await fetch(address)
     now = before
     expect(expired.status).toBe(403)
-    // The downloader of some switches takes the body of a refusal for the image.
+    // The downloader of some switches stores the body of a refusal as the image.
     expect(await expired.text()).toBe('')
     expect(await row()).toBeUndefined()
   })
 })
 
 describe('ranges', () => {
-  it('resumes', async () => {
+  it('resume a download', async () => {
     const first = await download({ range: 'bytes=0-399999' })
     expect(first.status).toBe(206)
     expect(first.headers.get('content-range')).toBe(`bytes 0-399999/${SIZE}`)
@@ -144,7 +144,7 @@ describe('ranges', () => {
     expect(await row()).toMatchObject({ bytesServed: String(SIZE), deliveredAt: now, fencedAt: null })
   })
 
-  it('sends everything where the file is another, or the range is none', async () => {
+  it('are ignored if the file is another one or the range is invalid', async () => {
     for (const headers of [
       { range: 'bytes=0-9', 'if-range': '"other"' },
       { range: 'bytes=0-1,5-6' },
@@ -156,13 +156,13 @@ describe('ranges', () => {
     }
   })
 
-  it('refuses a range behind the end', async () => {
+  it('are refused if they start after the end', async () => {
     const { status, headers } = await download({ range: `bytes=${SIZE}-` })
     expect(status).toBe(416)
     expect(headers.get('content-range')).toBe(`bytes */${SIZE}`)
   })
 
-  it('answers HEAD without counting it as a download', async () => {
+  it('do not apply to HEAD, which is not counted as a download', async () => {
     const { status, headers, bytes } = await download({}, 'HEAD')
     expect([status, bytes.length, headers.get('content-length')]).toEqual([200, 0, String(SIZE)])
     expect((await download({ range: 'bytes=0-9' }, 'HEAD')).headers.get('content-length')).toBe('10')
@@ -178,13 +178,13 @@ describe('the fence', () => {
     expect((await row())?.deliveredAt).toBeNull()
   })
 
-  it('stops a download that lacks its end, whatever is asked for', async () => {
+  it('stops a download that has not sent its end, whatever range is requested', async () => {
     await download({ range: `bytes=0-${SIZE - 2}` })
     expect(await fence()).toBe('fenced')
     expect((await download({ range: `bytes=${SIZE - 1}-` })).status).toBe(403)
   })
 
-  it('comes too late for one whose last byte has left, even if that left first', async () => {
+  it('is too late for a download whose last byte was sent, even if that byte was sent first', async () => {
     await download({ range: 'bytes=-1' })
     expect(await fence()).toBe('delivered')
     expect((await download()).status).toBe(200)
@@ -192,7 +192,7 @@ describe('the fence', () => {
     expect((await row())?.fencedAt).toBeNull()
   })
 
-  it('cuts a download that is under way before its last byte', async () => {
+  it('interrupts a running download before its last byte', async () => {
     const response = await begin(url(largeId))
     await waitUntil('it has begun', async () => (await row()) !== undefined)
     expect(await fence(largeId)).toBe('fenced')
@@ -202,7 +202,7 @@ describe('the fence', () => {
     expect((await row())?.deliveredAt).toBeNull()
   })
 
-  it('and delivery exclude each other, however they race', async () => {
+  it('excludes delivery and is excluded by it, in any order', async () => {
     for (let round = 0; round < 20; round += 1) {
       commandId = uuidv7()
       const part = fetch(url(), { headers: { range: `bytes=${SIZE - 10}-` } })
@@ -214,7 +214,7 @@ describe('the fence', () => {
   })
 })
 
-describe('the progress that the device shows', () => {
+describe('the displayed progress of a device', () => {
   const update = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: false } as const
 
   async function begun(status: 'inprogress' | 'failed') {
@@ -240,7 +240,7 @@ describe('the progress that the device shows', () => {
     }
   }
 
-  it('follows the bytes, to 70 when the image is there', async () => {
+  it('follows the bytes, up to 70 when the image has arrived', async () => {
     const shown = await begun('inprogress')
     await download({ range: `bytes=0-${SIZE / 2 - 1}` })
     expect(await shown()).toEqual({ ...update, progress: 37, status_id: 8, timestamp: now.getTime() / 1000 })
@@ -252,15 +252,15 @@ describe('the progress that the device shows', () => {
     expect(await shown()).toMatchObject({ progress: 70, status_id: 10 })
   })
 
-  it('is left alone once the update has ended', async () => {
+  it('is not changed after the update has ended', async () => {
     const shown = await begun('failed')
     await download()
     expect(await shown()).toEqual({ ...update, status: 'failed' })
   })
 })
 
-describe('an address', () => {
-  it('serves four responses at once, and the next when one has ended', async () => {
+describe('one address', () => {
+  it('serves four responses at once, and the next one when one has ended', async () => {
     const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => begin(url(largeId))))
     const refused = await fetch(url(largeId))
     expect(refused.status).toBe(429)
@@ -281,14 +281,14 @@ describe('an address', () => {
     for (const response of [next, ...others]) response.destroy()
   })
 
-  it('keeps no place for what was refused', async () => {
+  it('reserves no place for refused requests', async () => {
     await fence()
     for (let round = 0; round < 6; round += 1) expect((await download()).status).toBe(403)
   })
 })
 
 describe('a client', () => {
-  it('that stops reading holds the server back, and one that goes away leaves nothing open', async () => {
+  it('that stops reading stops the server, and one that disconnects leaves no file open', async () => {
     const response = await begin(url(largeId))
     await waitUntil('it has begun', async () => (await row()) !== undefined)
     response.destroy()
@@ -296,7 +296,7 @@ describe('a client', () => {
     expect(await fence(largeId)).toBe('fenced')
   })
 
-  it.runIf(existsSync('/proc/self/fd'))('that goes away at any moment leaves no file open', async () => {
+  it.runIf(existsSync('/proc/self/fd'))('that disconnects at any moment leaves no file open', async () => {
     const [host, port] = [new URL(server.url).hostname, Number(new URL(server.url).port)]
     const path = new URL(url(largeId)).pathname
     for (let round = 0; round < 50; round += 1) {
@@ -314,14 +314,14 @@ describe('a client', () => {
     })
   })
 
-  it('is told when the file is missing', async () => {
+  it('gets an error if the file is missing', async () => {
     const file = join(dir, imageId)
     await rename(file, `${file}.away`)
     expect((await download()).status).toBe(503)
     await rename(`${file}.away`, file)
   })
 
-  it('gets a broken response, not a short image, when the file is', async () => {
+  it('gets an interrupted response, not a short image, if the file is too short', async () => {
     const file = join(dir, largeId)
     await rename(file, `${file}.away`)
     await writeFile(file, Buffer.alloc(1000))
@@ -333,7 +333,7 @@ describe('a client', () => {
 })
 
 describe('a stop', () => {
-  it('cuts downloads instead of waiting for them', async () => {
+  it('interrupts downloads instead of waiting for them', async () => {
     const response = await begin(url(largeId))
     await server.http.close()
     expect((await drain(response)).complete).toBe(false)

@@ -36,13 +36,13 @@ async function upload(query: string, body: Buffer, headers: Record<string, strin
   return { status: answer.status, headers: answer.headers, body: await answer.json() }
 }
 
-/** Names in the firmware folder: images, and uploads that are under way. */
+/** Lists the names in the firmware folder: images, and incoming uploads. */
 async function files(): Promise<{ images: string[]; incoming: string[] }> {
   const names = await readdir(dir)
   return { images: names.filter((name) => name !== 'incoming'), incoming: await readdir(join(dir, 'incoming')) }
 }
 
-/** An upgrade to the image that waits to be sent. */
+/** Inserts an upgrade to the image that waits to be sent. */
 async function orderUpgrade(imageId: string): Promise<void> {
   const [device] = await claimNewDevices(server, 1)
   const createdAt = new Date()
@@ -60,8 +60,8 @@ async function orderUpgrade(imageId: string): Promise<void> {
 }
 
 describe('upload', () => {
-  it('keeps the image, as it is, and offers it for its models', async () => {
-    // Larger than a JSON body may be, and than one chunk.
+  it('stores the image unchanged and offers it for its models', async () => {
+    // This exceeds the limit of a JSON body, and the size of one chunk.
     const image = randomBytes(3 * 1024 * 1024)
     const answer = await upload(
       `version=2.0.1&models=AP45,AP34&tag=stable&sha256=${sha256(image).toUpperCase()}`,
@@ -88,7 +88,7 @@ describe('upload', () => {
   })
 
   it.each(['application/octet-stream', 'application/x-www-form-urlencoded', 'application/json', 'text/plain'])(
-    'takes a body of the type %s as the image',
+    'accepts a body of the type %s as the image',
     async (type) => {
       const image = randomBytes(100)
       const answer = await upload(`version=${type.length}.0&models=EAP101`, image, { 'content-type': type })
@@ -96,7 +96,7 @@ describe('upload', () => {
     },
   )
 
-  it('adds models to an image that is there, and refuses another image for a version', async () => {
+  it('adds models to an existing image, and refuses a different image for a version', async () => {
     const image = randomBytes(50)
     const first = await upload('version=7&models=AP41', image)
     const second = await upload('version=7&models=AP43', image)
@@ -114,35 +114,35 @@ describe('upload', () => {
 
   it.each([
     [
-      'another hash than announced',
+      'a hash that does not match',
       `version=9&models=AP45&sha256=${'0'.repeat(64)}`,
       10,
       { status: 400, detail: expect.stringContaining('sha256') },
     ],
     [
-      'a hash that is none',
+      'a malformed hash',
       'version=9&models=AP45&sha256=abc',
       10,
       { status: 400, detail: expect.stringContaining('sha256') },
     ],
-    ['no version', 'models=AP45', 10, { status: 400, detail: expect.stringContaining('version') }],
+    ['missing version', 'models=AP45', 10, { status: 400, detail: expect.stringContaining('version') }],
     [
       'a version with a line break',
       'version=1%0A2&models=AP45',
       10,
       { status: 400, detail: expect.stringContaining('version') },
     ],
-    ['no models', 'version=9&models=,', 10, { status: 400, detail: expect.stringContaining('models') }],
+    ['missing models', 'version=9&models=,', 10, { status: 400, detail: expect.stringContaining('models') }],
     ['an odd model', "version=9&models=AP45,'x", 10, { status: 400, detail: expect.stringContaining('models') }],
     ['an unknown tag', 'version=9&models=AP45&tag=golden', 10, { status: 400, detail: expect.stringContaining('tag') }],
     ['an empty image', 'version=9&models=AP45', 0, { status: 400, detail: expect.stringContaining('empty') }],
     [
-      'a too large image',
+      'an image above the limit',
       'version=9&models=AP45',
       MAX_BYTES + 1,
       { status: 413, detail: expect.stringContaining('at most') },
     ],
-  ])('refuses %s and keeps nothing', async (_what, query, size, expected) => {
+  ])('refuses %s and stores nothing', async (_what, query, size, expected) => {
     const before = await files()
     const answer = await upload(query, Buffer.alloc(size, 1))
     expect({ status: answer.status, detail: answer.body.detail }).toEqual(expected)
@@ -157,7 +157,7 @@ describe('upload', () => {
     expect(await files()).toEqual(before)
   })
 
-  it('refuses an image that grows too large on the way', async () => {
+  it('refuses an image that exceeds the limit during the upload', async () => {
     const before = await files()
     const status = await new Promise((resolve, reject) => {
       const sending = request(`${server.url}/api/v1${path}?version=9&models=AP45`, {
@@ -172,21 +172,21 @@ describe('upload', () => {
     expect(await files()).toEqual(before)
   })
 
-  it('removes what came of an upload that is cut', async () => {
+  it('removes the file of an interrupted upload', async () => {
     const before = await files()
     const sending = request(`${server.url}/api/v1${path}?version=9&models=AP45`, {
       method: 'POST',
       headers: { authorization: `Token ${server.org.token}`, 'content-length': 1_000_000 },
     })
-    sending.on('error', () => {}) // the cut is ours
+    sending.on('error', () => {}) // The test interrupts this connection.
     sending.write(Buffer.alloc(200_000))
     await waitUntil('the upload has begun', async () => (await files()).incoming.length === 1)
     sending.destroy()
-    await waitUntil('its file is gone', async () => (await files()).incoming.length === 0)
+    await waitUntil('its file is removed', async () => (await files()).incoming.length === 0)
     expect(await files()).toEqual(before)
   })
 
-  it('is not open to other organizations and to nobody', async () => {
+  it('is refused to other organizations and without credentials', async () => {
     const other = await server.addOrg()
     expect((await server.call('POST', `${path}?version=1&models=A`, { as: other, body: {} })).status).toBe(404)
     expect((await server.call('POST', `${path}?version=1&models=A`, { as: null, body: {} })).status).toBe(401)
@@ -194,8 +194,8 @@ describe('upload', () => {
   })
 })
 
-describe('a start', () => {
-  it('removes half uploads and files that no image owns, and nothing else', async () => {
+describe('a server start', () => {
+  it('removes interrupted uploads and unreferenced files, and nothing else', async () => {
     const kept = await upload('version=5&models=AP12', randomBytes(10))
     await mkdir(join(dir, 'incoming'), { recursive: true })
     await writeFile(join(dir, 'incoming', 'half.part'), 'x')
@@ -210,7 +210,7 @@ describe('a start', () => {
 })
 
 describe('delete', () => {
-  it('removes image, versions and file', async () => {
+  it('removes the image, its versions and its file', async () => {
     const { body } = await upload('version=3&models=AP21', randomBytes(10))
     expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({ status: 200, body: {} })
     expect((await files()).images).not.toContain(body.id)
@@ -219,7 +219,7 @@ describe('delete', () => {
     expect((await server.call('GET', `${path}/${body.id}`)).status).toBe(404)
   })
 
-  it('refuses while a command waits that will make a device download it', async () => {
+  it('is refused while a queued command will make a device download the image', async () => {
     const { body } = await upload('version=4&models=AP22', randomBytes(10))
     await orderUpgrade(body.id)
     expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({
@@ -229,7 +229,7 @@ describe('delete', () => {
     expect((await files()).images).toContain(body.id)
   })
 
-  it('refuses while an upgrade uses it, and its devices stay; both may go once it has ended', async () => {
+  it('is refused while an upgrade uses the image or its devices; both can be deleted once it has ended', async () => {
     const { body } = await upload('version=4&models=AP24', randomBytes(10))
     const siteId = await addSite(server, 'Upgrading')
     const [device] = await claimNewDevices(server, 1, { siteId, model: 'AP24' })
@@ -240,7 +240,7 @@ describe('delete', () => {
     const unclaim = { op: 'delete', macs: [device?.mac] }
     const inventory = `/orgs/${server.org.orgId}/inventory`
     expect((await server.call('PUT', inventory, { body: unclaim })).body.reason).toEqual(['in a running upgrade'])
-    // What the engine does at the end of the upgrade.
+    // The engine does this at the end of the upgrade.
     await server.ctx.db.deleteFrom('activeUpgradeTarget').execute()
     expect((await server.call('PUT', inventory, { body: unclaim })).body.success).toEqual([device?.mac])
     expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(200)
@@ -248,7 +248,7 @@ describe('delete', () => {
 })
 
 describe('versions', () => {
-  it('lists by type and model for organization and site', async () => {
+  it('are listed by type and model for organization and site', async () => {
     await upload('version=24.2R1&models=EX4100-48P&tag=suggested', randomBytes(20))
     await upload('version=11.0&models=AP63', randomBytes(20))
     const site = await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body: { name: 'Versions' } })

@@ -20,7 +20,7 @@ beforeAll(async () => {
   installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
   path = `/installer/orgs/${server.org.orgId}/devices`
 })
-// New each time: tests move the clock, and old sites are not the installers'.
+// Each test uses a new site: tests advance the clock, and old sites are not accessible to installers.
 beforeEach(async () => {
   siteName = randomUUID()
   siteId = await addSite(server, siteName)
@@ -54,7 +54,7 @@ async function document(id: string) {
 }
 
 describe('recently claimed devices', () => {
-  it('are listed with what is known of them, by page, model and site', async () => {
+  it('are listed with their known data, by page, model and site', async () => {
     const device = await claimed({ siteId, model: 'EAP999', type: 'ap' })
     const session = await connectDevice(server.ctx, device.mac)
     await recordReports(server.ctx, [{ ...session, load: {}, uptimeS: 77, boot: null, firmware: null }])
@@ -87,7 +87,7 @@ describe('recently claimed devices', () => {
     expect((await call('GET', '?limit=1&page=2')).body).toHaveLength(1)
   })
 
-  it('are the only ones, whoever asks, until the organization allows all', async () => {
+  it('are the only ones that any installer sees, until the organization allows all devices', async () => {
     const old = await claimed({ siteId })
     await connectDevice(server.ctx, old.mac)
     clock.advance(7 * DAY_MS + 1)
@@ -112,7 +112,7 @@ describe('recently claimed devices', () => {
     await allow({})
   })
 
-  it('of other sites are nothing to those who work at one; what hangs nowhere yet is', async () => {
+  it('of other sites are hidden from installers of one site; unassigned ones are not', async () => {
     const local = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
     const elsewhereId = await addSite(server, 'Elsewhere')
     const elsewhere = await claimed({ siteId: elsewhereId })
@@ -131,7 +131,7 @@ describe('recently claimed devices', () => {
 })
 
 describe('claiming', () => {
-  it('answers as the inventory does', async () => {
+  it('answers like the inventory', async () => {
     const [device] = await makeDevices(server.ctx, 1)
     const code = device?.claim_code
     expect(await call('POST', '', [code, 'NEVER-MADE1'])).toMatchObject({
@@ -145,7 +145,7 @@ describe('claiming', () => {
 })
 
 describe('provisioning', () => {
-  it('names a device, gives it to a site and says where it hangs, with one record and its event', async () => {
+  it('names a device, assigns it to a site and places it on a map, with one audit record and its event', async () => {
     const device = await claimed()
     const map = await server.call('POST', `/sites/${siteId}/maps`, { body: { name: 'Floor' } })
     const place = { map_id: map.body.id, x: 10, y: 20.5, height: 3, orientation: 180, role: 'access' }
@@ -176,7 +176,7 @@ describe('provisioning', () => {
       { type: 'AP_CLAIMED' },
       { type: 'AP_ASSIGNED', siteId, event: { site_name: siteName, device_name: 'Lobby', audit_id: audit.id } },
     ])
-    // Unset as everywhere, and off the map with the site.
+    // Fields are unset as elsewhere, and a change of the site removes the device from its map.
     await call('PUT', `/${device.mac}`, { name: 'Hall', '-role': '' })
     expect(await document(device.id)).toMatchObject({ name: 'Hall', map_id: place.map_id })
     expect(await document(device.id)).not.toHaveProperty('role')
@@ -188,21 +188,21 @@ describe('provisioning', () => {
     expect(moved.body).not.toHaveProperty('x')
   })
 
-  it('takes empty texts for nothing', async () => {
+  it('treats empty texts as unset', async () => {
     const device = await claimed()
     const empty = { site_name: '', replacing_mac: '', deviceprofile_name: '' }
     expect((await call('PUT', `/${device.mac}`, { name: 'A', ...empty })).status).toBe(200)
   })
 
   it.each([
-    ['no name', { site_name: 'Here' }, 'name'],
+    ['a missing name', { site_name: 'Here' }, 'name'],
     ['an empty name', { name: '' }, 'name'],
     ['a name of 10,000 characters', { name: 'x'.repeat(10_000) }, 'name'],
-    ['a site id that is none', { name: 'A', site_id: 'x' }, 'site_id'],
+    ['an invalid site id', { name: 'A', site_id: 'x' }, 'site_id'],
     ['two sites', { name: 'A', site_id: randomUUID(), site_name: 'Here' }, 'site_name'],
-    ['half degrees', { name: 'A', orientation: 1.5 }, 'orientation'],
+    ['a fraction of a degree', { name: 'A', orientation: 1.5 }, 'orientation'],
     ['a place that is a text', { name: 'A', x: '1' }, 'x'],
-    ['a map of nowhere', { name: 'A', map_id: randomUUID() }, 'map_id'],
+    ['an unknown map', { name: 'A', map_id: randomUUID() }, 'map_id'],
     ['a device profile', { name: 'A', deviceprofile_name: 'p' }, 'deviceprofile_name'],
   ])('refuses %s', async (_what, body, field) => {
     const device = await claimed()
@@ -211,7 +211,7 @@ describe('provisioning', () => {
     expect((await inventory(device.mac)).name).toBe('')
   })
 
-  it('refuses sites that are not there, or not theirs, and maps of other sites', async () => {
+  it('refuses missing or inaccessible sites, and maps of other sites', async () => {
     const device = await claimed()
     const stranger = await server.addOrg()
     const foreign = await addSite(server, 'Foreign', stranger)
@@ -232,7 +232,7 @@ describe('provisioning', () => {
     await allow({})
   })
 
-  it('says so where several sites have the name', async () => {
+  it('refuses a name that several sites have', async () => {
     const device = await claimed()
     await addSite(server, 'Twin')
     await addSite(server, 'Twin')
@@ -255,8 +255,8 @@ describe('provisioning', () => {
   })
 })
 
-describe('finding a device', () => {
-  it('queues the command, with its record, for a device that is connected', async () => {
+describe('locating a device', () => {
+  it('queues the command, with its audit record, for a connected device', async () => {
     const device = await claimed({ siteId })
     expect(await call('POST', `/${device.mac}/locate`)).toMatchObject({
       status: 400,
@@ -279,7 +279,7 @@ describe('finding a device', () => {
     expect((await call('POST', `/${device.mac}/unlocate`)).status).toBe(400)
   })
 
-  it('is refused for what can not blink', async () => {
+  it('is refused for devices that do not support it', async () => {
     const device = await claimed({ model: 'ECS4150', type: 'switch' })
     await connectDevice(server.ctx, device.mac, { type: 'switch' })
     expect(await call('POST', `/${device.mac}/locate`)).toMatchObject({
@@ -290,7 +290,7 @@ describe('finding a device', () => {
 })
 
 describe('a Virtual Chassis', () => {
-  it('is shown as its device reports it; anything else is none', async () => {
+  it('is shown as its device reports it; other devices are not found', async () => {
     const device = await claimed({ model: 'ECS4150', type: 'switch', siteId })
     const [first, second] = [
       { mac: '0200000000a0', serial: 'M0', model: 'ECS4150' },
@@ -317,7 +317,7 @@ describe('a Virtual Chassis', () => {
       ],
     })
     expect((await call('GET', '/nonsense/vc')).status).toBe(404)
-    // Can't be made over uCentral: there are no such operations.
+    // The installer interface has no such operations, because uCentral can't form a Virtual Chassis.
     for (const method of ['POST', 'PUT'])
       expect((await call(method, `/${device.mac}/vc`, { members: [] })).status).toBe(404)
   })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const files = async () => (await readdir(join(server.dataDir, 'images'))).filter((name) => name !== 'incoming')
-const leftovers = () => readdir(join(server.dataDir, 'images', 'incoming'))
+const incomingFiles = () => readdir(join(server.dataDir, 'images', 'incoming'))
 
 async function upload(mac: string, name: string, bytes?: Uint8Array) {
   const file = { name: 'a.png', type: 'image/png', bytes: bytes ?? (await picture(20, 10)) }
@@ -31,7 +31,7 @@ async function upload(mac: string, name: string, bytes?: Uint8Array) {
 
 const remove = (mac: string, name: string) => server.call('DELETE', `${path}/${mac}/${name}`, { as: installer })
 
-it('an installer photographs a device where it hangs, and thinks better of it', async () => {
+it('an installer uploads and deletes images of a device', async () => {
   const siteId = await addSite(server)
   const [device] = await claimNewDevices(server, 1, { siteId })
   const mac = device?.mac ?? ''
@@ -53,7 +53,7 @@ it('an installer photographs a device where it hangs, and thinks better of it', 
   expect(await files()).toEqual([])
 })
 
-it('there are three, of devices that have no site yet too', async () => {
+it('each device has three images, even without a site', async () => {
   const [device] = await claimNewDevices(server, 1)
   const mac = device?.mac ?? ''
   expect((await upload(mac, 'image2')).status).toBe(200)
@@ -64,7 +64,7 @@ it('there are three, of devices that have no site yet too', async () => {
   await remove(mac, 'image2')
 })
 
-it('nothing is kept of what is no picture, or of a device that is not theirs', async () => {
+it('nothing is stored of an invalid image, or for a device that the installer may not access', async () => {
   const [device] = await claimNewDevices(server, 1)
   const mac = device?.mac ?? ''
   expect((await upload(mac, 'image1', Buffer.from('GIF89a, or so'))).status).toBe(400)
@@ -72,5 +72,5 @@ it('nothing is kept of what is no picture, or of a device that is not theirs', a
   clock.advance(7 * DAY_MS + 1)
   expect((await upload(mac, 'image1')).status).toBe(404)
   expect((await remove(mac, 'image1')).status).toBe(404)
-  expect([await files(), await leftovers()]).toEqual([[], []])
+  expect([await files(), await incomingFiles()]).toEqual([[], []])
 })

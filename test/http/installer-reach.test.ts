@@ -14,12 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('an installer creates no organization of their own', async () => {
+it("an installer can't create an organization", async () => {
   const answer = await server.call('POST', '/orgs', { as: ofOrg, body: { name: 'Own' } })
   expect(answer.status).toBe(403)
 })
 
-it('an installer reaches all that is under /installer, in the order in which it can be done', async () => {
+it('an installer can call all operations under /installer, in the order of an installation', async () => {
   const byId = new Map(server.operations.map((operation) => [operation.id, operation]))
   const own = Object.keys(areas.samples).flatMap((id) => byId.get(id) ?? [])
   const installers = own.filter(({ at }) => at.audience === 'installer')

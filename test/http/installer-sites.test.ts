@@ -46,16 +46,16 @@ async function siteNamed(name: string) {
 }
 
 describe('a site by its name', () => {
-  it('is made, then changed, with a record each', async () => {
+  it('is created, then updated, with an audit record each', async () => {
     const groupId = await addGroup('West')
     const body = { name: 'New York', ...place, timezone: 'America/New_York', sitegroup_names: ['West'] }
-    // As some clients write a space.
+    // Some clients encode a space like this.
     expect(await put('New+York', body)).toMatchObject({ status: 200, body: {} })
     const made = await siteNamed('New York')
     expect(made).toMatchObject({ ...place, timezone: 'America/New_York', sitegroup_ids: [groupId] })
     const moved = { ...place, address: '2 High Street' }
     expect((await put('New%20York', { name: 'New York', ...moved })).status).toBe(200)
-    // What is not named stays.
+    // Fields that the request omits keep their values.
     expect(await siteNamed('New York')).toMatchObject({ id: made.id, ...moved, sitegroup_ids: [groupId] })
     expect((await put('New+York', { name: 'Old York', ...place, sitegroup_names: [] })).status).toBe(200)
     expect(await siteNamed('Old York')).toMatchObject({ id: made.id, ...place, sitegroup_ids: [] })
@@ -73,20 +73,20 @@ describe('a site by its name', () => {
     expect(audits.every(({ adminId }) => adminId === installer.adminId)).toBe(true)
   })
 
-  it('is made once, however many ask at once', async () => {
+  it('is created once by concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => put('Race', { name: 'Race', ...place })))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
     expect((await names()).filter((name) => name === 'Race')).toEqual(['Race'])
   })
 
   it.each([
-    ['no address', { name: 'Bad', country_code: 'GB', latlng: place.latlng }, 'address'],
-    ['no country', { name: 'Bad', address: 'x', latlng: place.latlng }, 'country_code'],
-    ['no place', { name: 'Bad', address: 'x', country_code: 'GB' }, 'latlng'],
+    ['a missing address', { name: 'Bad', country_code: 'GB', latlng: place.latlng }, 'address'],
+    ['a missing country', { name: 'Bad', address: 'x', latlng: place.latlng }, 'country_code'],
+    ['a missing position', { name: 'Bad', address: 'x', country_code: 'GB' }, 'latlng'],
     ['a place beyond the pole', { name: 'Bad', ...place, latlng: { lat: 91, lng: 0 } }, 'latlng.lat'],
-    ['no name', place, 'name'],
+    ['a missing name', place, 'name'],
     ['a name of 10,000 characters', { name: 'x'.repeat(10_000), ...place }, 'name'],
-    ['a zone that is none', { name: 'Bad', ...place, timezone: 'Mars/Base' }, 'timezone'],
+    ['an invalid time zone', { name: 'Bad', ...place, timezone: 'Mars/Base' }, 'timezone'],
     ['an unknown group', { name: 'Bad', ...place, sitegroup_names: ['Nowhere'] }, 'sitegroup_names.0'],
     ['an RF template', { name: 'Bad', ...place, rftemplate_name: 'rf' }, 'rftemplate_name'],
   ])('refuses %s', async (_what, body, field) => {
@@ -95,7 +95,7 @@ describe('a site by its name', () => {
     expect(await countSites()).toBe(before)
   })
 
-  it('refuses names that do not come through a path, and keeps nothing', async () => {
+  it("refuses names that a path can't contain, and stores nothing", async () => {
     const before = await countSites()
     for (const name of ['a/b', '../x', 'Paris 🗼', 'Caf\u2615\ufe0f', 'tab\there', 'x'.repeat(201)]) {
       const answer = await put(encodeURIComponent(name), { name, ...place })
@@ -114,11 +114,11 @@ describe('a site by its name', () => {
         expect([400, 404, 414], name).toContain(status)
       }
     expect(await countSites()).toBe(before)
-    // Languages other than English are no emoji.
+    // The check for emoji accepts languages other than English.
     expect((await put(encodeURIComponent('Zürich №1 東京'), { name: 'Zürich №1 東京', ...place })).status).toBe(200)
   })
 
-  it('does not take the name of another, and does not guess', async () => {
+  it('does not reuse the name of another site, and does not guess', async () => {
     await put('One', { name: 'One', ...place })
     await put('Two', { name: 'Two', ...place })
     expect(await put('One', { name: 'Two', ...place })).toMatchObject({
@@ -134,7 +134,7 @@ describe('a site by its name', () => {
     expect((await put('One', { name: 'One', ...place, sitegroup_names: ['Twins'] })).status).toBe(400)
   })
 
-  it('keeps to its organization', async () => {
+  it('is looked up in its organization only', async () => {
     const stranger = await server.addOrg()
     await addGroup('Theirs', stranger)
     await addSite(server, 'Foreign', stranger)
@@ -145,7 +145,7 @@ describe('a site by its name', () => {
 })
 
 describe('the sites of installers', () => {
-  it('are those made lately, extra ones, or all; the others are not there', async () => {
+  it('are recently created ones, additional ones, or all; other sites are not found', async () => {
     const oldId = await addSite(server, 'Old')
     clock.advance(7 * DAY_MS + 1)
     await addSite(server, 'Young')
@@ -165,7 +165,7 @@ describe('the sites of installers', () => {
     expect(await names(server.org)).toEqual(expect.arrayContaining(['Old', 'One', 'Young']))
   })
 
-  it('are those that a privilege names, which makes no new ones', async () => {
+  it('are those of a privilege, which may not create new ones', async () => {
     const siteId = await addSite(server, 'Mine')
     clock.advance(30 * DAY_MS)
     const local = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
@@ -175,7 +175,7 @@ describe('the sites of installers', () => {
     expect(await siteNamed('Another')).toBeUndefined()
   })
 
-  it('stay in their groups where a privilege names the site, because groups carry privileges', async () => {
+  it('keep their groups if a privilege names the site, because groups carry privileges', async () => {
     const siteId = await addSite(server, 'Grouped')
     await addGroup('South')
     clock.advance(30 * DAY_MS)
@@ -186,7 +186,7 @@ describe('the sites of installers', () => {
     expect((await put('Grouped', inGroup, local)).status).toBe(200)
   })
 
-  it('have every member that clients need', async () => {
+  it('have every field that clients need', async () => {
     await addSite(server, 'Bare')
     await addGroup('East')
     await put('Full', { name: 'Full', ...place, sitegroup_names: ['East'] })
@@ -200,8 +200,8 @@ describe('the sites of installers', () => {
   })
 })
 
-describe('what installers choose from', () => {
-  it('are the site groups, and nothing of what Signalbox has none of', async () => {
+describe('choices for installers', () => {
+  it('are the site groups, and empty lists for features that Signalbox does not have', async () => {
     const groups = await get('sitegroups')
     expect(groups.body).toContainEqual({ id: expect.any(String), name: 'West' })
     for (const list of ['alarmtemplates', 'deviceprofiles?type=switch', 'rftemplates']) {

@@ -48,7 +48,7 @@ async function addImage({ id }: MadeDevice, number: number): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-/** Everything that a replacement changes. */
+/** Reads everything that a replacement changes. */
 async function snapshot(): Promise<unknown> {
   const { db } = server.ctx
   return Promise.all([
@@ -60,7 +60,7 @@ async function snapshot(): Promise<unknown> {
 }
 
 describe('replacing a device', () => {
-  it('gives what it had and where it was to one of the inventory, with one record and events', async () => {
+  it('transfers configuration and place to a device of the inventory, with one audit record and events', async () => {
     const [old, fresh] = [await claimed({ siteId }), await claimed({ model: 'AP47' })]
     const place = { map_id: await newMap(), x: 10, y: 20.5, height: 3, role: 'access', notes: 'by the door' }
     await server.call('PUT', `/sites/${siteId}/devices/${old.id}`, { body: { name: 'Lobby', ...place } })
@@ -87,17 +87,17 @@ describe('replacing a device', () => {
       after: { devices: [{ mac: old.mac }, { mac: fresh.mac, name: 'Lobby', site_id: siteId, ...place }] },
     })
     const events = await db.selectFrom('deviceEvent').selectAll().where('deviceId', 'in', [old.id, fresh.id]).execute()
-    const told = events.filter(({ event }) => event.audit_id === audit.id)
-    expect(told.map(({ deviceId, siteId, type, event }) => [deviceId, siteId, type, event.text])).toEqual(
+    const recorded = events.filter(({ event }) => event.audit_id === audit.id)
+    expect(recorded.map(({ deviceId, siteId, type, event }) => [deviceId, siteId, type, event.text])).toEqual(
       expect.arrayContaining([
         [old.id, siteId, 'AP_UNASSIGNED', `replaced by ${fresh.mac}`],
         [fresh.id, siteId, 'AP_ASSIGNED', `replaces ${old.mac}`],
       ]),
     )
-    expect(told).toHaveLength(2)
+    expect(recorded).toHaveLength(2)
   })
 
-  it('leaves what is discarded, and the pictures that both had to the sweep', async () => {
+  it('omits discarded fields, and leaves the files of replaced images to the sweep', async () => {
     const [old, fresh] = [await claimed({ siteId }), await claimed({ siteId })]
     const put = ({ id }: MadeDevice, body: object) => server.call('PUT', `/sites/${siteId}/devices/${id}`, { body })
     await put(old, { name: 'Hall', role: 'access', map_id: await newMap(), x: 1, y: 2, vars: { a: 'b' } })
@@ -123,9 +123,9 @@ describe('replacing a device', () => {
   })
 
   it.each<[string, (made: { old: MadeDevice; fresh: MadeDevice }) => Promise<object> | object, string]>([
-    ['no mac', ({ fresh }) => ({ mac: undefined, inventory_mac: fresh.mac }), 'mac'],
-    ['a mac that is none', () => ({ mac: 'xyz' }), 'mac'],
-    ['an inventory_mac that is none', () => ({ inventory_mac: '' }), 'inventory_mac'],
+    ['a missing mac', ({ fresh }) => ({ mac: undefined, inventory_mac: fresh.mac }), 'mac'],
+    ['an invalid mac', () => ({ mac: 'xyz' }), 'mac'],
+    ['an invalid inventory_mac', () => ({ inventory_mac: '' }), 'inventory_mac'],
     ['the device itself', ({ old }) => ({ inventory_mac: old.mac }), 'inventory_mac'],
     ['a device without a site', async () => ({ mac: (await claimed()).mac }), 'mac'],
     ['by a device with a site', async () => ({ inventory_mac: (await claimed({ siteId })).mac }), 'inventory_mac'],
@@ -135,9 +135,9 @@ describe('replacing a device', () => {
       'inventory_mac',
     ],
     ['another site', async () => ({ site_id: await addSite(server) }), 'site_id'],
-    ['a site that is none', () => ({ site_id: 'x' }), 'site_id'],
+    ['an invalid site id', () => ({ site_id: 'x' }), 'site_id'],
     ['without its site', () => ({ discard: ['site_id'] }), 'discard'],
-    ['a discard that is no list', () => ({ discard: 'name' }), 'discard'],
+    ['a discard that is not a list', () => ({ discard: 'name' }), 'discard'],
     ['ports of an edge appliance', () => ({ tunterm_port_config: {} }), 'tunterm_port_config'],
   ])('refuses %s and changes nothing', async (_what, change, field) => {
     const made = { old: await claimed({ siteId }), fresh: await claimed() }
@@ -148,7 +148,7 @@ describe('replacing a device', () => {
     expect(await snapshot()).toEqual(before)
   })
 
-  it('does not know devices that nobody, or another organization, has claimed', async () => {
+  it('does not find devices that are unclaimed or belong to another organization', async () => {
     const [old, fresh] = [await claimed({ siteId }), await claimed()]
     const [unclaimed, theirs] = await makeDevices(server.ctx, 2)
     const other = await server.addOrg()
@@ -160,7 +160,7 @@ describe('replacing a device', () => {
     }
   })
 
-  it('happens once where two ask for it at the same time', async () => {
+  it('happens once if two requests are concurrent', async () => {
     const old = await claimed({ siteId })
     const fresh = await claimNewDevices(server, 2)
     const answers = await Promise.all(fresh.map(({ mac }) => replace({ mac: old.mac, inventory_mac: mac })))
@@ -169,7 +169,7 @@ describe('replacing a device', () => {
     expect(sites.filter((site) => site === siteId)).toHaveLength(1)
   })
 
-  it('leaves no device on a map that is deleted at the same time', async () => {
+  it('places no device on a map that is concurrently deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       const [old, fresh] = [await claimed({ siteId }), await claimed()]
       const mapId = await newMap()
@@ -186,7 +186,7 @@ describe('replacing a device', () => {
 })
 
 describe('installers', () => {
-  it('replace devices that they may work on', async () => {
+  it('replace devices that they may access', async () => {
     const installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
     const put = ({ mac }: MadeDevice, body: object) =>
       server.call('PUT', `/installer/orgs/${server.org.orgId}/devices/${mac}`, { as: installer, body })
@@ -203,7 +203,7 @@ describe('installers', () => {
     expect(await inventory(old)).not.toHaveProperty('site_id')
   })
 
-  it('do not replace what is out of their reach, nor learn where it is', async () => {
+  it('neither replace inaccessible devices nor learn where they are', async () => {
     const elsewhere = await addSite(server, 'Elsewhere')
     const local = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
     const [old, fresh] = [await claimed({ siteId: elsewhere }), await claimed()]
@@ -212,7 +212,7 @@ describe('installers', () => {
     const answer = await server.call('PUT', `${devices}/${fresh.mac}`, { as: local, body })
     expect(answer).toMatchObject({ status: 404, body: { detail: 'Not found.', id: old.mac } })
     expect(await inventory(old)).toMatchObject({ site_id: elsewhere })
-    // Of all sites, but claimed long ago.
+    // It belongs to an accessible site, but was claimed long ago.
     clock.advance(8 * 86_400_000)
     const installer = await addPerson(server, [{ scope: 'org', role: 'installer' }])
     const young = await claimed()

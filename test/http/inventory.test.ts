@@ -33,7 +33,7 @@ async function auditMessages(orgId = server.org.orgId): Promise<string[]> {
 const list = (query: string): Promise<Answer> => server.call('GET', `${path}?${query}`)
 
 describe('claim', () => {
-  it('claims by code in any spelling, once, with its audit record and events', async () => {
+  it('accepts a code in any spelling, once, with its audit record and events', async () => {
     const [one, two] = await makeDevices(server.ctx, 2)
     const codes = [one?.claim_code.toLowerCase(), two?.claim_code.replace('-', '')]
     const first = await server.call('POST', path, { body: codes })
@@ -52,7 +52,7 @@ describe('claim', () => {
     expect(await auditMessages()).toContain('Claim 2 devices')
   })
 
-  it('does what it can and names the rest, without saying whose a device is', async () => {
+  it('claims what it can and reports the other codes, without naming the owner of a device', async () => {
     const [mine, theirs] = await makeDevices(server.ctx, 2)
     const other = await server.addOrg()
     await server.call('POST', `/orgs/${other.orgId}/inventory`, { as: other, body: [theirs?.claim_code] })
@@ -69,7 +69,7 @@ describe('claim', () => {
     expect(JSON.stringify(answer.body)).not.toContain(other.orgId)
   })
 
-  it('answers 400 with the same lists where nothing could be claimed', async () => {
+  it('answers 400 with the same lists if nothing could be claimed', async () => {
     expect(await server.call('POST', path, { body: ['NEVER-MADE1'] })).toMatchObject({
       status: 400,
       body: { detail: expect.any(String), error: ['NEVER-MADE1'], reason: ['not found'] },
@@ -78,8 +78,8 @@ describe('claim', () => {
 
   it.each([
     ['malformed JSON', '["A'],
-    ['no list', {}],
-    ['no codes', []],
+    ['a body that is not a list', {}],
+    ['an empty list', []],
     ['a number', [1]],
     ['an empty body', ''],
     ['too many', Array.from({ length: 1001 }, (_, index) => `C${index}`)],
@@ -93,7 +93,7 @@ describe('claim', () => {
     expect(answer).toMatchObject({ status: 413, body: { detail: expect.any(String) } })
   })
 
-  it('takes over the session of a device that is connected already', async () => {
+  it('takes over the session of a connected device', async () => {
     const [device] = await makeDevices(server.ctx, 1)
     await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.1' })
     await server.call('POST', path, { body: [device?.claim_code] })
@@ -101,20 +101,20 @@ describe('claim', () => {
     expect(await eventTypes(device?.id ?? '')).toEqual(expect.arrayContaining(['AP_CLAIMED', 'AP_CONNECTED']))
   })
 
-  it('finds a connected device again that was given up and claimed anew', async () => {
+  it('shows a device as connected that was deleted and claimed again while it was connected', async () => {
     const [device] = await claimNewDevices(server, 1)
     await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.1' })
     const body = { op: 'delete', macs: [device?.mac] }
     expect((await server.call('PUT', path, { body })).status).toBe(200)
-    // Held unclaimed now: it comes back once more, and nobody hears of it.
+    // The device is unclaimed now: it connects once more, without an event.
     await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.2' })
     expect((await server.call('POST', path, { body: [device?.claim_code] })).status).toBe(200)
     expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ connected: true }])
   })
 
-  it('leaves no trace when it fails in the middle', async () => {
+  it('changes nothing when it fails in the middle', async () => {
     const [device] = await makeDevices(server.ctx, 1)
-    // A device row that should not be there: the insert fails after the registry row was found free.
+    // This device row is inconsistent, so the insert fails after the registry row was found unclaimed.
     const other = await server.addOrg()
     await server.ctx.db
       .insertInto('device')
@@ -143,7 +143,7 @@ describe('claim', () => {
     expect(found).toEqual({ orgId: null })
   })
 
-  it('gives a device to one of two organizations that claim it at the same time', async () => {
+  it('assigns a device to one of two organizations that claim it concurrently', async () => {
     const [device] = await makeDevices(server.ctx, 1)
     const other = await server.addOrg()
     const claims = await Promise.all([
@@ -155,7 +155,7 @@ describe('claim', () => {
 })
 
 describe('assign, unassign, delete', () => {
-  it('moves a device through sites and out of the inventory', async () => {
+  it('moves a device between sites and deletes it from the inventory', async () => {
     const [device] = await claimNewDevices(server, 1)
     const { mac = '', id = '', claim_code } = device ?? {}
     const [first, second] = [await addSite(server, 'First'), await addSite(server, 'Second')]
@@ -208,7 +208,7 @@ describe('assign, unassign, delete', () => {
     })
   })
 
-  it('keeps a device that a running upgrade holds', async () => {
+  it('refuses to delete a device in a running upgrade', async () => {
     const [device] = await claimNewDevices(server, 1)
     await server.ctx.db
       .insertInto('activeUpgradeTarget')
@@ -238,11 +238,11 @@ describe('assign, unassign, delete', () => {
 
   it.each([
     ['an unknown op', { op: 'explode', macs: ['aabbccddeeff'] }, 'op'],
-    ['no op', { macs: ['aabbccddeeff'] }, 'op'],
+    ['a missing op', { macs: ['aabbccddeeff'] }, 'op'],
     ['an op that is not supported', { op: 'upgrade_to_mist', macs: ['aabbccddeeff'] }, 'op'],
-    ['no devices', { op: 'unassign' }, 'macs'],
-    ['no site', { op: 'assign', macs: ['aabbccddeeff'] }, 'site_id'],
-    ['a site that is no uuid', { op: 'assign', site_id: '7', macs: ['aabbccddeeff'] }, 'site_id'],
+    ['missing macs', { op: 'unassign' }, 'macs'],
+    ['a missing site', { op: 'assign', macs: ['aabbccddeeff'] }, 'site_id'],
+    ['a site that is not a UUID', { op: 'assign', site_id: '7', macs: ['aabbccddeeff'] }, 'site_id'],
     ['macs of a wrong type', { op: 'delete', macs: 'aabbccddeeff' }, 'macs'],
   ])('refuses %s', async (_what, body, field) => {
     const answer = await server.call('PUT', path, { body })
@@ -252,7 +252,7 @@ describe('assign, unassign, delete', () => {
 })
 
 describe('list', () => {
-  it('filters, and takes empty and zero for no filter', async () => {
+  it('filters, and treats empty values and zero as no filter', async () => {
     const [device] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })
     const { mac = '', serial = '' } = device ?? {}
     const all =
@@ -297,7 +297,7 @@ describe('list', () => {
     expect((await list(`mac=${mac}&disconnected_before=1`)).body).toEqual([])
   })
 
-  it('comes in pages with headers, the last one too', async () => {
+  it('has pages with headers, including the last one', async () => {
     const other = await server.addOrg()
     const devices = await makeDevices(server.ctx, 3)
     const theirs = `/orgs/${other.orgId}/inventory`
@@ -327,7 +327,7 @@ describe('list', () => {
     expect(await list(query)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
   })
 
-  it('is not there for others', async () => {
+  it('is not found by other organizations', async () => {
     const other = await server.addOrg()
     for (const [method, body] of [
       ['GET', undefined],
@@ -343,7 +343,7 @@ describe('list', () => {
 describe('manifest', () => {
   const unclaimed = async () => (await listUnclaimed(server.ctx.db, { limit: 1000, page: 1 })).rows
 
-  it('is imported once, and reports each row that conflicts', async () => {
+  it('is imported once, and reports each conflicting row', async () => {
     const row = { mac: '02:00:00:00:01:01', serial: 'M1', model: 'AP45', claim_code: 'MAN11-FEST1' }
     expect(await importManifest(server.ctx, [row])).toEqual({ imported: 1, unchanged: 0, conflicts: [] })
     expect(await importManifest(server.ctx, [row])).toEqual({ imported: 0, unchanged: 1, conflicts: [] })
@@ -366,7 +366,7 @@ describe('manifest', () => {
     })
   })
 
-  it('has the last word on a device that was known from its connection only', async () => {
+  it('overrides the data of a device that was known only from its connection', async () => {
     await connectDevice(server.ctx, '020000000103', { model: 'unknown' })
     const row = { mac: '020000000103', serial: 'M3', model: 'EAP102', claim_code: 'HELD1-HELD1' }
     expect((await importManifest(server.ctx, [row])).imported).toBe(1)

@@ -3,28 +3,28 @@ import { uuidv7 } from 'uuidv7'
 import { addSite } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 
-/** A place with as many rows of each kind as do not fit a page, all larger than clients can make them today. */
+/** An organization with more rows of each kind than fit a page, all larger than clients can create them today. */
 export interface LargeRows {
-  /** For the parameters of paths. */
+  /** Values for the parameters of paths. */
   readonly ids: Readonly<Record<string, string>>
 }
 
-/** Of each kind. */
+/** The number of rows of each kind. */
 export const ROWS = 40
-/** More of one row than all lists together could answer of 40. */
+/** The size of one row: 40 rows exceed the answer of any list. */
 const BYTES = 130_000
 
-/** Of row `n`, and of no other. */
+/** The text of row `n`, which differs from that of every other row. */
 const text = sql`repeat('x', ${BYTES}) || n`
 const doc = sql`jsonb_build_object('notes', ${text})`
 const event = sql`jsonb_build_object('type', 'AP_CONNECTED', 'device_type', 'ap', 'mac', lpad(to_hex(n), 12, '0'), 'text', ${text})`
-/** Thousands of privileges, as one that a client made has them. */
+/** Thousands of privileges, as one that a client created. */
 const privileges = sql`(select jsonb_agg(jsonb_build_object('scope', 'org', 'role', 'read', 'views', array['v' || n || '-' || i]))
   from generate_series(1, 2500) i)`
 const now = sql`now()`
 const id = sql`gen_random_uuid()`
 
-/** Names a column of a table, and what row `n` has in it. */
+/** Columns of a table by name, with their values in row `n`. */
 type Columns = Readonly<Record<string, RawBuilder<unknown> | string>>
 
 async function insert({ ctx }: TestServer, table: string, columns: Columns): Promise<void> {

@@ -19,7 +19,7 @@ async function post(csv: string | Buffer, key = 'operator-key'): Promise<Answer>
 const registry = () => server.ctx.db.selectFrom('deviceRegistry').selectAll().orderBy('id').execute()
 
 describe('a manifest in CSV', () => {
-  it('makes devices claimable, once, and names row, line and column of the rest', async () => {
+  it('makes devices claimable, once, and reports row, line and column of errors', async () => {
     const csv = [
       'claim_code,mac,serial,model,type',
       'CSV01-AAAAA,02:00:00:00:0c:01,"S,1",EAP102,',
@@ -48,11 +48,11 @@ describe('a manifest in CSV', () => {
   })
 
   it.each<[string, string | Buffer, number, RegExp]>([
-    ['no bytes', '', 400, /line 1 lacks the column mac, serial, model, claim_code/],
+    ['an empty body', '', 400, /line 1 lacks the column mac, serial, model, claim_code/],
     ['no claim codes', 'mac,serial,model\n', 400, /line 1 lacks the column claim_code/],
     ['a short row', 'mac,serial,model,claim_code\n1,2,3,4\n1,2,3\n', 400, /line 3 has 3 columns, not 4/],
     ['an open quote', 'mac,serial,model,claim_code\n1,"2,3,4\n', 400, /line 2/],
-    ['what is no text', Buffer.from([0xff, 0xfe, 0]), 400, /UTF-8/],
+    ['bytes that are not text', Buffer.from([0xff, 0xfe, 0]), 400, /UTF-8/],
     ['too many rows', `mac,serial,model,claim_code\n${'1,,,\n'.repeat(100_001)}`, 400, /more than 100000 rows/],
     ['too many bytes', Buffer.alloc(8 * 1024 * 1024 + 1, 0x61), 413, /large/],
   ])('with %s is refused, and changes nothing', async (_what, csv, status, why) => {
@@ -63,11 +63,11 @@ describe('a manifest in CSV', () => {
     expect(await registry()).toEqual(before)
   })
 
-  it('is for the operator alone', async () => {
+  it('is accepted from the operator only', async () => {
     expect((await post('mac,serial,model,claim_code\n', 'another')).status).toBe(401)
   })
 
-  it('takes nothing else', async () => {
+  it('refuses other content types', async () => {
     const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
     for (const body of [
       {},

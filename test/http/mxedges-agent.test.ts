@@ -14,14 +14,14 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('what needs a connected appliance', () => {
+describe('operations that need a connected appliance', () => {
   it.each([
     ['services/tunterm/restart', {}],
     ['services/mxagent/stop', {}],
     ['services/tunterm/bounce_port', { ports: ['0', '1'], hold_time: 4000 }],
     ['services/tunterm/disconnect_aps', { macs: ['5c5b350e0001'] }],
     ['support', {}],
-  ])('%s is refused, and nothing is recorded of it', async (path, body) => {
+  ])('%s is refused, and not recorded', async (path, body) => {
     const events = () => server.call('GET', `${mxedges}/events/search`)
     const before = (await events()).body.total
     const answer = await server.call('POST', `${mxedges}/${id}/${path}`, { body })
@@ -34,12 +34,12 @@ describe('what needs a connected appliance', () => {
     ['services/tunterm/upgrade', {}, 'action'],
     ['services/tunterm/bounce_port', {}, 'ports'],
     ['services/tunterm/disconnect_aps', { macs: [] }, 'macs'],
-  ])('%s with %j is refused naming the field', async (path, body, field) => {
+  ])('%s with %j is refused with the name of the field', async (path, body, field) => {
     const answer = await server.call('POST', `${mxedges}/${id}/${path}`, { body })
     expect([answer.status, answer.body.detail]).toEqual([400, `invalid field: ${field}`])
   })
 
-  it('is for those who may operate', async () => {
+  it('require the role to operate', async () => {
     const path = `${mxedges}/${id}/services/tunterm/restart`
     const helpdesk = await addPerson(server, [{ scope: 'org', role: 'helpdesk' }])
     const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
@@ -48,7 +48,7 @@ describe('what needs a connected appliance', () => {
     expect((await server.call('POST', `${mxedges}/${id}/restart`, { as: helpdesk })).status).toBe(403)
   })
 
-  it('is looked for at its site too', async () => {
+  it('also look for the appliance at its site', async () => {
     const siteId = await addSite(server)
     const path = `/sites/${siteId}/mxedges/${id}/support`
     expect((await server.call('POST', path)).status).toBe(404)
@@ -57,18 +57,18 @@ describe('what needs a connected appliance', () => {
   })
 })
 
-it('knows of no version of a package yet', async () => {
+it('the list of package versions is empty', async () => {
   for (const path of ['version', 'versions?channel=beta&distro=bookworm'])
     expect(await server.call('GET', `${mxedges}/${path}`)).toMatchObject({ status: 200, body: [] })
   expect((await server.call('GET', `${mxedges}/versions?channel=x`)).status).toBe(400)
 })
 
-it('tells the name and model of a virtual machine, and refuses other hardware', async () => {
+it('the name and model of a virtual machine are returned, and other hardware is refused', async () => {
   expect((await server.call('GET', `${mxedges}/${id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'ME-VM' })
   const box = await addMxedge(server, { model: 'ME-X5' })
   expect((await server.call('GET', `${mxedges}/${box.id}/vm_params`)).status).toBe(400)
 })
 
-it('has no upgrades yet', async () => {
+it('the list of upgrades is empty', async () => {
   expect((await server.call('POST', `${mxedges}/upgrade`, { body: { mxedge_ids: [id] } })).status).toBe(404)
 })

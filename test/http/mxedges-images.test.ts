@@ -21,7 +21,7 @@ const upload = async (id: string, number: number | string, grey = 200) =>
   })
 
 describe('pictures of an appliance', () => {
-  it('are shown at an address that works, and are of three numbers', async () => {
+  it('have a working address and three numbers', async () => {
     const { id } = await addMxedge(server, { name: 'Seen' })
     const answer = await upload(id, 2)
     expect([answer.status, answer.body]).toEqual([200, {}])
@@ -55,7 +55,7 @@ describe('pictures of an appliance', () => {
     expect(await files()).toEqual(before)
   })
 
-  it('are refused where they are none, and nothing is kept', async () => {
+  it('are refused if they are invalid, and nothing is stored', async () => {
     const { id } = await addMxedge(server)
     const before = await files()
     const path = `${mxedges}/${id}/image/1`

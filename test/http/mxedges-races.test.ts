@@ -19,8 +19,8 @@ beforeEach(async () => {
 const call = (method: string, of: string, body?: unknown) =>
   server.call(method, of, { as: org, ...(body !== undefined && { body }) })
 
-/** Lets the calls wait for the row, in this order, and then go on. */
-async function inLine(
+/** Makes the calls wait for the row, in this order, and then releases it. */
+async function queueAtRow(
   { table, id }: { readonly table: 'org' | 'site' | 'mxcluster'; readonly id: string },
   calls: readonly (() => Promise<Answer>)[],
 ): Promise<number[]> {
@@ -35,7 +35,7 @@ async function inLine(
   return (await Promise.all(running)).map(({ status }) => status)
 }
 
-describe('while its organization goes', () => {
+describe('while its organization is deleted', () => {
   it.each([
     ['is made', async () => () => call('POST', `${path}/mxedges`, { name: 'Late', model: 'ME-VM' })],
     [
@@ -60,14 +60,14 @@ describe('while its organization goes', () => {
       },
     ],
     ['has a cluster', async () => () => call('POST', `${path}/mxclusters`, { name: 'Late' })],
-  ] as const)('an appliance that %s goes along, or is not there any more', async (_what, prepare) => {
+  ] as const)('an appliance that %s is deleted too, or is not found', async (_what, prepare) => {
     for (const removeFirst of [true, false]) {
       org = await server.addOrg('Raced')
       path = `/orgs/${org.orgId}`
       const change = await prepare()
       const remove = () => call('DELETE', path)
       const row = { table: 'org', id: org.orgId } as const
-      expect(await inLine(row, removeFirst ? [remove, change] : [change, remove])).toEqual([
+      expect(await queueAtRow(row, removeFirst ? [remove, change] : [change, remove])).toEqual([
         200,
         removeFirst ? 404 : 200,
       ])
@@ -77,25 +77,25 @@ describe('while its organization goes', () => {
   })
 })
 
-it('is not assigned to a site that goes, or loses it', async () => {
+it('an appliance is not assigned to a concurrently deleted site, or loses it', async () => {
   for (const removeFirst of [true, false]) {
     const siteId = await addSite(server, 'Raced', org)
     const { id } = await addMxedge(server, {}, org)
     const remove = () => call('DELETE', `/sites/${siteId}`)
     const assign = () => call('POST', `${path}/mxedges/assign`, { mxedge_ids: [id], site_id: siteId })
-    const statuses = await inLine({ table: 'site', id: siteId }, removeFirst ? [remove, assign] : [assign, remove])
+    const statuses = await queueAtRow({ table: 'site', id: siteId }, removeFirst ? [remove, assign] : [assign, remove])
     expect(statuses).toEqual([200, removeFirst ? 404 : 200])
     expect((await call('GET', `${path}/mxedges/${id}`)).body).toMatchObject({ id, for_site: false })
   }
 })
 
-it('is not in a cluster that goes, or keeps it', async () => {
+it('an appliance does not join a concurrently deleted cluster, or prevents its deletion', async () => {
   for (const removeFirst of [true, false]) {
     const cluster = await addCluster(server, {}, org)
     const { id } = await addMxedge(server, {}, org)
     const remove = () => call('DELETE', `${path}/mxclusters/${cluster.id}`)
     const join = () => call('PUT', `${path}/mxedges/${id}`, { mxcluster_id: cluster.id })
     const row = { table: 'mxcluster', id: cluster.id } as const
-    expect(await inLine(row, removeFirst ? [remove, join] : [join, remove])).toEqual([200, 400])
+    expect(await queueAtRow(row, removeFirst ? [remove, join] : [join, remove])).toEqual([200, 400])
   }
 })

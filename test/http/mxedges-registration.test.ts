@@ -21,7 +21,7 @@ const row = (id: string) =>
   server.ctx.db.selectFrom('mxedge').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
 describe('a claim', () => {
-  it('takes the code of the label, in any spelling, and knows the hardware by its MAC', async () => {
+  it('accepts the code of the label, in any spelling, and identifies the hardware by its MAC', async () => {
     const hardware = await makeMxedge(server.ctx)
     const { id, mac, serial, claim_code: code } = hardware
     const claimed = await claim(` ${code.toLowerCase().replace('-', '')} `)
@@ -33,7 +33,7 @@ describe('a claim', () => {
     expect(JSON.stringify([audit, event])).not.toContain(code)
   })
 
-  it('is refused for what is unknown or claimed already, and does not tell by whom', async () => {
+  it('is refused for unknown and claimed codes, without naming the owner', async () => {
     const { claim_code: code } = await makeMxedge(server.ctx)
     const stranger = await server.addOrg('Stranger')
     expect((await claim(code, stranger)).status).toBe(200)
@@ -47,20 +47,20 @@ describe('a claim', () => {
       })
   })
 
-  it('is refused for the code of a device, and of an appliance that registers with it', async () => {
+  it('is refused for the code of a device, and for the registration code of an appliance', async () => {
     const { magic } = await addMxedge(server)
     await makeMxedge(server.ctx, { claim_code: magic })
     expect(await claim(magic)).toMatchObject({ status: 400, body: { reason: 'already claimed' } })
   })
 
-  it('succeeds for one of two that claim at once', async () => {
+  it('succeeds for one of two concurrent requests', async () => {
     const { claim_code: code } = await makeMxedge(server.ctx)
     const stranger = await server.addOrg('Rival')
     const answers = await Promise.all([claim(code), claim(code, stranger)])
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
   })
 
-  it('is possible again once the appliance was deleted', async () => {
+  it('is possible again after the appliance was deleted', async () => {
     const { id, claim_code: code } = await makeMxedge(server.ctx)
     await claim(code)
     await server.call('PUT', `${mxedges}/${id}`, { body: { name: 'Mine' } })
@@ -76,7 +76,7 @@ describe('assigning', () => {
   const assign = (body: object) => server.call('POST', `${mxedges}/assign`, { body })
   const unassign = (ids: readonly string[]) => server.call('POST', `${mxedges}/unassign`, { body: { mxedge_ids: ids } })
 
-  it('gives appliances to a site and takes them away, and tells both sites', async () => {
+  it('assigns appliances to a site and unassigns them, with events at both sites', async () => {
     const { id } = await addMxedge(server, { name: 'Moved' })
     const ids = [id, id.toUpperCase()]
     expect(await assign({ mxedge_ids: ids, site_id: siteId })).toMatchObject({ status: 200, body: { success: [id] } })
@@ -96,7 +96,7 @@ describe('assigning', () => {
     expect(last.event).toMatchObject({ mxedge_id: id, site_id: siteId })
   })
 
-  it('says which ids it does not know, and takes nothing of another organization', async () => {
+  it('reports unknown ids, and changes nothing in another organization', async () => {
     const stranger = await server.addOrg('Stranger')
     const theirs = await addMxedge(server, {}, stranger)
     const mine = await addMxedge(server)
@@ -112,7 +112,7 @@ describe('assigning', () => {
     expect(await get(mine.id)).toMatchObject({ site_id: siteId })
   })
 
-  it('ends with the site: the appliance stays', async () => {
+  it('ends when the site is deleted: the appliance remains', async () => {
     const gone = await addSite(server, 'Gone')
     const { id } = await addMxedge(server, { name: 'Left' })
     await assign({ mxedge_ids: [id], site_id: gone })
@@ -126,7 +126,7 @@ describe('assigning', () => {
 })
 
 describe.each(['restart', 'unregister'])('%s', (action) => {
-  it('calls off the registration of the present appliance, so that another can take its place', async () => {
+  it('cancels the registration of the present appliance, so that another one can replace it', async () => {
     const hardware = await makeMxedge(server.ctx)
     const { id } = hardware
     await claim(hardware.claim_code)
@@ -149,15 +149,15 @@ describe.each(['restart', 'unregister'])('%s', (action) => {
     expect(JSON.stringify([audit, event])).not.toContain(after.magic)
   })
 
-  it('is another epoch each time, however many ask at once', async () => {
+  it('starts a new epoch each time, also for concurrent requests', async () => {
     const { id } = await addMxedge(server)
     await Promise.all([1, 2, 3].map(() => server.call('POST', `${mxedges}/${id}/${action}`)))
     expect(await row(id)).toMatchObject({ registrationEpoch: 4 })
   })
 })
 
-describe('an organization', () => {
-  it('takes its appliances, clusters and events with it; hardware may be claimed anew', async () => {
+describe('deleting an organization', () => {
+  it('deletes its appliances, clusters and events; hardware can be claimed again', async () => {
     const { db } = server.ctx
     const orgId = randomUUID()
     const at = new Date()
@@ -201,7 +201,7 @@ describe('a manifest', () => {
   const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
   const post = (devices: object[]) => server.call('POST', '/operator/v1/manifest', { ...operator, body: { devices } })
 
-  it('has devices and edge appliances, and says by the rows of the whole what it could not take', async () => {
+  it('contains devices and edge appliances, and reports errors by the row numbers of the whole file', async () => {
     const rows = [
       { mac: '020000000a01', serial: 'S1', model: 'EAP102', claim_code: 'MIX-AP' },
       { mac: '020000000a02', serial: 'S2', model: 'ME-X1', claim_code: 'MIX-ED-GE' },

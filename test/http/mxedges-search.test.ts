@@ -31,7 +31,7 @@ const get = async (path: string) => {
 const names = (answer: AnyJson) => answer.results.map(({ name }: { name: string }) => name)
 
 describe('a search', () => {
-  it('finds appliances by what they are, in the order that is asked for', async () => {
+  it('finds appliances by their properties, in the requested order', async () => {
     expect(names(await get(`${mxedges}/search?sort=name`))).toEqual(['a', 'b'])
     expect(names(await get(`${mxedges}/search?sort=-name`))).toEqual(['b', 'a'])
     expect(names(await get(`${mxedges}/search?sort=timestamp`))).toEqual(['b', 'a'])
@@ -43,7 +43,7 @@ describe('a search', () => {
     expect(names(await get(`${mxedges}/search?tunterm_version=1`))).toEqual([])
   })
 
-  it('comes in pages, and says where the next is', async () => {
+  it('has pages, with a link to the next one', async () => {
     const first = await get(`${mxedges}/search?sort=name&limit=1`)
     expect(first).toMatchObject({ limit: 1, total: 2, start: expect.any(Number), end: expect.any(Number) })
     expect(first.next).toContain('page=2')
@@ -52,12 +52,12 @@ describe('a search', () => {
     expect(second).not.toHaveProperty('next')
   })
 
-  it.each(['sort=x', 'start=x', 'mxedge_id=x'])('refuses %s naming the field', async (query) => {
+  it.each(['sort=x', 'start=x', 'mxedge_id=x'])('refuses %s with the name of the field', async (query) => {
     const { status, body } = await server.call('GET', `${mxedges}/search?${query}`)
     expect([status, body.detail]).toEqual([400, `invalid field: ${query.split('=')[0]}`])
   })
 
-  it('finds for those of a site what the site has', async () => {
+  it("is limited to the caller's sites", async () => {
     const as = await addPerson(server, [{ scope: 'site', site_id: siteId, role: 'read' }])
     const { body } = await server.call('GET', `${mxedges}/search`, { as })
     expect([names(body), body.total]).toEqual([['a'], 1])
@@ -71,13 +71,13 @@ describe('a count', () => {
     ['model', 2],
     ['site_id', 2],
     ['mxcluster_id', 2],
-  ])('is made by %s', async (distinct, total) => {
+  ])('groups by %s', async (distinct, total) => {
     const counted = await get(`${mxedges}/count?distinct=${distinct}`)
     expect(counted).toMatchObject({ distinct, total })
     expect(counted.results.map(({ count }: { count: number }) => count)).toEqual([1, 1])
   })
 
-  it('says of what no agent has told that it is not known', async () => {
+  it('counts values as unknown that only an agent reports', async () => {
     for (const distinct of ['distro', 'tunterm_version'])
       expect((await get(`${mxedges}/count?distinct=${distinct}`)).results).toEqual([{ [distinct]: null, count: 2 }])
     expect((await get(`${mxedges}/count?model=ME-X5`)).results).toEqual([{ model: 'ME-X5', count: 1 }])
@@ -122,7 +122,7 @@ describe('events', () => {
 })
 
 describe('statistics', () => {
-  it('say that nothing is connected, and nothing that only an agent could know', async () => {
+  it('show that nothing is connected, and no values that only an agent could report', async () => {
     const list = await get(`/orgs/${server.org.orgId}/stats/mxedges`)
     const one = await get(`/orgs/${server.org.orgId}/stats/mxedges/${a.id}?for_site=false`)
     expect(list).toContainEqual(one)
@@ -142,7 +142,7 @@ describe('statistics', () => {
     })
   })
 
-  it('are there at the site too', async () => {
+  it('are available at the site too', async () => {
     expect(await get(`/sites/${siteId}/stats/mxedges`)).toMatchObject([{ id: a.id }])
     expect(await get(`/sites/${siteId}/stats/mxedges/${a.id}`)).toMatchObject({ id: a.id })
     expect((await server.call('GET', `/sites/${siteId}/stats/mxedges/${b.id}`)).status).toBe(404)

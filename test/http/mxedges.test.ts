@@ -21,7 +21,7 @@ const assign = (ids: readonly string[]) =>
   server.call('POST', `${mxedges}/assign`, { body: { mxedge_ids: ids, site_id: siteId } })
 
 describe('edge appliances', () => {
-  it('are made with a code of their own, and nothing says that one is connected', async () => {
+  it('are created with a code of their own, and are nowhere shown as connected', async () => {
     const { id, magic, created_time, modified_time, ...rest } = await addMxedge(server, { name: 'Made' })
     expect(rest).toEqual({
       org_id: server.org.orgId,
@@ -36,7 +36,7 @@ describe('edge appliances', () => {
     expect((await server.call('GET', `${mxedges}/${id}`)).body).toMatchObject({ id, magic, name: 'Made' })
   })
 
-  it('keep what is set, members of later versions too, each by itself, and unset by a minus sign', async () => {
+  it('keep each field that was set, including those of later versions, and unset it by a minus sign', async () => {
     const ports = { upstream_ports: ['0', '1'], separate_upstream_downstream: true, later: { than: [1, null] } }
     const { id } = await addMxedge(server, { tunterm_port_config: ports, services: ['tunterm'], later: 1 })
     const own = { id: randomUUID(), magic: 'X', mxagent_registered: true, for_site: true, site_id: siteId, mac: 'x' }
@@ -62,7 +62,7 @@ describe('edge appliances', () => {
     [{ oob_ip_config: { type: 'x' } }, 'oob_ip_config.type'],
     [{ tunterm_ip_config: { ip: '10.0.0.1', netmask: '255.255.255.0' } }, 'tunterm_ip_config'],
     [{ tunterm_igmp_snooping_config: { querier: { robustness: 8 } } }, 'tunterm_igmp_snooping_config'],
-  ])('refuse %j naming the field, and change nothing', async (body, field) => {
+  ])('refuse %j with the name of the field, and change nothing', async (body, field) => {
     const { id } = await addMxedge(server)
     const before = await server.call('GET', `${mxedges}/${id}`)
     const refused = await server.call('PUT', `${mxedges}/${id}`, { body })
@@ -73,12 +73,12 @@ describe('edge appliances', () => {
     expect(made.status).toBe(400)
   })
 
-  it('need a name and a model', async () => {
+  it('require a name and a model', async () => {
     for (const [body, field] of [[{ model: 'ME-VM' }, 'name'] as const, [{ name: 'x' }, 'model'] as const])
       expect((await server.call('POST', mxedges, { body })).body).toMatchObject({ detail: `invalid field: ${field}` })
   })
 
-  it('show secrets only to those who may write, and never in the audit log', async () => {
+  it('show secrets only to callers who may write, and never in the audit log', async () => {
     const body = {
       name: 'Secretive',
       mxedge_mgmt: { root_password: 'r00t', mist_password: 'm1st', fips_enabled: true },
@@ -98,7 +98,7 @@ describe('edge appliances', () => {
       expect(JSON.stringify([shown.body, audit, event])).not.toContain(secret)
   })
 
-  it('record every change with what was before and after, and tell it by an event', async () => {
+  it('have audit records with the state before and after each change, and an event', async () => {
     const { id } = await addMxedge(server, { name: 'Told' })
     const first = await lastRecords(server)
     expect(first.audit).toMatchObject({ message: 'Add edge appliance "Told"', after: { name: 'Told' } })
@@ -122,7 +122,7 @@ describe('edge appliances', () => {
 })
 
 describe('lists', () => {
-  it('are in pages, and tell appliances of sites from others', async () => {
+  it('have pages, and distinguish appliances of sites from others', async () => {
     const elsewhere = await server.addOrg('Of lists')
     const path = `/orgs/${elsewhere.orgId}/mxedges`
     const ids: string[] = []
@@ -143,7 +143,7 @@ describe('lists', () => {
     expect(ofSite.body).toMatchObject([{ id: ids[0], site_id: site, for_site: true }])
   })
 
-  it('show to those of a site what the site has', async () => {
+  it("are limited to the caller's sites", async () => {
     const there = await addMxedge(server, { name: 'There' })
     const elsewhere = await addMxedge(server, { name: 'Elsewhere' })
     await assign([there.id])
@@ -158,7 +158,7 @@ describe('lists', () => {
 })
 
 describe('appliances of a site', () => {
-  it('are read, changed and deleted there, and only there', async () => {
+  it('are read, updated and deleted there, and only there', async () => {
     const { id } = await addMxedge(server)
     const path = `/sites/${siteId}/mxedges/${id}`
     expect((await server.call('GET', path)).status).toBe(404)
@@ -175,7 +175,7 @@ describe('appliances of a site', () => {
 })
 
 describe('clusters', () => {
-  it('keep the wide document, each member by itself', async () => {
+  it('keep the whole document, each field separately', async () => {
     const body = {
       name: 'Wide',
       radsec: { enabled: true, auth_servers: [{ host: '192.0.2.1', port: 1812, secret: 's', keywrap_kek: 'k' }] },
@@ -194,7 +194,7 @@ describe('clusters', () => {
     expect(list).toContainEqual(changed.body)
   })
 
-  it('show secrets only to those who may write, and never in the audit log', async () => {
+  it('show secrets only to callers who may write, and never in the audit log', async () => {
     const server1 = { host: '192.0.2.1', secret: 'shhh1', keywrap_kek: 'shhh2', keywrap_mack: 'shhh3' }
     const body = {
       radsec: { auth_servers: [server1] },
@@ -212,13 +212,13 @@ describe('clusters', () => {
     [{ name: 1 }, 'name'],
     [{ radsec: { nas_ip_source: 'x' } }, 'radsec'],
     [{ tunterm_hosts_order: ['a'] }, 'tunterm_hosts_order'],
-  ])('refuse %j naming the field', async (body, field) => {
+  ])('refuse %j with the name of the field', async (body, field) => {
     const refused = await server.call('POST', clusters, { body })
     expect(refused.status).toBe(400)
     expect(refused.body.detail).toContain(field)
   })
 
-  it('stay as long as an appliance is in them', async () => {
+  it("can't be deleted while they contain an appliance", async () => {
     const cluster = await addCluster(server)
     const mxedge = await addMxedge(server, { mxcluster_id: cluster.id })
     expect(mxedge.mxcluster_id).toBe(cluster.id)
@@ -236,7 +236,7 @@ describe('clusters', () => {
     expect((await server.call('DELETE', path)).status).toBe(404)
   })
 
-  it('of another organization are none', async () => {
+  it('of another organization are not found', async () => {
     const stranger = await server.addOrg('Stranger')
     const theirs = await addCluster(server, {}, stranger)
     const { id } = await addMxedge(server)

@@ -15,11 +15,11 @@ afterAll(() => server.close())
 const put = (body: unknown) => server.call('PUT', path, { body })
 
 describe('settings of an organization', () => {
-  it('are empty at first', async () => {
+  it('are initially empty', async () => {
     expect((await server.call('GET', path)).body).toEqual({ org_id: server.org.orgId })
   })
 
-  it('keep and echo what was set, members of later versions too, each by itself', async () => {
+  it('store and return each field that was set, including those of later versions', async () => {
     const policy = { enabled: true, min_length: 12, requires_special_char: true, later: 1 }
     const unknown = { tags: ['b', 'a'], later: { than: [1, null] } }
     const first = await put({ password_policy: policy, ...unknown, id: 'x', org_id: 'y' })
@@ -54,7 +54,7 @@ describe('settings of an organization', () => {
     expect((await server.call('GET', path)).body).toEqual(before.body)
   })
 
-  it('are for administrators to change', async () => {
+  it('can be changed by administrators only', async () => {
     for (const role of ['write', 'read', 'helpdesk'] as const) {
       const as = await addPerson(server, [{ scope: 'org', role }])
       expect((await server.call('PUT', path, { as, body: { ui_idle_timeout: 0 } })).status).toBe(403)
@@ -62,7 +62,7 @@ describe('settings of an organization', () => {
     }
   })
 
-  it('record changes without their secrets', async () => {
+  it('have audit records of changes without secrets', async () => {
     await put({ mxedge_mgmt: { root_password: 'hunter2', fips_enabled: true } })
     const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs`)
     expect(logs.body.results[0]).toMatchObject({
@@ -97,7 +97,7 @@ describe('api_policy.no_reveal', () => {
   const secretOf = async (method: string, of: string, options: object = {}) =>
     (await server.call(method, of, options)).body.secret
 
-  it('hides secrets from who may only read, or from everyone', async () => {
+  it('hides secrets from callers who may only read, or from everyone', async () => {
     const { org } = server
     const site = await addSite(server, 'Hooks')
     const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
@@ -113,12 +113,12 @@ describe('api_policy.no_reveal', () => {
       expect(await secretOf('POST', `${place}/webhooks`, { body: hook })).toBeUndefined()
       for (const entry of (await server.call('GET', `${place}/webhooks`)).body) expect(entry.secret).toBeUndefined()
       await put({ api_policy: { no_reveal: false } })
-      // Hidden is not lost.
+      // A hidden secret is still stored.
       expect(await secretOf('GET', one)).toBe('hunter2')
     }
   })
 
-  it('covers the settings themselves', async () => {
+  it('also applies to the settings themselves', async () => {
     await put({ cloudshark: { apitoken: 'hunter2', url: 'https://c.example.test' } })
     const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
     const hidden = { url: 'https://c.example.test' }

@@ -13,7 +13,7 @@ const clone = (body?: unknown, as = server.org) =>
   server.call('POST', `/orgs/${server.org.orgId}/clone`, { as, ...(body !== undefined && { body }) })
 
 describe('a clone', () => {
-  it('has the fields and settings, and nothing that is somebody’s or secret', async () => {
+  it('has the fields and settings, and nothing that is personal or secret', async () => {
     const { orgId } = server.org
     const siteId = await addSite(server)
     await claimNewDevices(server, 1)
@@ -54,14 +54,14 @@ describe('a clone', () => {
     })
   })
 
-  it('is named after its original unless it is named', async () => {
+  it('has the name of its original unless the request names it', async () => {
     const { body: org } = await server.call('PUT', `/orgs/${server.org.orgId}`, { body: { name: 'n'.repeat(200) } })
     const { body } = await clone()
     expect(body.name).toBe(`Copy of ${org.name}`.slice(0, 200))
     expect((await clone({ name: '' })).status).toBe(400)
   })
 
-  it('is for administrators who may have an organization of their own', async () => {
+  it('is allowed to administrators who may have an organization of their own', async () => {
     const writer = await addPerson(server, [{ scope: 'org', role: 'write' }])
     expect((await clone({ name: 'X' }, writer)).status).toBe(403)
     const token = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {

@@ -22,7 +22,7 @@ async function create(path: string, body: unknown, as = server.org) {
   return answer.body
 }
 
-/** Names of the tables that still have rows of the organization. */
+/** Lists the tables that still have rows of the organization. */
 async function tablesWith(column: 'org_id' | 'site_id', id: string): Promise<string[]> {
   const { db } = server.ctx
   const { rows } = await sql<{ name: string }>`
@@ -37,7 +37,7 @@ async function tablesWith(column: 'org_id' | 'site_id', id: string): Promise<str
 }
 
 describe('a site', () => {
-  it('stays while devices are assigned to it', async () => {
+  it("can't be deleted while devices are assigned to it", async () => {
     const siteId = await addSite(server, 'Busy')
     const [device] = await claimNewDevices(server, 1, { siteId })
     expect(await server.call('DELETE', `/sites/${siteId}`)).toMatchObject({
@@ -50,7 +50,7 @@ describe('a site', () => {
     expect((await server.call('DELETE', `/sites/${siteId}`)).status).toBe(200)
   })
 
-  it('goes with its settings, webhooks, privileges and memberships', async () => {
+  it('is deleted with its settings, webhooks, privileges and memberships', async () => {
     const siteId = await addSite(server, 'Gone')
     const org = `/orgs/${server.org.orgId}`
     const group = await create(`${org}/sitegroups`, { name: 'Group', site_ids: [siteId] })
@@ -99,7 +99,7 @@ describe('an organization', () => {
     return siteId
   }
 
-  it('stays while it has devices, which say so', async () => {
+  it("can't be deleted while it has devices, which the error mentions", async () => {
     const org = await server.addOrg('Busy')
     const [device] = await makeDevices(server.ctx, 1)
     await create(`/orgs/${org.orgId}/inventory`, [device?.claim_code], org)
@@ -114,7 +114,7 @@ describe('an organization', () => {
     expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_outbox'])
   })
 
-  it('leaves files of firmware to a chore, which takes no file of an upload under way', async () => {
+  it('leaves its firmware files to a chore, which keeps the files of running uploads', async () => {
     const files = { dir: join(server.dataDir, 'firmware'), maxBytes: 1024 }
     await sweepFirmwareFiles(server.ctx, files)
     const org = await server.addOrg('With firmware')
@@ -132,7 +132,7 @@ describe('an organization', () => {
     expect(new Set(await readdir(files.dir))).toEqual(new Set([kept, underWay, 'incoming']))
   })
 
-  it('goes with all that is in it, and leaves others alone', async () => {
+  it('is deleted with everything in it, without affecting others', async () => {
     const org = await server.addOrg('Gone')
     const left = await server.addOrg('Left')
     await fill(left)
@@ -153,7 +153,7 @@ describe('an organization', () => {
 
     expect(await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).toMatchObject({ status: 200, body: {} })
 
-    // Its audit log stays, for the operator; the event waits to find that nobody listens.
+    // Its audit log is kept for the operator; the event waits until the router finds that no webhook receives it.
     expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_outbox'])
     expect(await tablesWith('org_id', left.orgId)).toEqual(before)
     expect((await server.call('GET', `/orgs/${org.orgId}`, { as: org })).status).toBe(404)

@@ -28,10 +28,10 @@ const call = (method: string, of: string, body?: unknown) =>
 const lockOrgRow = (tx: Tx) => tx.selectFrom('org').select('id').where('id', '=', org.orgId).forUpdate().execute()
 
 /**
- * Lets the calls wait for the organization, in this order, and then go on.
+ * Makes the calls wait for the organization, in this order, and then releases it.
  * @returns Their answers, in the same order.
  */
-async function inLine(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+async function queueAtOrg(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
   const running: Promise<Answer>[] = []
   await server.ctx.db.transaction().execute(async (tx) => {
     await lockOrgRow(tx)
@@ -46,7 +46,7 @@ async function inLine(calls: readonly (() => Promise<Answer>)[]): Promise<Answer
 const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'] }
 const privileges = [{ scope: 'org', role: 'read' }]
 
-describe('what is made while its organization goes', () => {
+describe('an object created while its organization is deleted', () => {
   const made: readonly [string, () => Promise<Answer>][] = [
     ['a site', () => call('POST', `${path}/sites`, { name: 'Late' })],
     ['a site group', () => call('POST', `${path}/sitegroups`, { name: 'Late' })],
@@ -57,37 +57,38 @@ describe('what is made while its organization goes', () => {
     ['an SSO', () => call('POST', `${path}/ssos`, { name: 'Late' })],
     ['an upgrade', () => call('POST', `${path}/devices/upgrade`, { all_sites: true, versions: [{ version: '2' }] })],
   ]
-  it.each(made)('is not made: %s', async (_name, make) => {
-    const [gone, late] = await inLine([() => call('DELETE', path), make])
+  it.each(made)('is not created: %s', async (_name, make) => {
+    const [gone, late] = await queueAtOrg([() => call('DELETE', path), make])
     expect(gone).toMatchObject({ status: 200 })
     expect(late).toMatchObject({ status: 404, body: { detail: 'Not found.' } })
   })
 
-  it.each(made)('goes along if it was there first: %s', async (_name, make) => {
-    const [first, gone] = await inLine([make, () => call('DELETE', path)])
-    // An upgrade to a version that is not there is refused before or after.
+  it.each(made)('is deleted too if it was created first: %s', async (_name, make) => {
+    const [first, gone] = await queueAtOrg([make, () => call('DELETE', path)])
+    // An upgrade to a missing version is refused before or after.
     expect(first?.status === 200 || first?.body.detail.startsWith('invalid')).toBe(true)
-    // What others lock before the organization must have been seen; asked again, it is.
+    // The first attempt may fail, because others lock other rows before the organization; the second one sees their
+    // rows.
     if (gone?.status === 400) expect((await call('DELETE', path)).status).toBe(200)
     else expect(gone?.status).toBe(200)
     expect((await call('GET', path)).status).toBe(404)
   })
 
-  it('is not regrouped', async () => {
+  it('does not change groups', async () => {
     const group = (await call('POST', `${path}/sitegroups`, { name: 'Early' })).body
     const regroup = () => call('PUT', `${path}/sitegroups/${group.id}`, { site_ids: [siteId] })
-    const answers = await inLine([() => call('DELETE', path), regroup])
+    const answers = await queueAtOrg([() => call('DELETE', path), regroup])
     expect(answers.map(({ status }) => status)).toEqual([200, 404])
   })
 
-  it('is not claimed, or keeps the organization', async () => {
+  it('is not claimed, or prevents the deletion', async () => {
     for (const claimFirst of [true, false]) {
       org = await server.addOrg('Raced')
       path = `/orgs/${org.orgId}`
       const [device] = await makeDevices(server.ctx, 1)
       const claim = () => call('POST', `${path}/inventory`, [device?.claim_code])
       const remove = () => call('DELETE', path)
-      const answers = await inLine(claimFirst ? [claim, remove] : [remove, claim])
+      const answers = await queueAtOrg(claimFirst ? [claim, remove] : [remove, claim])
       expect(answers.map(({ status }) => status)).toEqual(claimFirst ? [200, 400] : [200, 404])
       if (!claimFirst) continue
       expect(answers[1]?.body).toMatchObject({ devices: 1 })
@@ -96,7 +97,7 @@ describe('what is made while its organization goes', () => {
   })
 })
 
-describe('what comes to a site while it goes', () => {
+describe('an object created in a site while it is deleted', () => {
   async function addDevice(assigned: boolean): Promise<string> {
     const [device] = await makeDevices(server.ctx, 1)
     if (device === undefined) throw new Error('no device')
@@ -106,8 +107,8 @@ describe('what comes to a site while it goes', () => {
     return device.mac
   }
 
-  /** Holds the site's row until the first call waits for it, then the second one too. */
-  async function atTheSite(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+  /** Locks the site's row until the first call waits for it, then the second one too. */
+  async function queueAtSite(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
     const running: Promise<Answer>[] = []
     await server.ctx.db.transaction().execute(async (tx) => {
       await tx.selectFrom('site').select('id').where('id', '=', siteId).forUpdate().execute()
@@ -119,17 +120,17 @@ describe('what comes to a site while it goes', () => {
     return Promise.all(running)
   }
 
-  it('is a device: it keeps the site, or finds none', async () => {
+  it('is a device, which prevents the deletion, or finds no site', async () => {
     const mac = await addDevice(false)
     const assign = () => call('PUT', `${path}/inventory`, { op: 'assign', site_id: siteId, macs: [mac] })
     const remove = () => call('DELETE', `/sites/${siteId}`)
     const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status)
-    expect(statuses(await atTheSite([assign, remove]))).toEqual([200, 400])
+    expect(statuses(await queueAtSite([assign, remove]))).toEqual([200, 400])
     expect(await call('PUT', `${path}/inventory`, { op: 'unassign', macs: [mac] })).toMatchObject({ status: 200 })
-    expect(statuses(await atTheSite([remove, assign]))).toEqual([200, 404])
+    expect(statuses(await queueAtSite([remove, assign]))).toEqual([200, 404])
   })
 
-  it('is an upgrade: it keeps the site, although its device is taken away meanwhile', async () => {
+  it('is an upgrade, which prevents the deletion, although its device is unassigned meanwhile', async () => {
     const mac = await addDevice(true)
     await server.call('POST', `${path}/firmware?version=2.0.0&models=AP45`, {
       as: org,
@@ -144,14 +145,14 @@ describe('what comes to a site while it goes', () => {
       status: 400,
       body: { detail: 'The site still has 1 running upgrade (cancel, or wait for the end).', upgrades: 1 },
     })
-    // Its end is the rollout engine's to write.
+    // The rollout engine would record the end.
     await server.ctx.db
       .updateTable('siteUpgrade')
       .set({ finishedAt: new Date() })
       .where('siteId', '=', siteId)
       .execute()
     expect(await remove()).toMatchObject({ status: 200 })
-    // The record of it stays.
+    // The upgrade's record is kept.
     const record = await call('GET', `${path}/devices/upgrade/${upgrade.body.id}`)
     expect(record.body.upgrades).toMatchObject([{ site_id: siteId }])
   })
@@ -168,15 +169,16 @@ describe('what comes to a site while it goes', () => {
       'org',
     ],
   ]
-  it.each(made)('is nothing that would outlive it: %s', async (_name, make, place) => {
-    const meet = place === 'org' ? inLine : atTheSite
+  it.each(made)('never outlives the site: %s', async (_name, make, place) => {
+    const meet = place === 'org' ? queueAtOrg : queueAtSite
     for (const removeFirst of [true, false]) {
       siteId = await addSite(server, 'Raced', org)
       const remove = () => call('DELETE', `/sites/${siteId}`)
       const answers = await meet(removeFirst ? [remove, make] : [make, remove])
       const [removed, created] = removeFirst ? answers : answers.toReversed()
       expect(created?.status).toBe(removeFirst ? 404 : 200)
-      // What others lock before the organization must have been seen; asked again, it is.
+      // The first attempt may fail, because others lock other rows before the organization; the second one sees their
+      // rows.
       if (removed?.status === 400) expect((await remove()).status).toBe(200)
       else expect(removed?.status).toBe(200)
       expect((await call('GET', `${path}/apitokens`)).body).toEqual([])

@@ -20,7 +20,7 @@ async function lastLog() {
 }
 
 describe('organizations', () => {
-  it('makes whoever creates one its administrator', async () => {
+  it('have their creator as an administrator', async () => {
     const other = await server.addOrg('Creator')
     const { status, body } = await server.call('POST', '/orgs', {
       as: other,
@@ -33,7 +33,7 @@ describe('organizations', () => {
     expect((await server.call('GET', `/orgs/${body.id}`, { as: other })).body).toEqual(body)
   })
 
-  it('shortens sessions as the organization says', async () => {
+  it('shorten sessions as configured', async () => {
     const other = await server.addOrg('Short sessions')
     await server.call('PUT', `/orgs/${other.orgId}`, { as: other, body: { session_expiry: 10 } })
     const { headers } = await server.call('POST', '/login', {
@@ -48,7 +48,7 @@ describe('organizations', () => {
 })
 
 describe('sites', () => {
-  it('keeps what the client set and omits what it never set', async () => {
+  it('return what the client set and omit what it never set', async () => {
     const site = await createSite({
       name: 'HQ',
       timezone: 'Europe/Berlin',
@@ -60,7 +60,7 @@ describe('sites', () => {
     expect((await server.call('GET', `/sites/${site.id}`)).body).toEqual(site)
   })
 
-  it('takes null for what there is none of, and does not answer it where clients could not read it', async () => {
+  it('accept null for missing values, and omit it where clients could not read it', async () => {
     const latlng = { lat: 37.3, lng: -122 }
     const site = await createSite({ name: 'Nowhere', country_code: 'DE', latlng })
     const body = { country_code: null, latlng: null, address: null }
@@ -69,7 +69,7 @@ describe('sites', () => {
     for (const name of ['country_code', 'latlng']) expect(changed.body).not.toHaveProperty(name)
   })
 
-  it('merges an update at the top level and unsets with a minus', async () => {
+  it('merge an update at the top level and unset fields by a minus sign', async () => {
     const site = await createSite({ name: 'Merge', address: 'here', vars: { a: 1 } })
     const { body } = await server.call('PUT', `/sites/${site.id}`, { body: { vars: { b: 2 }, '-address': '' } })
     expect(body).toMatchObject({ name: 'Merge', vars: { b: 2 } })
@@ -77,14 +77,14 @@ describe('sites', () => {
     expect(body).not.toHaveProperty('-address')
   })
 
-  it('never takes ids and times from a client', async () => {
+  it('never accept ids and times from a client', async () => {
     const site = await createSite({ name: 'Ids', id: server.org.orgId, org_id: server.org.adminId, created_time: 1 })
     expect(site.id).not.toBe(server.org.orgId)
     expect(site.org_id).toBe(server.org.orgId)
     expect(site.created_time).toBeGreaterThan(1)
   })
 
-  it('pages with headers, by name', async () => {
+  it('have pages with headers, sorted by name', async () => {
     const other = await server.addOrg('Pages')
     for (const name of ['c', 'a', 'b'])
       await server.call('POST', `/orgs/${other.orgId}/sites`, { as: other, body: { name } })
@@ -103,7 +103,7 @@ describe('sites', () => {
     expect(unset.headers.get('x-page-limit')).toBe('100')
   })
 
-  it('records before and after in the audit log, with who and from where', async () => {
+  it('have audit records with the state before and after, the actor and the address', async () => {
     const site = await createSite({ name: 'Audited' })
     await server.call('PUT', `/sites/${site.id}`, { body: { notes: 'new' }, headers: { 'user-agent': 'test/1' } })
     expect(await lastLog()).toMatchObject({
@@ -121,7 +121,7 @@ describe('sites', () => {
 })
 
 describe('audit log', () => {
-  it('filters, sorts, and names the next page', async () => {
+  it('filters, sorts, and links to the next page', async () => {
     const path = `/orgs/${server.org.orgId}/logs`
     const all = await server.call('GET', `${path}?duration=1h&sort=timestamp&limit=2`)
     expect(all.body.total).toBeGreaterThan(2)

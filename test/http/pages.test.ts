@@ -25,7 +25,7 @@ interface Row {
   readonly sorted: string | null
 }
 
-/** A list of these rows, of which `few` come by the second query; `few` null: there is none. */
+/** A list of these rows. The second query returns `few`; null means that there is no second query. */
 function listOf(rows: readonly Row[], few: readonly Row[] | null, direction: 'asc' | 'desc'): List {
   const queryOf = (some: readonly Row[]) =>
     sql`select id, sorted from jsonb_to_recordset(${JSON.stringify(some)}::jsonb) as row (id integer, sorted text)`
@@ -38,7 +38,7 @@ function listOf(rows: readonly Row[], few: readonly Row[] | null, direction: 'as
   }
 }
 
-/** As PostgreSQL orders: what is not set comes after everything else. */
+/** Sorts like PostgreSQL: unset values follow all others. */
 function inOrder(rows: readonly Row[], direction: 'asc' | 'desc'): Row[] {
   const rank = ({ id, sorted }: Row): [number, string, number] => [sorted === null ? 1 : 0, sorted ?? '', id]
   const ascending = [...rows].sort((one, other) => {
@@ -55,7 +55,7 @@ const rows = fc.uniqueArray(
 const directions = fc.constantFrom('asc' as const, 'desc' as const)
 
 describe('pageOf', () => {
-  it('answers what a plain list has on that page, whichever end it is read from', async () => {
+  it('returns the same rows as a plain list on that page, from whichever end it reads', async () => {
     const pages = fc.record({ limit: fc.integer({ min: 1, max: 12 }), page: fc.integer({ min: 1, max: 8 }) })
     await fc.assert(
       fc.asyncProperty(
@@ -77,14 +77,14 @@ describe('pageOf', () => {
     )
   })
 
-  it('knows the length of a list on a page far behind its end', async () => {
+  it('returns the length of a list on a page far behind its end', async () => {
     const list = listOf([{ id: 1, sorted: 'a' }], [{ id: 2, sorted: null }], 'asc')
     const page = { limit: 1000, page: 1_000_000 }
     expect(await pageOf(db, list, page)).toEqual({ rows: [], total: 2, limit: 1000 })
   })
 })
 
-/** The database as a request sees it while, after each of its statements, another one commits a change. */
+/** Returns the database as a request sees it while another one commits a change after each of its statements. */
 function whileOthersCommit(change: () => Promise<unknown>): Db {
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
@@ -97,7 +97,7 @@ function whileOthersCommit(change: () => Promise<unknown>): Db {
 }
 
 describe('a page and its total', () => {
-  it('are of the same moment behind the end of a list that grows', async () => {
+  it('show the same moment behind the end of a growing list', async () => {
     await sql`create table grown (id serial primary key)`.execute(db)
     const grow = () => sql`insert into grown default values`.execute(db)
     await grow()
@@ -106,7 +106,7 @@ describe('a page and its total', () => {
     expect(found).toMatchObject({ rows: [], total: 1 })
   })
 
-  it('are of the same moment as the privileges of the admins on it', async () => {
+  it('show the same moment as the privileges of its admins', async () => {
     const [orgId, adminId] = [uuidv7(), uuidv7()]
     const at = new Date()
     await db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()

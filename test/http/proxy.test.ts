@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The address that the audit log shows for a change that came from `localAddress`. */
+/** Returns the address that the audit log shows for a change that came from `localAddress`. */
 async function auditedAddress(localAddress: string): Promise<string> {
   const body = JSON.stringify({ name: localAddress })
   await new Promise<void>((resolve, reject) => {
@@ -31,7 +31,7 @@ async function auditedAddress(localAddress: string): Promise<string> {
   return logs.results[0].src_ip
 }
 
-it('believes a trusted proxy, and nobody else, who the client is', async () => {
+it('accepts the client address from a trusted proxy, and from no other', async () => {
   expect(await auditedAddress('127.0.0.2')).toBe('203.0.113.7')
   expect(await auditedAddress('127.0.0.3')).toBe('127.0.0.3')
 })

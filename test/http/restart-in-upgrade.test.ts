@@ -64,7 +64,7 @@ async function commands(): Promise<string[]> {
 
 describe('a restart', () => {
   it.each(['dl_requested', 'downloading', 'rebooting', 'verifying'] as const)(
-    'is refused while the target is %s, and names the upgrade',
+    'is refused while the target is %s, with the id of the upgrade',
     async (state) => {
       const upgradeId = await startUpgrade()
       await advance()
@@ -78,7 +78,7 @@ describe('a restart', () => {
     },
   )
 
-  it('is accepted before the turn of its device has come, and after it has ended', async () => {
+  it('is accepted before its device is upgraded, and after that has ended', async () => {
     await startUpgrade()
     expect((await restart()).status).toBe(200)
     expect(await fleet.answer(() => 'refuses')).toBe(1)
@@ -89,7 +89,7 @@ describe('a restart', () => {
     expect((await restart()).status).toBe(200)
   })
 
-  it('waits for a round of the engine that is just commanding the device', async () => {
+  it('waits for a round of the engine that is commanding the device', async () => {
     const upgradeId = await startUpgrade()
     let round: Promise<void> = Promise.resolve()
     let answer: Promise<Answer> | undefined
@@ -106,11 +106,11 @@ describe('a restart', () => {
     expect(await commands()).toEqual(['upgrade queued'])
   })
 
-  it('that was queued first is sent first, or not before the upgrade of its device has ended', async () => {
+  it('is sent first if it was queued first, otherwise after the upgrade of its device has ended', async () => {
     await startUpgrade()
     expect((await restart()).status).toBe(200)
     await advance()
-    // As if the round had numbered its command before the restart was queued.
+    // The round has numbered its command before the restart was queued.
     await server.ctx.db
       .updateTable('deviceCommand')
       .set({ id: '00000000-0000-7000-8000-000000000000' })
@@ -130,7 +130,7 @@ describe('a restart', () => {
     expect(await commands()).toEqual(['upgrade done', 'restart done'])
   })
 
-  it('that could not be sent in time leaves an audit record', async () => {
+  it('leaves an audit record if it could not be sent in time', async () => {
     expect((await restart()).status).toBe(200)
     clock.advance(60_000)
     await sweepCommands(server.ctx)
@@ -152,7 +152,7 @@ describe('a restart', () => {
 })
 
 describe('a device in recovery', () => {
-  it('is not rebooted while it is being upgraded', async () => {
+  it('is not rebooted during its upgrade', async () => {
     await startUpgrade()
     await advance()
     await fleet.answer(() => 'dies')

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-it('shows the operator, and nobody else, the events that could not be routed, and routes them again', async () => {
+it('shows the events that could not be routed to the operator only, and routes them again', async () => {
   await server.call('POST', `/orgs/${server.org.orgId}/sites`, { body: { name: 'Here' } })
   const [event] = await server.ctx.db.selectFrom('webhookOutbox').select(['id', 'topic', 'bytes']).execute()
   if (event === undefined) throw new Error('no event')

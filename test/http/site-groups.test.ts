@@ -24,7 +24,7 @@ const putSite = (siteId: string, body: unknown, as: TestOrg = server.org) =>
   server.call('PUT', `/sites/${siteId}`, { as, body })
 
 describe('site groups', () => {
-  it('keep what was set, and are listed in the order they were made', async () => {
+  it('return what was set, and are listed in the order of their creation', async () => {
     const first = await addGroup({ name: 'First', later: { than: [1] }, id: randomUUID(), org_id: randomUUID() })
     expect(first).toMatchObject({ name: 'First', org_id: server.org.orgId, site_ids: [], later: { than: [1] } })
     const second = await addGroup({ name: 'Second' })
@@ -38,14 +38,14 @@ describe('site groups', () => {
     expect(changed.body).not.toHaveProperty('later')
   })
 
-  it('are in step with what their sites say, from either side', async () => {
+  it('stay consistent with their sites, whichever side changes', async () => {
     const [a, b] = [await addSite(server, 'A'), await addSite(server, 'B')]
     const group = await addGroup({ site_ids: [b, a, b] })
     expect(group.site_ids).toEqual([a, b].sort())
     const other = randomUUID()
     await putSite(a, { sitegroup_ids: [other, group.id] })
     await server.call('PUT', `${path}/${group.id}`, { body: { site_ids: [b.toUpperCase()] } })
-    // What else the site named, known or not, stays and in its order.
+    // The other ids of the site, known or not, are kept in their order.
     expect(await groupsOf(a)).toEqual([other])
     expect(await groupsOf(b)).toEqual([group.id])
     await putSite(a, { sitegroup_ids: [group.id.toUpperCase(), other] })
@@ -59,7 +59,7 @@ describe('site groups', () => {
     expect(await groupsOf(a)).toEqual([other])
   })
 
-  it('refuse a site that the organization does not have, and change nothing', async () => {
+  it('refuse a site that is not in the organization, and change nothing', async () => {
     const other = await server.addOrg('Elsewhere')
     const theirs = await addSite(server, 'Theirs', other)
     const mine = await addSite(server, 'Mine')
@@ -82,7 +82,7 @@ describe('site groups', () => {
     },
   )
 
-  it('show nobody a site that is not theirs', async () => {
+  it('hide inaccessible sites', async () => {
     const [a, b] = [await addSite(server, 'Seen'), await addSite(server, 'Unseen')]
     const both = await addGroup({ site_ids: [a, b] })
     const unseen = await addGroup({ site_ids: [b] })
@@ -93,10 +93,10 @@ describe('site groups', () => {
     expect((await server.call('POST', path, { as, body: { name: 'Mine' } })).status).toBe(403)
   })
 
-  it('let nobody give more away than they were given: who writes in a site does not regroup it', async () => {
+  it("can't be changed by a caller who may only write in a site, so that no caller gives away more than they have", async () => {
     const site = await addSite(server, 'Kept')
     const [held, mine] = [await addGroup({ name: 'Held', site_ids: [site] }), await addGroup({ name: 'Mine' })]
-    // Of `mine` they are administrators: a site that joins it would be theirs to give away.
+    // The caller administers `mine`: a site that joins it would be theirs to give away.
     const as = await addPerson(server, [
       { scope: 'site', role: 'write', site_id: site },
       { scope: 'sitegroup', role: 'admin', sitegroup_id: mine.id },
@@ -113,7 +113,7 @@ describe('site groups', () => {
     expect(echo).toMatchObject({ status: 200, body: { sitegroup_ids: [held.id], notes: 'echoed' } })
   })
 
-  it('are recorded with the sites before and after', async () => {
+  it('have audit records with the sites before and after', async () => {
     const site = await addSite(server, 'Recorded')
     const group = await addGroup({ name: 'Recorded' })
     await server.call('PUT', `${path}/${group.id}`, { body: { site_ids: [site] } })
@@ -126,7 +126,7 @@ describe('site groups', () => {
   })
 })
 
-it('keeps secrets that somebody puts into an organization, a site or a group out of the audit log', async () => {
+it('secrets in organizations, sites and groups are omitted from the audit log', async () => {
   const org = `/orgs/${server.org.orgId}`
   const secret = { vendor: { api_key: 'h1dden' } }
   expect((await server.call('PUT', org, { body: secret })).body).toMatchObject(secret)
@@ -140,7 +140,7 @@ it('keeps secrets that somebody puts into an organization, a site or a group out
 })
 
 describe('a deleted site group', () => {
-  it('is gone from its sites, from every privilege, and gives nothing to who had it', async () => {
+  it('is removed from its sites and from every privilege, and its holders lose access', async () => {
     const site = await addSite(server, 'Grouped')
     const group = await addGroup({ name: 'Gone', site_ids: [site] })
     const grant = { scope: 'sitegroup', role: 'write', sitegroup_id: group.id } as const
@@ -164,7 +164,7 @@ describe('a deleted site group', () => {
     for (const method of ['GET', 'PUT', 'DELETE'])
       expect((await server.call(method, `${path}/${group.id}`)).status, method).toBe(404)
     expect(await groupsOf(site)).toEqual([])
-    // A site may name the group again: whoever had it gets nothing by that.
+    // A site may name the group again: former holders gain nothing by that.
     await putSite(site, { sitegroup_ids: [group.id] })
     expect((await server.call('GET', `/sites/${site}`, { as: only })).status).toBe(404)
     expect((await putSite(site, { notes: 'x' }, also)).status).toBe(403)
@@ -174,13 +174,13 @@ describe('a deleted site group', () => {
     expect((await server.call('GET', `/sites/${site}`, { as: asToken })).status).toBe(401)
     const left = await server.call('GET', `${org}/apitokens/${alsoToken.id}`)
     expect(left.body.privileges).toMatchObject([onSite])
-    // Empty, not gone: an unknown role may mean the default role, which may be more.
+    // The role is empty, not deleted: an unknown role may mean the default role, which may be more.
     expect((await server.call('GET', `${org}/ssoroles/${role.body.id}`)).body.privileges).toEqual([])
     const invites = (await server.call('GET', `${org}/invites`)).body
     expect(invites.map(({ id }: { id: string }) => id)).not.toContain(onlyInvite.id)
     expect(invites).toMatchObject([{ email: 'also@example.test', privileges: [onSite] }])
 
-    // Nor can anybody be given it: a privilege of a group that is not there would wait for one.
+    // It can't be granted either: a privilege of a missing group would wait for one.
     const give = { body: { name: 'late', privileges: [grant] } }
     for (const list of ['apitokens', 'ssoroles'])
       expect(await server.call('POST', `${org}/${list}`, give), list).toMatchObject({

@@ -19,7 +19,7 @@ const put = (body: unknown, of = path) => server.call('PUT', of, { body })
 const ofOrg = () => `/orgs/${server.org.orgId}/setting`
 const derived = async (as = server.org) => (await server.call('GET', `${path}/derived`, { as })).body
 
-it('do not grow by every change', async () => {
+it('site settings have a maximum size', async () => {
   const siteId = await addSite(server, 'Full')
   const put = (body: unknown) => server.call('PUT', `/sites/${siteId}/setting`, { body })
   const long = 'x'.repeat(600_000)
@@ -33,13 +33,13 @@ it('do not grow by every change', async () => {
 })
 
 describe('settings of a site', () => {
-  it('are empty at first, and belong to the site', async () => {
+  it('are initially empty, and belong to the site', async () => {
     const identity = { org_id: server.org.orgId, site_id: siteId, for_site: true }
     expect((await server.call('GET', path)).body).toEqual(identity)
     expect(await derived()).toEqual(identity)
   })
 
-  it('keep and echo what was set, each by itself', async () => {
+  it('store and return each field that was set', async () => {
     const wide = { vars: { b: '1', a: '2' }, wifi: { enabled: false }, ssh_keys: ['b', 'a'], later: [null] }
     const first = await put({ ...wide, site_id: 'x', for_site: false, org_id: 'y', created_time: 1 })
     expect(first.body).toMatchObject({ ...wide, site_id: siteId, for_site: true, org_id: server.org.orgId })
@@ -57,7 +57,7 @@ describe('settings of a site', () => {
     [{ ap_updown_threshold: '5' }],
     [{ switch_updown_threshold: 1.5 }],
     [{ gateway_updown_threshold: true }],
-  ])('refuse %j, as an organization’s do', async (body) => {
+  ])('refuse %j, like those of an organization', async (body) => {
     const before = await server.call('GET', path)
     for (const of of [path, ofOrg()]) {
       const answer = await put(body, of)
@@ -69,7 +69,7 @@ describe('settings of a site', () => {
     await put({ '-device_updown_threshold': '' })
   })
 
-  it('are changed by who may write there, and seen by who may read there', async () => {
+  it('are changed by callers who may write in the site, and shown to those who may read', async () => {
     const writer = await addPerson(server, [{ scope: 'site', role: 'write', site_id: siteId }])
     const reader = await addPerson(server, [{ scope: 'site', role: 'read', site_id: siteId }])
     const elsewhere = await addPerson(server, [{ scope: 'site', role: 'write', site_id: await addSite(server, 'B') }])
@@ -84,7 +84,7 @@ describe('settings of a site', () => {
     }
   })
 
-  it('are recorded before and after, without secrets', async () => {
+  it('have audit records with the state before and after, without secrets', async () => {
     await put({ radius_config: { auth_servers: [{ host: 'r', secret: 'hunter2' }] } })
     const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=1`)
     expect(body.results[0]).toMatchObject({
@@ -96,8 +96,8 @@ describe('settings of a site', () => {
   })
 })
 
-describe('what holds for a site', () => {
-  it('is its own, over what it has from its organization', async () => {
+describe('the derived setting of a site', () => {
+  it('combines its own fields with those of its organization, which it overrides', async () => {
     await put({ '-vars': '', '-wifi': '', '-ssh_keys': '', '-radius_config': '' })
     await put(
       {
@@ -123,7 +123,7 @@ describe('what holds for a site', () => {
     expect(body).not.toHaveProperty('device_updown_threshold')
   })
 
-  it('shows secrets of the organization to none who may write in the site alone', async () => {
+  it('hides secrets of the organization from callers who may write only in the site', async () => {
     await put({ mxedge_mgmt: { root_password: 'hunter2', fips_enabled: true } }, ofOrg())
     await put({ ssr: { conductor_token: 'hunter3' } })
     const writer = await addPerson(server, [{ scope: 'site', role: 'write', site_id: siteId }])
@@ -142,7 +142,7 @@ describe('what holds for a site', () => {
 })
 
 describe('settings of an organization', () => {
-  it('say what installers may work on', async () => {
+  it('define which devices and sites installers may access', async () => {
     const scope = systemScope('operator', server.org.orgId)
     const { db } = server.ctx
     await put({ '-installer': '' }, ofOrg())

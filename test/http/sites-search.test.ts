@@ -5,7 +5,7 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 let server: TestServer
 let ids: Record<string, string>
 
-/** Sites a, b and c: a with everything turned round, b in another country, c as it was made. */
+/** Sites a, b and c: a with every setting changed, b in another country, c as created. */
 beforeAll(async () => {
   server = await startTestServer()
   ids = {
@@ -37,7 +37,7 @@ async function found(query: string): Promise<string> {
 }
 
 describe('searching sites', () => {
-  it('says of each what its settings say', async () => {
+  it('returns each site with values from its settings', async () => {
     const { body, headers } = await get('search?sort=name')
     expect(body).toMatchObject({ total: 3, limit: 100 })
     expect(headers.get('x-page-total')).toBe('3')
@@ -68,11 +68,11 @@ describe('searching sites', () => {
     expect(await found('wifi_enabled=True&sort=name')).toBe('Bg')
     expect(await found('wifi_enabled=false&mesh_enabled=true&honeypot_enabled=true')).toBe('A')
     expect(await found('auto_upgrade_version=beta')).toBe('A')
-    // Sites are what they are now, whenever that became so.
+    // The search uses the present state of sites, whenever it was set.
     expect(await found('end=-7d&sort=name')).toBe('ABg')
   })
 
-  it('sorts and pages', async () => {
+  it('sorts and has pages', async () => {
     expect(await found('')).toBe('ABg')
     expect(await found('sort=-timestamp')).toBe('gBA')
     expect(await found('sort=-name')).toBe('gBA')
@@ -85,7 +85,7 @@ describe('searching sites', () => {
     expect((await get('search?limit=2&page=9')).body).toMatchObject({ total: 3, results: [] })
   })
 
-  it('has the settings of the organization where the site says nothing', async () => {
+  it('uses the settings of the organization if the site has none', async () => {
     const auto = { enabled: true, version: 'custom' }
     await server.call('PUT', `/orgs/${server.org.orgId}/setting`, {
       body: { auto_upgrade: auto, wifi: { enabled: false } },
@@ -94,7 +94,7 @@ describe('searching sites', () => {
     await server.call('PUT', `/orgs/${server.org.orgId}/setting`, { body: { '-auto_upgrade': '', '-wifi': '' } })
   })
 
-  it('shows nobody the sites of others', async () => {
+  it('hides the sites of other organizations', async () => {
     const as = await addPerson(server, [{ scope: 'site', role: 'read', site_id: ids['b'] ?? '' }])
     expect((await get('search', as)).body).toMatchObject({ total: 1, results: [{ name: 'Beta' }] })
     expect((await get('count?distinct=name', as)).body.results).toEqual([{ name: 'Beta', count: 1 }])

@@ -20,9 +20,9 @@ async function startServer(jsonBodyMs = JSON_BODY_MS): Promise<number> {
 const head = (path: string, length: number): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
-it('closes the connection of a client that never finishes its JSON body, though it goes on trickling', async () => {
+it('closes the connection of a client that never completes its JSON body, even if it keeps sending', async () => {
   const socket = connect(await startServer(), '127.0.0.1')
-  socket.on('error', () => {}) // a trickle into a closed connection
+  socket.on('error', () => {}) // The client writes to a closed connection.
   socket.write(head('/echo', 1000))
   const trickle = setInterval(() => socket.write(' '), 20)
   onTestFinished(() => clearInterval(trickle))
@@ -30,7 +30,7 @@ it('closes the connection of a client that never finishes its JSON body, though 
   expect(socket.bytesWritten).toBeLessThan(1000)
 })
 
-it('serves a client that is slow within that time', async () => {
+it('serves a slow client within that time', async () => {
   const socket = connect(await startServer(20_000), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.write(head('/echo', 7))
@@ -41,7 +41,7 @@ it('serves a client that is slow within that time', async () => {
   expect(String(answer)).toContain('{"body":{"a":1}}')
 })
 
-it('lets an operation take longer where the type is JSON but there is no body', async () => {
+it('allows an operation more time if the type is JSON but there is no body', async () => {
   const socket = connect(await startServer(), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.write('GET /slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n')

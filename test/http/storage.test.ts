@@ -27,7 +27,7 @@ async function start(bounds: Partial<UploadBounds>): Promise<void> {
 
 const within = (orgMaxBytes: number, totalMaxBytes = 1024 * MIB) => ({ orgMaxBytes, totalMaxBytes })
 
-/** Every file of uploads, those that arrive included. */
+/** Lists every file of uploads, including incoming ones. */
 async function stored(kind: 'firmware' | 'images'): Promise<string[]> {
   const dir = join(server.dataDir, kind)
   return [...(await readdir(dir)).filter((name) => name !== 'incoming'), ...(await readdir(join(dir, 'incoming')))]
@@ -38,7 +38,7 @@ const headers = { 'content-type': 'application/octet-stream' }
 const uploadFirmware = (bytes: number, as = server.org) =>
   server.call('POST', firmwarePath(as), { as, headers, body: randomBytes(bytes) })
 
-/** An upload that does not say how long it is. */
+/** Uploads without declaring the length. */
 function streamFirmware(chunks: number, chunkBytes: number): Promise<Answer['body']> {
   return new Promise((resolve, reject) => {
     const authorization = `Token ${server.org.token}`
@@ -51,7 +51,7 @@ function streamFirmware(chunks: number, chunkBytes: number): Promise<Answer['bod
       answer.setEncoding('utf8').on('data', (part: string) => (text += part))
       answer.once('end', () => resolve({ status: answer.statusCode, ...JSON.parse(text) }))
     })
-    // The server closes the connection on an upload that it has refused.
+    // The server closes the connection of an upload that it has refused.
     sent.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
     })
@@ -63,7 +63,7 @@ function streamFirmware(chunks: number, chunkBytes: number): Promise<Answer['bod
 describe('firmware images of an organization', () => {
   beforeEach(() => start({ firmware: within(MIB) }))
 
-  it('have a quota, which names what is used and what is allowed', async () => {
+  it('have a quota, whose error names the used and the allowed space', async () => {
     expect((await uploadFirmware(600 * KIB)).status).toBe(200)
     expect(await uploadFirmware(600 * KIB)).toMatchObject({
       status: 400,
@@ -77,20 +77,20 @@ describe('firmware images of an organization', () => {
     const { body } = await server.call('GET', `/orgs/${server.org.orgId}/firmware`)
     expect((await server.call('DELETE', `/orgs/${server.org.orgId}/firmware/${body[0].id}`)).status).toBe(200)
     expect((await uploadFirmware(MIB)).status).toBe(200)
-    // Another organization has a quota of its own.
+    // Another organization has its own quota.
     expect((await uploadFirmware(MIB, await server.addOrg('Other'))).status).toBe(200)
   })
 
-  it('do not exceed it together', async () => {
+  it('do not exceed it when uploaded concurrently', async () => {
     const answers = await Promise.all([1, 2, 3, 4, 5].map(() => uploadFirmware(400 * KIB)))
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 400, 400, 400])
     expect(await stored('firmware')).toHaveLength(2)
   })
 
-  it('are refused while they arrive where nobody has said how long they are', async () => {
+  it('are refused during the upload if their length was not declared', async () => {
     expect(await streamFirmware(40, 64 * KIB)).toMatchObject({ status: 400, detail: 'invalid field: body' })
     await vi.waitFor(async () => expect(await stored('firmware')).toEqual([]))
-    // What was reserved for it is free again.
+    // The space that was reserved for it is free again.
     expect(await streamFirmware(16, 64 * KIB)).toMatchObject({ status: 200 })
   })
 })
@@ -108,7 +108,7 @@ it('firmware images of all organizations have a quota', async () => {
   expect(await stored('firmware')).toHaveLength(1)
 })
 
-it('nothing is taken that would not leave the reserve of the disk free', async () => {
+it('an upload is refused if it would use the reserve of the disk', async () => {
   await start({ diskReserveBytes: Number.MAX_SAFE_INTEGER })
   const full = {
     status: 503,
@@ -137,7 +137,7 @@ describe('pictures of an organization', () => {
       `/sites/${siteId}/devices/${device?.id}/image1`,
       `/orgs/${server.org.orgId}/mxedges/${edge.id}/image/1`,
     ]
-    // About 120 KB: two fit.
+    // This has about 120 KB: two fit.
     picture = await noise(200)
   })
 
@@ -150,7 +150,7 @@ describe('pictures of an organization', () => {
     },
   }
 
-  it('have one quota, whatever they are of', async () => {
+  it('have one quota, whatever they show', async () => {
     for (const path of paths) {
       const others = paths.filter((other) => other !== path)
       for (const other of others) expect((await upload(other)).status).toBe(200)
@@ -161,13 +161,13 @@ describe('pictures of an organization', () => {
     }
   })
 
-  it('do not exceed it together', async () => {
+  it('do not exceed it when uploaded concurrently', async () => {
     const answers = await Promise.all(paths.map((path) => upload(path)))
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 400])
     expect(await stored('images')).toHaveLength(2)
   })
 
-  it('may be replaced by smaller ones where it is full', async () => {
+  it('may be replaced by smaller ones when the quota is used up', async () => {
     for (const path of paths.slice(0, 2)) expect((await upload(path)).status).toBe(200)
     const smaller = await noise(195)
     for (const path of paths.slice(0, 2)) expect((await upload(path, smaller)).status).toBe(200)
@@ -175,7 +175,7 @@ describe('pictures of an organization', () => {
     expect(await stored('images')).toHaveLength(2)
   })
 
-  it('count when they come in a bundle, of which nothing is kept where it is too much', async () => {
+  it('count when they are imported in a bundle, which is refused as a whole if it exceeds the quota', async () => {
     const bundle = await zip({ 'a.png': picture, 'b.png': picture, 'c.png': picture })
     const json = JSON.stringify({ vendor_name: 'images' })
     const path = `${map.slice(0, map.lastIndexOf('/'))}/import`
@@ -184,11 +184,11 @@ describe('pictures of an organization', () => {
       body: { reason: expect.stringMatching(/^c\.png has at least \d+ bytes, and of the 307200 bytes of pictures/) },
     })
     expect(await stored('images')).toEqual([])
-    // What was reserved for its pictures is free again.
+    // The space that was reserved for its images is free again.
     for (const path of paths.slice(0, 2)) expect((await upload(path)).status).toBe(200)
   })
 
-  it('are shown to the operator with what they may take', async () => {
+  it('are reported to the operator with their limits', async () => {
     for (const path of paths.slice(0, 2)) await upload(path)
     const files = { dir: join(server.dataDir, 'images'), decode: DEFAULT_DECODE_LIMITS }
     await makeThumbnails(server.ctx, files)
@@ -202,7 +202,7 @@ describe('pictures of an organization', () => {
       orgs: [{ id: server.org.orgId, name: 'Test', firmware_bytes: 5000, picture_bytes: body.pictures.used_bytes }],
     })
     expect(body.pictures.used_bytes).toBeGreaterThan(2 * picture.length)
-    // Those of before sizes were kept are measured at the next start.
+    // The next start measures images that were stored before sizes were.
     await server.ctx.db.updateTable('siteMap').set({ imageBytes: 0, thumbnailBytes: 0 }).execute()
     await server.ctx.db.updateTable('deviceImage').set({ bytes: 0 }).execute()
     expect((await server.call('GET', '/operator/v1/storage', operator)).body.pictures.used_bytes).toBe(0)

@@ -21,7 +21,7 @@ async function create(body: Record<string, unknown> = {}): Promise<Record<string
   return answer.body
 }
 
-/** An admin of the same organization with a smaller role. */
+/** Adds an admin of the same organization with a minor role. */
 async function reader(): Promise<TestOrg> {
   const other = await server.addOrg('Other')
   await server.ctx.db.deleteFrom('privilege').where('adminId', '=', other.adminId).execute()
@@ -43,7 +43,7 @@ const lastAudit = () =>
   server.ctx.db.selectFrom('auditLog').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
 
 describe('webhooks of an organization', () => {
-  it('echoes what was set, unknown keys too, and omits what was not', async () => {
+  it('return what was set, including unknown keys, and omit what was not', async () => {
     const created = await create({ name: 'Lab', secret: 's3cret', custom: { deep: [1] }, id: 'mine' })
     expect(created).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -63,7 +63,7 @@ describe('webhooks of an organization', () => {
     expect((await server.call('GET', `${hooks}/${created.id}`)).body).toEqual(created)
   })
 
-  it('merges an update at the top level and unsets by a minus sign', async () => {
+  it('merge an update at the top level and unset fields by a minus sign', async () => {
     const { id } = await create({ name: 'A', secret: 's', headers: { 'X-A': '1', 'X-B': '2' } })
     const update = (body: Record<string, unknown>) => server.call('PUT', `${hooks}/${id}`, { body })
     expect((await update({ headers: { 'X-C': '3' } })).body).toMatchObject({
@@ -79,7 +79,7 @@ describe('webhooks of an organization', () => {
     expect(row).toEqual({ secrets: null })
   })
 
-  it('shows secrets only to those who may write, keeps them sealed, and out of the audit log', async () => {
+  it('show secrets only to callers who may write, store them sealed, and omit them from the audit log', async () => {
     const { id } = await create({ name: 'Quiet', secret: 'very secret', type: 'splunk', splunk_token: 'tok-en' })
     const audit = await lastAudit()
     expect(audit).toMatchObject({ message: 'Add Webhook "Quiet"', after: { secret: '***', splunk_token: '***' } })
@@ -100,7 +100,7 @@ describe('webhooks of an organization', () => {
       expect((await server.call(method, path, { as, body: { url } })).status).toBe(403)
   })
 
-  it('shows custom headers, which often hold credentials, as it shows secrets', async () => {
+  it('show custom headers, which often contain credentials, like secrets', async () => {
     const headers = { 'X-Api-Key': 'opens the door' }
     const { id } = await create({ name: 'Guarded', headers })
     const seen = await server.call('GET', `${hooks}/${id}`)
@@ -110,7 +110,7 @@ describe('webhooks of an organization', () => {
       expect(JSON.stringify((await server.call('GET', path, { as })).body)).not.toMatch(/opens the door|X-Api-Key/)
   })
 
-  it('lists in pages and deletes once', async () => {
+  it('have pages and are deleted once', async () => {
     const other = await server.addOrg('Pages')
     const path = `/orgs/${other.orgId}/webhooks`
     const ids: string[] = []
@@ -128,7 +128,7 @@ describe('webhooks of an organization', () => {
     expect((await server.call('GET', path, { as: other })).body).toHaveLength(2)
   })
 
-  it('keeps organizations apart', async () => {
+  it('are separate per organization', async () => {
     const { id } = await create()
     const as = await server.addOrg('Foreign')
     const own = `/orgs/${as.orgId}/webhooks/${id}`
@@ -148,24 +148,24 @@ describe('webhooks of an organization', () => {
 
   it.each([
     ['url missing', { url: undefined }, 'url'],
-    ['url no address', { url: 'nowhere' }, 'url'],
+    ['a url that is not an address', { url: 'nowhere' }, 'url'],
     ['url of another scheme', { url: 'ftp://example.test/' }, 'url'],
     ['url with a password', { url: 'http://a:b@example.test/' }, 'url'],
     ['private address', { url: 'http://10.0.0.5/' }, 'url'],
     ['metadata address in disguise', { url: 'http://0xa9fea9fe/latest' }, 'url'],
     ['topic unknown', { topics: ['nonsense'] }, 'topics'],
     ['topic of sites only', { topics: ['location'] }, 'topics'],
-    ['topics no list', { topics: 'audits' }, 'topics'],
+    ['topics that are not a list', { topics: 'audits' }, 'topics'],
     ['type not built', { type: 'aws-sns' }, 'type'],
     ['type unknown', { type: 'pigeon' }, 'type'],
     ['splunk without token', { type: 'splunk' }, 'splunk_token'],
     ['reserved header', { headers: { Host: 'x' } }, 'headers'],
     ['header with a line end', { headers: { 'X-A': 'a\r\nX-B: b' } }, 'headers'],
-    ['header name that is none', { headers: { 'X A': 'a' } }, 'headers'],
+    ['an invalid header name', { headers: { 'X A': 'a' } }, 'headers'],
     ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
-    ['enabled no boolean', { enabled: 'yes' }, 'enabled'],
-    ['secret no text', { secret: 5 }, 'secret'],
-  ])('refuses: %s', async (_what, body, field) => {
+    ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],
+    ['a secret that is not a text', { secret: 5 }, 'secret'],
+  ])('refuse: %s', async (_what, body, field) => {
     const before = (await server.call('GET', hooks)).body.length
     const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
     expect(answer).toMatchObject({ status: 400, body: { reason: expect.any(String) } })
@@ -173,7 +173,7 @@ describe('webhooks of an organization', () => {
     expect((await server.call('GET', hooks)).body.length).toBe(before)
   })
 
-  it('checks an update like a creation', async () => {
+  it('check an update like a creation', async () => {
     const { id } = await create()
     for (const body of [{ url: 'http://192.168.1.1/' }, { '-url': '' }, { topics: ['zone'] }, { type: 'oauth2' }])
       expect((await server.call('PUT', `${hooks}/${id}`, { body })).status).toBe(400)
@@ -181,7 +181,7 @@ describe('webhooks of an organization', () => {
 })
 
 describe('webhooks of a site', () => {
-  it('may have topics of sites, and are invisible from the organization', async () => {
+  it('may have topics of sites, and are hidden from the organization', async () => {
     const path = `/sites/${siteId}/webhooks`
     const body = { name: 'S', url, topics: ['location', 'audits'] }
     const created = await server.call('POST', path, { body })

@@ -174,7 +174,7 @@ describe('what is not an image', () => {
     ['a picture of four billion pixels a side', () => png(hollowPng(0xffff_ffff, 0xffff_ffff))],
     ['a picture that ends after its first lines', () => png(hollowPng(2000, 2000))],
     ['more bytes than allowed', () => png(Buffer.concat([plan, Buffer.alloc(1024 * 1024)]))],
-    ['a part that is no file', () => 'text'],
+    ['a part that is not a file', () => 'text'],
   ]
   it.each(cases)('is refused and not stored: %s', async (_name, make) => {
     const answer = await upload(await make())

@@ -21,7 +21,7 @@ it('survives a connection that breaks inside a transaction, between its queries'
     const pid = await backendOf(tx)
     await sql`create table never_committed ()`.execute(tx)
     await sql`select pg_terminate_backend(${pid})`.execute(ctx.db)
-    await waitUntil('the connection is gone', async () => {
+    await waitUntil('the connection has ended', async () => {
       const { rows } = await sql`select from pg_stat_activity where pid = ${pid}`.execute(ctx.db)
       return rows.length === 0
     })

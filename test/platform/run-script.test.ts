@@ -117,7 +117,7 @@ test('a program that is killed kills the runner in the same way', async () => {
 test('kill -9 of the runner leaves no program behind', async () => {
   const { runner, pid } = await start(await makeTree())
   runner.kill('SIGKILL')
-  await waitUntil('the program is gone', () => hasEnded(pid))
+  await waitUntil('the program has ended', () => hasEnded(pid))
 })
 
 test('an unknown command ends with the usage in one line', async () => {
