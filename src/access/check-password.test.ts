@@ -16,7 +16,7 @@ async function setUp() {
 const isLimited = (error: unknown) => error instanceof AppError && error.code === 'rate_limited'
 
 describe('checkPassword', () => {
-  it('counts one right password once, however many calls bring it at the same time', async () => {
+  it('counts a correct password once, however many concurrent calls use it', async () => {
     const { check, passwordHash } = await setUp()
     const attempt = { email, passwordHash, password: 'right password' }
     expect(await Promise.all(Array.from({ length: 20 }, () => check(attempt)))).not.toContain(false)
@@ -30,7 +30,7 @@ describe('checkPassword', () => {
     await expect(guess(5)).rejects.toSatisfy(isLimited)
   })
 
-  it('counts no try that was refused because too many wait', async () => {
+  it('does not count attempts that were refused because too many waited', async () => {
     const { check, passwordHash } = await setUp()
     const crowd = Array.from({ length: 150 }, (_, i) =>
       check({ email: `${i}@example.test`, passwordHash: null, password: 'x' }).catch(() => 'refused'),
@@ -42,7 +42,7 @@ describe('checkPassword', () => {
     expect(await check(right)).toBe(true)
   })
 
-  it('lets a password through that was right a moment ago, while somebody else guesses', async () => {
+  it('accepts a password that was correct a moment ago, while another caller guesses', async () => {
     const { check, passwordHash } = await setUp()
     const right = { email, passwordHash, password: 'right password' }
     expect(await check(right)).toBe(true)
@@ -53,7 +53,7 @@ describe('checkPassword', () => {
 })
 
 describe('isOutdatedHash', () => {
-  it('knows the parameters of today', async () => {
+  it('recognizes the current parameters', async () => {
     const { passwordHash } = await setUp()
     expect(isOutdatedHash(passwordHash)).toBe(false)
     expect(isOutdatedHash(passwordHash.replace('t=2', 't=1'))).toBe(true)

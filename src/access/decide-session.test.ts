@@ -26,7 +26,7 @@ describe('decideSession', () => {
     }
   })
 
-  it('writes the first use of a session that has none', () => {
+  it('records the first use of a session', () => {
     expect(decideSession(null, 1, now)).toBe('touch')
   })
 })
@@ -40,7 +40,7 @@ describe('isPasswordExpired', () => {
     expect(isPasswordExpired(ago(days * 86_400), expiryDays, now)).toBe(expired)
   })
 
-  it('never where it is not known when it was set', () => {
+  it('is false if it is unknown when the password was set', () => {
     expect(isPasswordExpired(null, 1, now)).toBe(false)
   })
 })

@@ -7,19 +7,19 @@ const lastUsedAt = new Date('2026-02-01T00:00:00Z')
 const after = (date: Date, ms: number) => new Date(date.getTime() + ms)
 
 describe('isIdleTooLong', () => {
-  it('lets 90 days pass, and not a millisecond more', () => {
+  it('accepts 90 days, and not a millisecond more', () => {
     const token = { createdAt, lastUsedAt }
     expect(isIdleTooLong(token, after(lastUsedAt, DAYS_90_MS))).toBe(false)
     expect(isIdleTooLong(token, after(lastUsedAt, DAYS_90_MS + 1))).toBe(true)
   })
 
-  it('counts from creation where there was no use', () => {
+  it('counts from creation if the token was never used', () => {
     const token = { createdAt, lastUsedAt: null }
     expect(isIdleTooLong(token, after(createdAt, DAYS_90_MS))).toBe(false)
     expect(isIdleTooLong(token, after(createdAt, DAYS_90_MS + 1))).toBe(true)
   })
 
-  it('agrees with the bound of the sweep', () => {
+  it('agrees with the limit of the sweep', () => {
     const now = after(createdAt, DAYS_90_MS)
     expect(idleSince(now)).toEqual(createdAt)
   })

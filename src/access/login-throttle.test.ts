@@ -27,8 +27,8 @@ function setUp() {
   }
 }
 
-describe('tries at one account', () => {
-  it('lets five through, then asks for doubling pauses', () => {
+describe('attempts at one account', () => {
+  it('are allowed five times, then after doubling pauses', () => {
     const { take, passS } = setUp()
     expect([1, 2, 3, 4, 5].map(() => take())).toEqual([0, 0, 0, 0, 0])
     for (const pauseS of [30, 60, 120, 240, 480, 900, 900]) {
@@ -40,7 +40,7 @@ describe('tries at one account', () => {
     }
   })
 
-  it('does not lengthen a pause by tries during it', () => {
+  it('do not extend a pause while it lasts', () => {
     const { take, passS } = setUp()
     for (let i = 0; i < 5; i += 1) take()
     for (let i = 0; i < 100; i += 1) expect(take()).toBe(30)
@@ -48,7 +48,7 @@ describe('tries at one account', () => {
     expect(take()).toBe(0)
   })
 
-  it('forgets after a success and after a quarter of an hour without tries', () => {
+  it('are forgotten after a success and after a quarter of an hour without attempts', () => {
     const { take, passS, succeed } = setUp()
     for (let i = 0; i < 5; i += 1) take()
     succeed()
@@ -59,13 +59,13 @@ describe('tries at one account', () => {
     expect([1, 2, 3, 4, 5].map(() => take())).toEqual([0, 0, 0, 0, 0])
   })
 
-  it('counts each account by itself', () => {
+  it('are counted per account', () => {
     const { take } = setUp()
     for (let i = 0; i < 5; i += 1) take()
     expect(take('celia@example.test')).toBe(0)
   })
 
-  it('never asks for more than a quarter of an hour', () => {
+  it('never have to wait for more than a quarter of an hour', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fc.nat(), (count, agoMs) => {
         const waitMs = decideWaitMs({ count, lastMs: 0 }, agoMs)
@@ -76,8 +76,8 @@ describe('tries at one account', () => {
   })
 })
 
-describe('tries from one address', () => {
-  it('lets thirty a minute through', () => {
+describe('attempts from one address', () => {
+  it('are allowed thirty times a minute', () => {
     const { from, passS } = setUp()
     for (let i = 0; i < 30; i += 1) expect(from('192.0.2.1')).toBe(0)
     expect(from('192.0.2.1')).toBe(60)
@@ -86,7 +86,7 @@ describe('tries from one address', () => {
     expect(from('192.0.2.1')).toBe(0)
   })
 
-  it('does not count those that were right', () => {
+  it('do not count if they were correct', () => {
     const { from, giveBack } = setUp()
     for (let i = 0; i < 100; i += 1) {
       expect(from('192.0.2.1')).toBe(0)
@@ -94,7 +94,7 @@ describe('tries from one address', () => {
     }
   })
 
-  it('takes the 2^64 addresses of one customer as one', () => {
+  it('are counted for the 2^64 addresses of one customer together', () => {
     const { from } = setUp()
     for (let i = 0; i < 30; i += 1) from(`2001:db8:0:7::${i.toString(16)}`)
     expect(from('2001:db8:0:7:1:2:3:4')).toBe(60)
@@ -102,7 +102,7 @@ describe('tries from one address', () => {
     expect(from('2001:db8:0:8::1')).toBe(0)
   })
 
-  it('tells mapped IPv4 addresses apart', () => {
+  it('are counted separately for mapped IPv4 addresses', () => {
     const { from } = setUp()
     for (let i = 0; i < 30; i += 1) from('::ffff:192.0.2.1')
     expect(from('::ffff:192.0.2.1')).toBe(60)

@@ -10,7 +10,7 @@ const basic = { via: 'basic', tokenId: null, adminId: 'admin' } as const
 describe('createRequestLimits', () => {
   afterEach(() => vi.useRealTimers())
 
-  it('counts each token by itself and refuses what is too much', async () => {
+  it('counts each token separately and refuses calls above the limit', async () => {
     const limits = createRequestLimits(2)
     await limits.take(token)
     await limits.take(token)
@@ -21,7 +21,7 @@ describe('createRequestLimits', () => {
     expect(await limits.usage(other)).toEqual({ requests: 1, requestLimit: 2, secondsLeft: 3600 })
   })
 
-  it('only counts sessions, and Basic of the same account with them', async () => {
+  it('counts the calls of sessions without limiting them, together with Basic of the same account', async () => {
     const limits = createRequestLimits(1)
     await limits.take(session)
     await limits.take(session)
@@ -29,7 +29,7 @@ describe('createRequestLimits', () => {
     await expect(limits.take(basic)).rejects.toThrow('Too Many Request.')
   })
 
-  it('begins anew after an hour', async () => {
+  it('starts again after an hour', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const limits = createRequestLimits(1)
     await limits.take(token)
@@ -40,7 +40,7 @@ describe('createRequestLimits', () => {
     await limits.take(token)
   })
 
-  it('has no usage of who has not called', async () => {
+  it('has no usage for callers without calls', async () => {
     expect(await createRequestLimits(7).usage(token)).toEqual({ requests: 0, requestLimit: 7, secondsLeft: 3600 })
   })
 })

@@ -16,25 +16,25 @@ const orgId = '00000000-0000-4000-8000-000000000001'
 const siteId = '00000000-0000-4000-8000-000000000002'
 
 describe('the types of scopes', () => {
-  it('let nobody pass some sites, or one, for the whole organization', () => {
+  it('never accept some sites, or one, as the whole organization', () => {
     expectTypeOf<SitesScope>().not.toExtend<OrgScope>()
     expectTypeOf<SiteScope>().not.toExtend<OrgScope>()
     expectTypeOf<SitesScope>().not.toExtend<SiteScope>()
     expectTypeOf<InOrg>().not.toExtend<SitesScope>()
   })
 
-  it('let whoever has more pass for who has less', () => {
+  it('accept a wider scope in place of a narrower one', () => {
     expectTypeOf<OrgScope>().toExtend<SitesScope>()
     expectTypeOf<SiteScope>().toExtend<SitesScope>()
     expectTypeOf<SitesScope>().toExtend<InOrg>()
   })
 
-  it('let nobody pass an organization for a person, or a person for an organization', () => {
+  it('never accept an organization as a person, or a person as an organization', () => {
     expectTypeOf<OrgScope>().not.toExtend<AdminScope>()
     expectTypeOf<AdminScope>().not.toExtend<InOrg>()
   })
 
-  it('can not be written down: only authorization makes them', () => {
+  it("can't be constructed: only authorization creates them", () => {
     expectTypeOf<{ orgId: string; siteIds: 'all'; actor: InOrg['actor'] }>().not.toExtend<InOrg>()
     expectTypeOf<{ adminId: string }>().not.toExtend<AdminScope>()
   })
@@ -48,13 +48,13 @@ describe('the scope of a person', () => {
 })
 
 describe('the scope of a worker', () => {
-  it('is of the whole organization', () => {
+  it('covers the whole organization', () => {
     const scope = systemScope('gateway', orgId)
     expect(coversOrg(scope)).toBe(true)
     expect(siteIdOf(scope)).toBeNull()
   })
 
-  it('is of one site for what belongs to a site', () => {
+  it('covers one site for objects of a site', () => {
     const scope = systemScopeOf('webhooks', { orgId, siteId })
     expect(coversOrg(scope)).toBe(false)
     expect(siteIdOf(scope)).toBe(siteId)

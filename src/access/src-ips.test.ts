@@ -4,7 +4,7 @@ import { createAddressCheck, isAddressRange } from './src-ips.ts'
 
 describe('isAddressRange', () => {
   it.each(['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', '2001:db8::/32', '::/0', '::ffff:10.0.0.1'])(
-    'takes %s',
+    'accepts %s',
     (text) => {
       expect(isAddressRange(text)).toBe(true)
     },
@@ -45,11 +45,11 @@ describe('createAddressCheck', () => {
     [['0.0.0.0/0'], '2001:db8::1', false],
     [['10.0.0.0/8', '2001:db8::/32'], 'unknown', false],
     [['10.0.0.0/8'], '10.0.0.1:80', false],
-  ])('%j holds %s: %s', (ranges, address, within) => {
+  ])('%j contains %s: %s', (ranges, address, within) => {
     expect(isWithin(ranges, address)).toBe(within)
   })
 
-  it('knows an IPv4 address that came over a socket for both families', () => {
+  it('recognizes an IPv4 address that arrived over a socket for both families', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         expect(isWithin([address], `::ffff:${address}`)).toBe(true)
@@ -58,7 +58,7 @@ describe('createAddressCheck', () => {
     )
   })
 
-  it('keeps lists apart', () => {
+  it('keeps lists separate', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.ipV4(), (one, other) => {
         expect(isWithin([one], other)).toBe(one === other)

@@ -3,7 +3,7 @@ import { parseManifest } from './parse-manifest.ts'
 
 const parse = (...lines: string[]) => parseManifest(Buffer.from(lines.join('\n')))
 
-it('reads rows, with their type where it is given', () => {
+it('parses rows, with their type if it is given', () => {
   const { rows, conflicts } = parse(
     'serial,mac,note,model,claim_code,type',
     'S1,aa:bb:cc:00:00:01,x,EAP102,AAAAA-BBBBB,',
@@ -17,7 +17,7 @@ it('reads rows, with their type where it is given', () => {
   ])
 })
 
-it('names the row, the line and the column of what it can not take', () => {
+it('names the row, the line and the column of an error', () => {
   const { rows, conflicts } = parse(
     'mac,serial,model,claim_code,type',
     '01,S1,EAP102,C1,toaster',

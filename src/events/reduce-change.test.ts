@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { reduceChange } from './reduce-change.ts'
 
 describe('reduceChange', () => {
-  it('keeps the fields that differ, and what says whom they are of', () => {
+  it('keeps the fields that differ, and those that identify the object', () => {
     const before = { name: 'Office', notes: 'old', timezone: 'UTC', gone: [1], vars: { a: 1, b: 2 } }
     const after = { name: 'Office', notes: 'new', timezone: 'UTC', added: true, vars: { b: 2, a: 1 } }
     expect(reduceChange({ before, after })).toEqual({
@@ -12,13 +12,13 @@ describe('reduceChange', () => {
     })
   })
 
-  it('keeps all fields of what is new or gone', () => {
+  it('keeps all fields of created and deleted objects', () => {
     expect(reduceChange({ after: { notes: '', x: null } })).toEqual({ after: { notes: '', x: null } })
     expect(reduceChange({ before: { a: 1 } })).toEqual({ before: { a: 1 } })
     expect(reduceChange({})).toEqual({})
   })
 
-  it('shortens long values and says how long they were', () => {
+  it('shortens long values and adds their length', () => {
     const notes = 'n'.repeat(100_000)
     const rules = Array.from({ length: 10_000 }, (_, index) => index)
     const { after } = reduceChange({ before: {}, after: { notes, name: 'Office', rules } })
@@ -34,14 +34,14 @@ describe('reduceChange', () => {
     expect(reduceChange({ after: { macs } })).toEqual({ after: { macs } })
   })
 
-  it('counts fields beyond fifty long ones, and those with a name like a novel', () => {
+  it('counts fields beyond fifty long ones, and those with a very long name', () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, 'x'.repeat(20_000)]))
     const { after } = reduceChange({ after: { ...many, ['y'.repeat(20_000)]: 1 } })
     expect(Object.keys(after ?? {})).toHaveLength(51)
     expect(after?.['...']).toBe('11 more fields')
   })
 
-  it('bounds every document, and what it makes can be stored', () => {
+  it('limits every document, and produces only storable ones', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.string({ unit: 'grapheme' }).map((text) => text.repeat(5000)),

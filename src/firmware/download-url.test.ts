@@ -20,7 +20,7 @@ const openAt = (ms: number, path: DownloadPath) =>
   openDownloadTicket({ secrets, clock: { now: () => new Date(ms) } }, path)
 
 describe('firmwareDownloadUrl', () => {
-  it('opens as it was made, until it expires', () => {
+  it('is valid unchanged, until it expires', () => {
     fc.assert(
       fc.property(ticket, expiry, (ticket, expiresAt) => {
         const url = firmwareDownloadUrl({ secrets, baseUrl: BASE }, ticket, expiresAt)
@@ -32,7 +32,7 @@ describe('firmwareDownloadUrl', () => {
     )
   })
 
-  it('opens in no other form, and under no other key', () => {
+  it('is invalid in any other form, and under any other key', () => {
     const parts = ['org_id', 'command_id', 'image_id', 'expires', 'signature'] as const
     fc.assert(
       fc.property(ticket, expiry, fc.constantFrom(...parts), fc.string(), (ticket, expiresAt, part, value) => {

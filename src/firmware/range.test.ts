@@ -21,11 +21,11 @@ describe('parseRange', () => {
     ['lines=0-1', 'whole'],
     ['bytes=0x1-2', 'whole'],
     ['bytes=1.5-2', 'whole'],
-  ])('reads %j of ten bytes as %j', (header, expected) => {
+  ])('parses %j of ten bytes as %j', (header, expected) => {
     expect(parseRange(header, 10)).toEqual(expected)
   })
 
-  it('never leaves the file', () => {
+  it('never exceeds the file', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^bytes=\d{0,17}-\d{0,17}$/)), size, (header, bytes) => {
         const range = parseRange(header, bytes)
@@ -37,7 +37,7 @@ describe('parseRange', () => {
     )
   })
 
-  it('resumes: the part before and the part from a byte make the whole', () => {
+  it('resumes: the part before a byte and the part from it form the whole file', () => {
     fc.assert(
       fc.property(size, fc.double({ min: 0, max: 1, noNaN: true }), (bytes, share) => {
         const cut = Math.min(bytes - 1, Math.floor(bytes * share))

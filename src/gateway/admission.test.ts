@@ -20,7 +20,7 @@ function open(limits: Partial<AdmissionLimits>) {
 const times = (count: number, address: string): string[] => Array.from({ length: count }, () => address)
 
 describe('Admission', () => {
-  test('lets a burst in, then the rate; the others wait', () => {
+  test('admits a burst, then the rate; the others wait', () => {
     const { admission, arrive } = open({ perSecond: 10, burst: 3 })
     expect(arrive(['a', 'a', 'b', 'c', 'a'])).toEqual({ entered: ['a', 'b', 'c'], refused: [] })
     expect(admission.waiting).toBe(2)
@@ -30,14 +30,14 @@ describe('Admission', () => {
     expect(admission.waiting).toBe(0)
   })
 
-  test('refuses a connection when it has waited as long as it may', () => {
+  test('refuses a connection when it has waited for the maximum time', () => {
     const { admission, arrive } = open({ perSecond: 1, burst: 1, waitMs: 2000, handshakes: 2 })
     expect(arrive(['a', 'a', 'a'])).toEqual({ entered: ['a'], refused: [] })
     expect(admission.decide(2000)).toEqual({ entered: [], refused: [] })
     expect(admission.decide(2001)).toEqual({ entered: [], refused: ['a', 'a'] })
   })
 
-  test('takes the newest from the network that most connections wait for, where too many wait', () => {
+  test('refuses the newest connection of the network with the most waiting connections if too many wait', () => {
     const { admission, arrive } = open({ perSecond: 1, burst: 1, waitMs: 4000 })
     const all = [...times(4, 'a'), 'b', 'c']
     expect(arrive(all)).toEqual({ entered: ['a'], refused: ['a'] })
@@ -46,7 +46,7 @@ describe('Admission', () => {
     expect(admission.decide(1000).entered).toEqual(['b'])
   })
 
-  test('gives somebody who is alone the whole rate', () => {
+  test('gives a single network the whole rate', () => {
     const { admission, arrive } = open({ perSecond: 300, burst: 600, waitMs: 15_000, handshakes: 100_000 })
     let entered = arrive(times(3000, 'a')).entered.length
     expect(entered).toBe(600)
@@ -54,7 +54,7 @@ describe('Admission', () => {
     expect(entered).toBe(3000)
   })
 
-  test.each([3, 50])('lets a newcomer in at the next token while %d others always wait', (noisy) => {
+  test.each([3, 50])('admits a newcomer with the next token while %d others always wait', (noisy) => {
     const { admission, arrive } = open({ perSecond: 300, burst: 600, waitMs: 15_000, handshakes: 100_000 })
     for (let at = 0; at < 20_000; at += 10) {
       for (let one = 0; one < noisy; one += 1)
@@ -64,7 +64,7 @@ describe('Admission', () => {
     }
   })
 
-  test('leaves handshakes for others to a network that never finishes its own', () => {
+  test('reserves handshakes for others if one network never finishes its own', () => {
     const { admission, arrive } = open({ handshakes: 4 })
     expect(arrive(times(4, 'a')).entered).toEqual(['a', 'a'])
     expect(arrive(['b', 'b']).entered).toEqual(['b'])
@@ -73,7 +73,7 @@ describe('Admission', () => {
     expect(admission.decide(0).entered).toEqual(['d'])
   })
 
-  test('gives places back to those who left them', () => {
+  test('frees the places of connections that have left', () => {
     const { admission, arrive } = open({ handshakes: 200 })
     for (let round = 0; round < 3; round += 1) {
       expect(arrive(times(100, 'a'), round * 10_000).entered).toHaveLength(100)
@@ -83,7 +83,7 @@ describe('Admission', () => {
     expect(arrive(times(100, 'b'), 40_000).entered).toHaveLength(100)
   })
 
-  test('takes the addresses of one /64 for one', () => {
+  test('treats the addresses of one /64 as one', () => {
     const { admission, arrive } = open({ handshakes: 4 })
     const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1']
     expect(arrive(addresses).entered).toEqual(['2001:db8::1', '2001:db8:0:1::1', '2001:db8::2'])
@@ -92,7 +92,7 @@ describe('Admission', () => {
   })
 })
 
-describe('Admission, whatever comes', () => {
+describe('Admission, for any sequence of connections', () => {
   const limits = { perSecond: 20, burst: 5, handshakes: 4, waitMs: 1000 }
   const steps = fc.array(
     fc.record({
@@ -104,7 +104,7 @@ describe('Admission, whatever comes', () => {
     { minLength: 1, maxLength: 100 },
   )
 
-  test('decides each connection once, within its time, and bounds who waits, enters and shakes hands', () => {
+  test('decides each connection once, within its time, and limits waiting connections, admissions and handshakes', () => {
     fc.assert(
       fc.property(steps, (unordered) => {
         // The clock of the gateway is monotonic.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Allowance, Allowances } from './allowance.ts'
 
 describe('Allowance', () => {
-  test('covers a burst, then the rate, of each kind for itself', () => {
+  test('allows a burst, then the rate, separately for each kind', () => {
     const allowance = new Allowance(0)
     allowance.spend({ frames: 999, bytes: 2 * 1024 * 1024 - 1, decodeMs: 199 }, 0)
     expect(allowance.isSpent(0)).toBe(false)
@@ -16,7 +16,7 @@ describe('Allowance', () => {
     expect([allowance.isFull(30_000), allowance.isFull(60_000)]).toEqual([false, true])
   })
 
-  test('never lets more through than the burst and the rate, whatever the clock does', () => {
+  test('never allows more than the burst and the rate, whatever the clock does', () => {
     const spending = fc.array(fc.record({ at: fc.nat(20_000), frames: fc.nat(300) }), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(spending, (all) => {
@@ -35,7 +35,7 @@ describe('Allowance', () => {
     )
   })
 
-  test('is paid back within a time that has a bound, however much was taken', () => {
+  test('is refilled within a limited time, however much was used', () => {
     const cost = fc.record({ frames: fc.nat(1e9), bytes: fc.nat(1e9), decodeMs: fc.nat(1e9) })
     fc.assert(
       fc.property(fc.array(cost, { maxLength: 10 }), (costs) => {
@@ -49,7 +49,7 @@ describe('Allowance', () => {
 })
 
 describe('Allowances', () => {
-  test('survive the session, and are forgotten when they are full and unused', () => {
+  test('persist after the session, and are dropped when they are full and unused', () => {
     const all = new Allowances()
     const first = all.open('a', 0)
     expect(all.open('b', 0)).not.toBe(first)
@@ -65,7 +65,7 @@ describe('Allowances', () => {
     expect(all.size).toBe(0)
   })
 
-  test('a device that only opens sessions takes something too', () => {
+  test('charge for opening a session', () => {
     const all = new Allowances()
     let opened = 0
     for (; !all.isSpent('a', 0); opened += 1) {

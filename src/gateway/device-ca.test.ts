@@ -11,7 +11,7 @@ async function folder(): Promise<string> {
   return path
 }
 
-test('is made once, with a private key file', async () => {
+test('is created once, with a private key file', async () => {
   const dir = await folder()
   const first = await loadDeviceCa(dir)
   const second = await loadDeviceCa(dir)
@@ -27,7 +27,7 @@ test('is not replaced when its key is missing', async () => {
   await expect(loadDeviceCa(dir)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('is made anew when a start died before its certificate was written', async () => {
+test('is created again when a start died before its certificate was written', async () => {
   const dir = await folder()
   await loadDeviceCa(dir)
   await rm(join(dir, 'device-ca/ca.pem'))
@@ -35,7 +35,7 @@ test('is made anew when a start died before its certificate was written', async 
   expect(new X509Certificate(again.certificatePem).checkPrivateKey(createPrivateKey(again.keyPem))).toBe(true)
 })
 
-test('issues certificates that a device and a gateway can prove themselves with', async () => {
+test('issues certificates that prove the identity of a device and of a gateway', async () => {
   const ca = await loadDeviceCa(await folder())
   const issuer = new X509Certificate(ca.certificatePem)
   const device = await issueDeviceCertificate(ca, '02aabbccddee')

@@ -38,7 +38,7 @@ export type SendResult =
   | { readonly kind: 'unsent' }
   | Rejection
 
-/** Says what a reply or an event means for a command that was sent; null: nothing. */
+/** Decodes what a reply or an event means for a command that was sent; null: nothing. */
 export type Decode = (sent: SentCommand) => Outcome | null
 
 /** An event that a device sent; it may concern a command. */

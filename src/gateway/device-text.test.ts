@@ -8,7 +8,7 @@ test.each([
   ['Firmware image validation failed', 'Firmware image validation failed'],
 ])('%s', (text, kept) => expect(deviceText(text)).toBe(kept))
 
-test('no part of an address is left, wherever it stands, and the text is bounded', () => {
+test('no part of an address remains, wherever it is, and the length of the text is limited', () => {
   const around = fc.string({ maxLength: 600 }).map((text) => text.replaceAll('SECRET', ''))
   fc.assert(
     fc.property(around, around, (before, after) => {

@@ -46,7 +46,7 @@ export interface Rejection {
   readonly final: boolean
 }
 
-/** A command in the words of a protocol. */
+/** A command as a call of a protocol. */
 export interface EncodedCommand<Call> {
   readonly kind: 'call'
   readonly call: Call
@@ -54,7 +54,7 @@ export interface EncodedCommand<Call> {
   readonly timeoutMs: number
 }
 
-/** A command that was sent, as the driver needs it to understand what the device says about it. */
+/** A sent command, as the driver needs it to interpret the device's messages about it. */
 export interface SentCommand {
   readonly device: DriverDevice
   readonly kind: DriverCommand['kind']
@@ -64,7 +64,7 @@ export interface SentCommand {
 
 /** The messages of a protocol, decoded as far as it can be done without knowing the command that they concern. */
 export interface Messages {
-  /** What a device says of itself when it connects. */
+  /** The facts that a device reports when it connects. */
   readonly hello: unknown
   readonly call: unknown
   readonly reply: unknown

@@ -18,7 +18,7 @@ const serial = ({ cert }: { readonly cert: string }) => new X509Certificate(cert
 const open = (changed: { hosts?: Hosts; now?: Date } = {}) => openGatewayTls({ dataDir, hosts, now, ...changed })
 const file = (name: string) => join(dataDir, 'device-ca', name)
 
-test('keeps what it has made, private, and ready for a listener', async () => {
+test('keeps the certificate that it has issued, in a private file, ready for a listener', async () => {
   const made = await open()
   const kept = await open()
   expect(serial(kept)).toBe(serial(made))
@@ -28,7 +28,7 @@ test('keeps what it has made, private, and ready for a listener', async () => {
   createSecureContext(kept)
 })
 
-test('makes another for another host', async () => {
+test('issues another one for another host', async () => {
   const made = await open()
   const other = await open({ hosts: [...hosts, 'gateway.example.net', '192.0.2.1'] })
   expect(serial(other)).not.toBe(serial(made))
@@ -38,14 +38,14 @@ test('makes another for another host', async () => {
   expect(serial(await open())).toBe(serial(other))
 })
 
-test('makes another when devices use another name, although it is among the names', async () => {
+test('issues another one when devices use another name, even if it is among the names', async () => {
   const made = await open()
   const other = await open({ hosts: ['127.0.0.1', 'localhost', '::1'] })
   expect(serial(other)).not.toBe(serial(made))
   expect(new X509Certificate(other.cert).subject).toBe('CN=127.0.0.1')
 })
 
-test('a name that is too long for a common name is among the alternative names', async () => {
+test('puts a name that is too long for a common name among the alternative names', async () => {
   const long = `${'a'.repeat(60)}.example.net`
   const made = await open({ hosts: [long, 'localhost'] })
   expect(new X509Certificate(made.cert).subject).toBe('CN=Signalbox gateway')
@@ -53,7 +53,7 @@ test('a name that is too long for a common name is among the alternative names',
   expect(serial(await open({ hosts: [long, 'localhost'] }))).toBe(serial(made))
 })
 
-test('makes another in the last year', async () => {
+test('issues another one in the last year', async () => {
   const made = await open()
   const end = new X509Certificate(made.cert).validToDate.getTime()
   expect(serial(await open({ now: new Date(end - 366 * 24 * 3600e3) }))).toBe(serial(made))
@@ -64,13 +64,13 @@ test.each([
   ['is cut', (text: string) => text.slice(0, text.length / 2)],
   ['has no certificate', (text: string) => text.slice(0, text.indexOf('-----BEGIN CERT'))],
   ['is empty', () => ''],
-])('makes another when the file %s', async (_how, damage) => {
+])('issues another one when the file %s', async (_how, damage) => {
   const made = await open()
   await writeFile(file('gateway.pem'), damage(await readFile(file('gateway.pem'), 'utf8')))
   expect(serial(await open())).not.toBe(serial(made))
 })
 
-test('makes another when the CA is another', async () => {
+test('issues another one when the CA has changed', async () => {
   const made = await open()
   await Promise.all([rm(file('ca.pem')), rm(file('ca.key'))])
   const other = await open()
@@ -78,7 +78,7 @@ test('makes another when the CA is another', async () => {
   expect(new X509Certificate(other.cert).verify(new X509Certificate(other.ca).publicKey)).toBe(true)
 })
 
-test('refuses a CA without its key, although the certificate would still serve', async () => {
+test('refuses a CA without its key, even if the certificate is still valid', async () => {
   await open()
   await rm(file('ca.key'))
   await expect(open()).rejects.toMatchObject({ code: 'unavailable' })

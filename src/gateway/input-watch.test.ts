@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { InputWatch } from './input-watch.ts'
 
-test('input came after the look before the last', () => {
+test('input arrived after the look before the last', () => {
   const input = new InputWatch()
   input.begin(100)
   expect(input.sinceMs).toBe(100)
@@ -9,7 +9,7 @@ test('input came after the look before the last', () => {
   expect(input.sinceMs).toBe(120)
 })
 
-test('after the loop was held, what is read first may have waited all that time, and what comes later has not', () => {
+test('after the event loop was blocked, the first input may have waited all that time, and later input has not', () => {
   const input = new InputWatch()
   input.begin(0)
   for (const at of [10, 20, 5000]) input.look(at)

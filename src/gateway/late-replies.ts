@@ -11,7 +11,7 @@ export interface LateReplies {
    * link or by an earlier run of the gateway. Never rejects.
    */
   findCommand(key: CallKey): Promise<CommandToSend | null>
-  /** The lost upgrade whose end the device tells at that time by its clock. Never rejects. */
+  /** Finds the lost upgrade that ended at that time, by the clock of the device. Never rejects. */
   findUpgrade(end: UpgradeEnd): Promise<CommandToSend | null>
   idle(): Promise<void>
 }

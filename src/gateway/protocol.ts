@@ -31,8 +31,8 @@ export interface LinkHost {
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
   report(report: SessionReport): Promise<void> | undefined
   /**
-   * Ends the command whose call has the id, as `decode` says. Resolves with false when no command waits for a reply to
-   * that call. Never rejects.
+   * Ends the command whose call has this id, with the result of `decode`. Resolves with false when no command waits for
+   * a reply to that call. Never rejects.
    */
   onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
   /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */

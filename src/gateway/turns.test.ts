@@ -16,7 +16,7 @@ function open() {
   return { turns, done, work }
 }
 
-test('work is done in order, not at once, and answers', async () => {
+test('runs work in order, later than the call, and returns its result', async () => {
   const { done, work } = open()
   const results = ['a', 'b', 'c'].map((name) => work(name, 1))
   expect(done).toEqual([])
@@ -24,7 +24,7 @@ test('work is done in order, not at once, and answers', async () => {
   expect(done).toEqual(['a', 'b', 'c'])
 })
 
-test('after 5 ms of work others have their turn', async () => {
+test('yields to other work after 5 ms', async () => {
   const { done, work } = open()
   const all = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => work(name, name === 'f' ? 100 : 2)))
   await nextTurn()
@@ -34,7 +34,7 @@ test('after 5 ms of work others have their turn', async () => {
   await all
 })
 
-test('work that fails fails alone', async () => {
+test('fails only the work that fails', async () => {
   const { turns, work } = open()
   const bad = turns.run(() => {
     throw new Error('bad')

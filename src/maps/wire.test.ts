@@ -57,7 +57,7 @@ const allowed = {
 }
 
 describe('a map body', () => {
-  it('takes everything that the table allows, in any combination, and keeps it', () => {
+  it('accepts and keeps every combination of fields that the table allows', () => {
     fc.assert(
       fc.property(fc.record(allowed, { requiredKeys: [] }), (body) => {
         expect(refusedFor(body)).toBeNull()
@@ -66,7 +66,7 @@ describe('a map body', () => {
     )
   })
 
-  it('takes unknown keys, whatever they hold', () => {
+  it('accepts unknown keys with any content', () => {
     const unknown = fc.dictionary(
       fc.string().map((key) => `x_${key}`),
       fc.jsonValue(),
@@ -78,7 +78,7 @@ describe('a map body', () => {
     )
   })
 
-  it('is refused for a value of another type, with the name of its field', () => {
+  it('is refused if a value has another type, with the name of its field', () => {
     const field = fc.constantFrom(...Object.keys(allowed))
     const wrong: Record<string, unknown[]> = { text: [1, true, null, [], {}], other: ['', [[]], 'x'] }
     const texts = new Set(['name', 'group_name', 'type', 'view', 'mapstack_id'])
@@ -113,7 +113,7 @@ describe('a map body', () => {
     ['wayfinding.snap_to_path', { wayfinding: { snap_to_path: 'yes' } }],
   ])('names %s', (field, body) => expect(refusedFor(body)).toBe(field))
 
-  it('can not write what the service says itself', () => {
+  it("can't set the fields of the service", () => {
     const own = [
       'id',
       'org_id',
@@ -129,7 +129,7 @@ describe('a map body', () => {
     expect(mergeMap({ name: 'kept' }, body)).toEqual({ name: 'kept' })
   })
 
-  it('unsets any field of before, and only that', () => {
+  it('unsets any existing field, and only that', () => {
     fc.assert(
       fc.property(fc.record(allowed), fc.constantFrom(...Object.keys(allowed)), (before, name) => {
         const { [name]: _gone, ...rest } = before as Record<string, unknown>

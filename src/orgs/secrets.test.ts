@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { omitSecrets } from './secrets.ts'
 
 describe('omitSecrets', () => {
-  it('leaves out texts that are secrets by name, at any depth', () => {
+  it('omits texts that are secrets by name, at any depth', () => {
     const document = {
       mxedge_mgmt: { root_password: 'a', fips_enabled: true },
       cloudshark: { apitoken: 'b', url: 'https://c' },
@@ -19,7 +19,7 @@ describe('omitSecrets', () => {
     })
   })
 
-  it('leaves out several secrets under one name, and the communities of SNMP', () => {
+  it('omits several secrets under one name, and the communities of SNMP', () => {
     const document = {
       ospf_areas: { 0: { networks: { corp: { auth_type: 'md5', auth_keys: { 1: 'a', 2: 'b' } } } } },
       snmp_config: { v2c_config: [{ community_name: 'c', view: 'all' }] },
@@ -39,7 +39,7 @@ describe('omitSecrets', () => {
     ['user:hidden@proxy.test:3128', 'proxy.test:3128'],
     ['https://proxy.test/?mail=a@b', 'https://proxy.test/?mail=a@b'],
     ['', ''],
-  ])('leaves the login out of the address %j', (url, shown) => {
+  ])('omits the login in the address %j', (url, shown) => {
     expect(omitSecrets({ deep: [{ proxy: { url, pool_url: url, note: url } }] })).toEqual({
       deep: [{ proxy: { url: shown, pool_url: shown, note: url } }],
     })

@@ -16,7 +16,7 @@ const policy = (rules: NonNullable<SettingDocument['password_policy']>): Setting
 })
 
 describe('mergeSetting', () => {
-  it('replaces top-level members, unsets, and keeps what the service decides', () => {
+  it('replaces top-level fields, unsets fields, and keeps the fields of the service', () => {
     const before = { password_policy: { enabled: true, min_length: 12 }, unknown: [1], ui_idle_timeout: 10 }
     const body = { id: 'x', org_id: 'y', created_time: 1, password_policy: { enabled: false }, '-ui_idle_timeout': '' }
     expect(mergeSetting(before, body)).toEqual({ password_policy: { enabled: false }, unknown: [1] })
@@ -36,14 +36,14 @@ describe('strictestPolicy', () => {
   )
   const setting: fc.Arbitrary<SettingDocument> = fc.record({ password_policy: rules }, { requiredKeys: [] })
 
-  it('is the service’s own without any, and heeds only enabled ones', () => {
+  it('is the default of the service without any, and considers only enabled ones', () => {
     const own = { minLength: 8, requiresSpecialChar: false, requiresTwoFactor: false, expiryDays: null }
     expect(strictestPolicy([])).toEqual(own)
     expect(strictestPolicy([{ password_policy: { min_length: 20, expiry_in_days: 3 } }])).toEqual(own)
     expect(strictestPolicy([policy({ min_length: 4, expiry_in_days: 0 })])).toEqual(own)
   })
 
-  it('takes the strictest of each rule', () => {
+  it('uses the strictest value of each rule', () => {
     const settings = [
       policy({ min_length: 10, expiry_in_days: 90 }),
       policy({ requires_two_factor_auth: true, expiry_in_days: 30 }),
@@ -57,7 +57,7 @@ describe('strictestPolicy', () => {
     })
   })
 
-  it('grows no weaker with one more organization, in any order', () => {
+  it('becomes no weaker with one more organization, in any order', () => {
     fc.assert(
       fc.property(fc.array(setting), setting, (settings, further) => {
         const before = strictestPolicy(settings)
@@ -73,7 +73,7 @@ describe('strictestPolicy', () => {
 })
 
 describe('shortestIdleMinutes', () => {
-  it('passes over those that are off', () => {
+  it('ignores disabled ones', () => {
     expect(shortestIdleMinutes([])).toBeNull()
     expect(shortestIdleMinutes([{ ui_idle_timeout: 0 }, {}])).toBeNull()
     expect(shortestIdleMinutes([{ ui_idle_timeout: 30 }, { ui_idle_timeout: 0 }, { ui_idle_timeout: 15 }])).toBe(15)
@@ -94,7 +94,7 @@ const thresholds = fc.record(
 )
 
 describe('deriveSetting', () => {
-  it('has all of the site’s, and of the organization’s only what the site does not say', () => {
+  it('has all fields of the site, and those of the organization that the site does not set', () => {
     fc.assert(
       fc.property(thresholds, thresholds, (ofOrg, ofSite) => {
         const derived = deriveSetting(ofOrg, ofSite)
@@ -109,14 +109,14 @@ describe('deriveSetting', () => {
 })
 
 describe('updownMinutesOf', () => {
-  it('takes the type’s own threshold, then that of all devices, then none', () => {
+  it("uses the type's own threshold, then that of all devices, then none", () => {
     expect(updownMinutesOf({ device_updown_threshold: 5, ap_updown_threshold: 0 }, 'ap')).toBe(0)
     expect(updownMinutesOf({ device_updown_threshold: 5, ap_updown_threshold: 0 }, 'switch')).toBe(5)
     expect(updownMinutesOf({ device_updown_threshold: 5, gateway_updown_threshold: null }, 'gateway')).toBe(5)
     expect(updownMinutesOf({}, 'ap')).toBe(0)
   })
 
-  it('stays within what may be set', () => {
+  it('stays within the allowed range', () => {
     fc.assert(
       fc.property(thresholds, thresholds, fc.constantFrom('ap', 'switch', 'gateway'), (ofOrg, ofSite, type) => {
         const found = updownMinutesOf(deriveSetting(ofOrg, ofSite), type)
@@ -127,7 +127,7 @@ describe('updownMinutesOf', () => {
 })
 
 describe('cloneSetting', () => {
-  it('leaves out secrets and the sites of the original', () => {
+  it('omits secrets and the sites of the original', () => {
     const installer = { extra_site_ids: ['a'], grace_period: 3 }
     expect(cloneSetting({ installer, ssr: { conductor_token: 'x', disable_stats: true } })).toEqual({
       installer: { grace_period: 3 },

@@ -41,11 +41,11 @@ describe('transformPoint', () => {
       { ...unmoved, scale: 2, x: -5, y: 7 },
       { x: 15, y: 7 },
     ],
-  ])('by %j turns, then scales, then moves', (by, expected) => {
+  ])('turns, then scales, then moves by %j', (by, expected) => {
     expect(transformPoint({ x: 10, y: 0 }, by)).toEqual(expected)
   })
 
-  it('keeps distances, but for the scale', () => {
+  it('preserves distances, except for the scale', () => {
     fc.assert(
       fc.property(point, point, transform, (a, b, change) => {
         const distance = (from: Point, to: Point) => Math.hypot(from.x - to.x, from.y - to.y)
@@ -57,7 +57,7 @@ describe('transformPoint', () => {
 })
 
 describe('transformMap', () => {
-  it('leaves alone what it does not know, and what is of another shape', () => {
+  it('does not change unknown fields or fields of another shape', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), transform, (doc, change) => {
         expect(Object.keys(transformMap(doc, change))).toEqual(Object.keys(doc))
@@ -92,16 +92,16 @@ describe('transformMap', () => {
 })
 
 describe('transformPlace', () => {
-  it('says nothing of a device that has no place', () => {
+  it('returns nothing for a device without a place', () => {
     expect(transformPlace({ map_id: 'm', x: 1 }, { ...unmoved, x: 5 })).toEqual({})
   })
 
-  it('turns the device with the picture', () => {
+  it('turns the device with the image', () => {
     const turned = transformPlace({ x: 1, y: 0, orientation: 350 }, { ...unmoved, rotationDegrees: 15 })
     expect(turned).toMatchObject({ orientation: 5 })
   })
 
-  it('answers whole degrees below 360', () => {
+  it('returns whole degrees below 360', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e6, max: 1e6, noNaN: true }), (degrees) => {
         const whole = wholeDegrees(degrees)

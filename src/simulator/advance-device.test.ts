@@ -75,7 +75,7 @@ function waits(effects: readonly Effect[]): readonly number[] {
 }
 
 describe('an access point', () => {
-  it('downloads first, then answers the upgrade, and is away while it writes and boots', () => {
+  it('downloads first, then answers the upgrade, and is offline while it writes and boots', () => {
     const profile = profileOf('ap')
     const device = run(profile)
     expect(device.call('upgrade', upgradeParams)).toEqual([{ do: 'download', uri, trust: 'public_cas' }])
@@ -92,7 +92,7 @@ describe('an access point', () => {
     expect(device.state.connectReason).toBe('socket')
   })
 
-  it('answers 2 when the download fails or the image is for another model', () => {
+  it('answers 2 if the download fails or the image is for another model', () => {
     const device = run(profileOf('ap'))
     device.call('upgrade', upgradeParams)
     expect(replies(device.step({ on: 'download_failed', text: 'curl_rc 22, http_code 404' }))).toEqual([
@@ -105,7 +105,7 @@ describe('an access point', () => {
     expect(device.state).toMatchObject({ firmware: OLD, activity: { kind: 'idle' } })
   })
 
-  it('that is not told to keep its identity is orphaned by an upgrade', () => {
+  it('is orphaned by an upgrade that does not keep its identity', () => {
     const profile = profileOf('ap')
     for (const params of [{ uri }, { uri, keep_redirector: false, keep_config: true }]) {
       const device = run(profile)
@@ -120,20 +120,20 @@ describe('an access point', () => {
     }
   })
 
-  it('verifies a download by the CA of its gateway where the call says so', () => {
+  it('verifies a download by the CA of its gateway if the call requires it', () => {
     const call = { ...upgradeParams, 'use-local-certificates': true }
     expect(run(profileOf('ap')).call('upgrade', call)).toEqual([{ do: 'download', uri, trust: 'gateway_ca' }])
     expect(run(profileOf('switch')).call('upgrade', call)).toContainEqual({ do: 'download', uri, trust: 'public_cas' })
   })
 
-  it('never puts an address with shell characters into its shell', () => {
+  it('never passes an address with shell characters to its shell', () => {
     for (const character of ['"', "'", '$', '`', '\\', '\n']) {
       const effects = run(profileOf('ap')).call('upgrade', { uri: `http://h/${character}(reboot)` })
       expect(replies(effects)).toEqual(['2: 2 Download failed, uri can not be used'])
     }
   })
 
-  it('accepts a reboot and stays ten seconds more', () => {
+  it('accepts a reboot and stays connected for ten more seconds', () => {
     const profile = profileOf('ap')
     const device = run(profile)
     const accepted = device.call('reboot')
@@ -145,7 +145,7 @@ describe('an access point', () => {
     expect(device.state.connectReason).toBe('reboot')
   })
 
-  it('does one upgrade after the other, and answers each by its own id', () => {
+  it('performs one upgrade after the other, and answers each by its own id', () => {
     const device = run(profileOf('ap'))
     device.call('upgrade', upgradeParams, 7)
     expect(device.call('upgrade', { ...upgradeParams, uri: `${uri}2` }, 8)).toEqual([])
@@ -157,7 +157,7 @@ describe('an access point', () => {
     expect(replies(device.elapse())).toEqual(['8: 0 Triggering FW upgrade'])
   })
 
-  it('gives no sign of a boot when its watchdog starts its client anew, and goes on with its upgrade', () => {
+  it('shows no sign of a boot when its watchdog restarts its client, and continues its upgrade', () => {
     const device = run(profileOf('ap'))
     device.call('telemetry', { interval: 60, types: ['state'] })
     device.call('upgrade', upgradeParams, 7)
@@ -177,7 +177,7 @@ describe('an access point', () => {
     expect(replies(device.call('leds', { pattern: 'blink', duration: 5 }))).toEqual(['2: 0 Success'])
   })
 
-  it('says upgradefailed when it comes back with the old version', () => {
+  it('reports upgradefailed when it returns with the old version', () => {
     const device = run(profileOf('ap', ['old_version']))
     device.call('upgrade', upgradeParams)
     device.step({ on: 'downloaded', image })
@@ -191,7 +191,7 @@ describe('an access point', () => {
 })
 
 describe('a switch', () => {
-  it('answers the upgrade at once, then tells each second, and reboots by itself', () => {
+  it('answers the upgrade immediately, reports each second, and reboots by itself', () => {
     const device = run(profileOf('switch'))
     const begun = device.call('upgrade', upgradeParams)
     expect(replies(begun)).toEqual(['2: 0 upgrade requested successfully'])
@@ -210,20 +210,20 @@ describe('a switch', () => {
     expect(device.step({ on: 'connected' })).toEqual([])
   })
 
-  it('tells a failed download by event', () => {
+  it('reports a failed download by an event', () => {
     const device = run(profileOf('switch'))
     device.call('upgrade', upgradeParams)
     const failed = device.step({ on: 'download_failed', text: 'curl_rc 7, http_code 000' })
     expect([replies(failed), operations(failed)]).toEqual([[], ['"operation":"fail"']])
   })
 
-  it('is busy for a second upgrade', () => {
+  it('is busy during an upgrade', () => {
     const device = run(profileOf('switch'))
     device.call('upgrade', upgradeParams)
     expect(replies(device.call('upgrade', upgradeParams, 3))).toEqual(['3: 1 Upgrade already in progress'])
   })
 
-  it('goes down as soon as it accepts a reboot, and calls the unknown a success', () => {
+  it('goes down as soon as it accepts a reboot, and answers unknown methods with success', () => {
     const profile = profileOf('switch')
     const device = run(profile)
     expect(replies(device.call('snapshot'))).toEqual(['2: 0 Success'])
@@ -231,7 +231,7 @@ describe('a switch', () => {
     expect(isOnline(profile, device.state)).toBe(false)
   })
 
-  it('restarts single members of a Virtual Chassis, the master at the cost of the connection', () => {
+  it('restarts single members of a Virtual Chassis; a restart of the master breaks the connection', () => {
     const member = (place: number) => ({
       member: place,
       mac: `02000000b00${place}`,
@@ -251,7 +251,7 @@ describe('a switch', () => {
 })
 
 describe('every device', () => {
-  it.each(['ap', 'switch'] as const)('(%s) acknowledges a request, then sends what was asked for', (type) => {
+  it.each(['ap', 'switch'] as const)('(%s) acknowledges a request, then sends the requested report', (type) => {
     const device = run(profileOf(type))
     const effects = device.call('request', { message: 'state', request_uuid: 'r1' })
     expect(effects.map((effect) => effect.do)).toEqual(['reply', 'notify'])
@@ -259,7 +259,7 @@ describe('every device', () => {
     expect(replies(device.call('request', { message: 'state' }))).toEqual(['2: 1 Invalid parameters'])
   })
 
-  it.each(['ap', 'switch'] as const)('(%s) reports when it is asked to, until it boots', (type) => {
+  it.each(['ap', 'switch'] as const)('(%s) reports on request, until it boots', (type) => {
     const device = run(profileOf(type))
     const order = { interval: 60, types: ['state'] }
     const report = { do: 'report', everyMs: 60_000 }
@@ -274,14 +274,17 @@ describe('every device', () => {
     expect(device.call('telemetry', order)).toContainEqual(report)
   })
 
-  it.each(['ap', 'switch'] as const)('(%s) refuses with the fault, and drops what is for another', (type) => {
-    const device = run(profileOf(type, ['refuse']))
-    expect(replies(device.call('reboot'))).toEqual(['2: 1 Reboot refused'])
-    expect(replies(device.call('upgrade', upgradeParams))).toEqual(['2: 2 Invalid signature'])
-    expect(device.call('reboot', { serial: '02000000ffff' })).toEqual([])
-  })
+  it.each(['ap', 'switch'] as const)(
+    '(%s) refuses calls with the fault, and drops calls for another device',
+    (type) => {
+      const device = run(profileOf(type, ['refuse']))
+      expect(replies(device.call('reboot'))).toEqual(['2: 1 Reboot refused'])
+      expect(replies(device.call('upgrade', upgradeParams))).toEqual(['2: 2 Invalid signature'])
+      expect(device.call('reboot', { serial: '02000000ffff' })).toEqual([])
+    },
+  )
 
-  it('stays away with the fault, and flaps with that one', () => {
+  it('never returns with one fault, and flaps with the other', () => {
     const lost = run(profileOf('switch', ['never_return']))
     expect(changes(lost.call('reboot'))).toEqual(['lost'])
     expect(lost.elapse()).toEqual([])
@@ -328,7 +331,7 @@ describe('every device', () => {
     .record({ type: fc.constantFrom('ap' as const, 'switch' as const), own: fc.subarray([...faults]) })
     .map(({ type, own }) => profileOf(type, own))
 
-  it('never does more than it was told, and never gets stuck', () => {
+  it('never does more than it was asked to, and never gets stuck', () => {
     fc.assert(
       fc.property(anyProfile, fc.array(anyInput, { maxLength: 80 }), (profile, inputs) => {
         let state = newDevice(profile, OLD, 0)
@@ -349,7 +352,7 @@ describe('every device', () => {
     )
   })
 
-  it('lives on after the simulator was away, wherever it was', () => {
+  it('continues after a restart of the simulator, whatever it was doing', () => {
     fc.assert(
       fc.property(anyProfile, fc.array(anyInput, { maxLength: 40 }), (profile, inputs) => {
         let state = newDevice(profile, OLD, 0)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createConditions } from './conditions.ts'
 
 describe('createConditions', () => {
-  it('resolves once the condition holds, looking only after changes', async () => {
+  it('resolves once the condition holds, and checks only after changes', async () => {
     const conditions = createConditions()
     let looks = 0
     let value = 0
@@ -13,7 +13,7 @@ describe('createConditions', () => {
     expect(looks).toBe(2)
   })
 
-  it('rejects after its time, and when the waiting ends', async () => {
+  it('rejects after the time limit, and when `end` is called', async () => {
     const conditions = createConditions()
     await expect(conditions.until(() => false, 1)).rejects.toThrow('not within 1 ms')
     const ended = expect(conditions.until(() => false, 5000)).rejects.toThrow('stopped')

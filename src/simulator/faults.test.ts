@@ -8,7 +8,7 @@ const macs = fc.uniqueArray(
 )
 
 describe('parseFaultTargets', () => {
-  it('takes a share or MACs in any spelling', () => {
+  it('accepts a share or MACs in any spelling', () => {
     expect(parseFaultTargets('12.5%')).toEqual({ share: 0.125 })
     expect(parseFaultTargets('02:00:00:00:A0:01, 0200.0000.a002')).toEqual({ macs: ['02000000a001', '02000000a002'] })
   })
@@ -34,7 +34,7 @@ describe('parseMac', () => {
 })
 
 describe('assignFaults', () => {
-  it('draws the share, the same devices each time', () => {
+  it('selects the share, the same devices each time', () => {
     fc.assert(
       fc.property(macs, fc.integer({ min: 0, max: 100 }), (all, percent) => {
         const plan = { refuse: { share: percent / 100 } }

@@ -20,13 +20,13 @@ describe('parseFleet', () => {
     [JSON.stringify([{ ...device, type: 'router' }]), /\/0\/type/],
     [JSON.stringify([{ ...device, mac: 'x' }]), /"x"/],
     [JSON.stringify([device, { ...device, mac: '02000000a001' }]), /02000000a001 is there twice/],
-  ])('refuses %s in one line', (text, message) => {
+  ])('refuses %s with one line', (text, message) => {
     expect(() => parseFleet(text)).toThrow(message)
   })
 })
 
 describe('generateFleet', () => {
-  it('makes distinct MACs, the ones of members included, that a fleet file would take', () => {
+  it('generates distinct MACs, including those of members, that a fleet file would accept', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(10), (count, members) => {
         const common = { type: 'switch', model: 'ECS4150', firmware: '1.0.0', firstMac: '0200000000fe' } as const

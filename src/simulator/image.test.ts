@@ -22,13 +22,13 @@ describe('readImage', () => {
     )
   })
 
-  it('takes the version of an image without header from its name, else from its hash', () => {
+  it('uses the file name as the version of an image without header, else the hash', () => {
     const head = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
     expect(readImage({ head, sha256, fileName: '3.2.1-rc1.bin' })).toEqual({ models: null, version: '3.2.1-rc1' })
     expect(readImage({ head, sha256, fileName: null })).toEqual({ models: null, version: 'sha256-abababababab' })
   })
 
-  it('reads any bytes', () => {
+  it('accepts any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
         expect(readImage({ head: Buffer.from(bytes), sha256, fileName: null }).version).not.toBe('')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MAX_UNSENT, Outbox } from './outbox.ts'
 
-it('keeps messages in their order, hands each over once, and loses those for which it has no room', () => {
+it('keeps messages in their order, returns each once, and drops those that exceed its size', () => {
   const outbox = new Outbox()
   const messages = Array.from({ length: MAX_UNSENT }, (_, index) => `message ${index}`)
   for (const message of [...messages, 'lost']) outbox.add(message)

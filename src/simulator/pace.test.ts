@@ -17,12 +17,12 @@ describe('watchdogMs', () => {
 })
 
 describe('timingOf', () => {
-  it('scales them all', () => {
+  it('scales all times', () => {
     const timing = timingOf({ ...realPace, bootMs: 5000, flashMs: 7000, timeScale: 0.01 }, new Set())
     expect(timing).toEqual({ bootMs: 50, flashMs: 70, triggerMs: 100, goodbyeMs: 100, statusMs: 10, flapMs: 150 })
   })
 
-  it('makes the slow ten times slower', () => {
+  it('makes slow devices ten times slower', () => {
     expect(timingOf(realPace, new Set(['slow']))).toMatchObject({ bootMs: 300_000, flashMs: 600_000 })
     expect(downloadRate({ ...realPace, downloadBytesPerS: 500 }, new Set(['slow']))).toBe(50)
     expect(downloadRate(realPace, new Set(['slow']))).toBeGreaterThan(0)

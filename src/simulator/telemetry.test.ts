@@ -21,7 +21,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc.record({
 })
 
 describe('telemetry', () => {
-  it('has the shape that the wire wants, at any time', () => {
+  it('has the shape that the protocol requires, at any time', () => {
     fc.assert(
       fc.property(anyProfile, fc.nat(2 ** 40), (profile, nowMs) => {
         const state = newDevice(profile, '1.0.0', 1000)
@@ -41,7 +41,7 @@ describe('telemetry', () => {
     expect(stateParams(profile, state, 72_999)).toMatchObject({ state: { unit: { uptime: 62, localtime: 72 } } })
   })
 
-  it('advertises the extension only for devices of several parts', () => {
+  it('advertises the extension only for devices with several parts', () => {
     fc.assert(
       fc.property(anyProfile, (profile) => {
         const { capabilities } = connectParams(profile, newDevice(profile, '1.0.0', 0))

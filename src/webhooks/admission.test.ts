@@ -38,14 +38,14 @@ const freeFresh = () => admission.vacancy('fast').lanes
 const freeSlow = () => admission.vacancy('slow').lanes
 
 describe('createAdmission', () => {
-  it('gives an organization its share of fresh slots and no more', () => {
+  it('limits an organization to its share of fresh slots', () => {
     const turn = open('w')
     expect([1, 2, 3, 4, 5].map(() => turn.start() !== null)).toEqual([true, true, true, true, false])
     expect(admission.vacancy('fast')).toMatchObject({ lanes: 4, busyOrgIds: ['a'] })
     expect(admission.vacancy('fast').lanesOf('b')).toBe(4)
   })
 
-  it('frees the fresh slot of a request that is late, and says so where there was none', () => {
+  it('frees the fresh slot of a late request, and reports whether slots were used up', () => {
     for (const [index, org] of ['a', 'b'].entries())
       for (let count = 0; count < 4; count += 1) startOne(`${index}${count}`, org)
     expect(freeFresh()).toBe(0)
@@ -58,7 +58,7 @@ describe('createAdmission', () => {
     expect(admission.vacancy('fast').lanesOf('b')).toBe(1)
   })
 
-  it('moves requests to the slow slots at once when they are slow, and cuts those that find none', () => {
+  it('moves slow requests to the slow slots immediately, and cuts those that find none', () => {
     const slots = [startOne('a1'), startOne('a2'), startOne('a3'), startOne('b1', 'b'), startOne('b2', 'b')]
     age(100)
     // At most two per organization and three in total.
@@ -68,7 +68,7 @@ describe('createAdmission', () => {
     expect({ fresh: freeFresh(), slow: freeSlow() }).toEqual({ fresh: 8, slow: 3 })
   })
 
-  it('lets slow lanes use slow slots alone, until a request is answered in time', () => {
+  it('makes slow lanes use slow slots only, until a request is answered in time', () => {
     const turn = open('w')
     const first = turn.start()
     age(100)
@@ -85,7 +85,7 @@ describe('createAdmission', () => {
     expect(admission.vacancy('slow').onlyWebhookIds).toEqual([])
   })
 
-  it('keeps a lane slow whose request was cut', () => {
+  it('keeps a lane slow after its request was cut', () => {
     const slots = ['1', '2', '3'].map((webhookId) => startOne(webhookId))
     age(100)
     expect(slots[2]?.signal.aborted).toBe(true)
@@ -93,7 +93,7 @@ describe('createAdmission', () => {
     expect(admission.vacancy('slow').onlyWebhookIds).toContain('3')
   })
 
-  it('counts what claimed messages take, those of slow lanes apart', () => {
+  it('counts the bytes of claimed messages, separately for slow lanes', () => {
     const large = open('large', 'a', 70)
     const small = open('small', 'a', 50)
     const [first, second] = [large.start(), small.start()]
@@ -109,7 +109,7 @@ describe('createAdmission', () => {
     expect([admission.vacancy('fast').bytes, admission.vacancy('slow').bytes]).toEqual([1000, 100])
   })
 
-  it('cuts everything at the stop and starts nothing more', () => {
+  it('cuts everything at the stop and starts no more requests', () => {
     const turn = open('w')
     const slot = turn.start()
     admission.stop()
@@ -117,7 +117,7 @@ describe('createAdmission', () => {
     expect(turn.start()).toBeNull()
   })
 
-  it('gives all room back, whatever happened', () => {
+  it('releases all resources, whatever happened', () => {
     const step = fc.record({
       what: fc.constantFrom('start', 'end', 'age'),
       orgId: fc.constantFrom('a', 'b', 'c', 'd'),

@@ -10,7 +10,7 @@ function after(outcomes: readonly boolean[]): LaneHealth {
 }
 
 describe('decideHealth', () => {
-  it('opens after five failures, longer each time, five minutes at most', () => {
+  it('opens after five failures, for longer each time, up to five minutes', () => {
     expect(after([false, false, false, false])).toEqual({ failures: 4, openUntil: null })
     const pauses = Array.from({ length: 9 }, (_, index) => {
       const { openUntil } = after(Array.from({ length: BREAKER_FAILURES + index }, () => false))
@@ -19,7 +19,7 @@ describe('decideHealth', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300])
   })
 
-  it('is as good as new after one success, and open exactly when enough failures came last', () => {
+  it('is healthy again after one success, and open exactly when enough failures came last', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 60 }), (outcomes) => {
         const health = after(outcomes)
@@ -33,7 +33,7 @@ describe('decideHealth', () => {
 })
 
 describe('decideFollowers', () => {
-  it('doubles what is in flight with each round of successes, up to eight', () => {
+  it('doubles the requests in flight with each round of successes, up to eight', () => {
     const widths: number[] = []
     for (let width = 1, round = 0; round < 5; round += 1) {
       widths.push(width)
@@ -44,7 +44,7 @@ describe('decideFollowers', () => {
     expect(widths).toEqual([1, 2, 4, 8, 8])
   })
 
-  it('goes down to one with failures, and never to none', () => {
+  it('decreases to one with failures, and never to none', () => {
     expect([7, 1, 0].map((others) => decideFollowers(false, others))).toEqual([0, 0, 1])
   })
 })

@@ -18,18 +18,18 @@ const afterMs = (some: Partial<Attempted>, random = 0.5): number => {
 const HOUR = 3600e3
 
 describe('decideRetry', () => {
-  it('keeps to the schedule', () => {
+  it('follows the schedule', () => {
     const pauses = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => afterMs({ attempt: index + 1 }) / 1000)
     expect(pauses).toEqual([5, 30, 120, 600, 1800, 3600, 7200, 14400, 28800, 43200, 86400])
     expect(decideRetry(attempted({ attempt: MAX_ATTEMPTS }), 0.5)).toEqual({ kind: 'give_up' })
   })
 
-  it('spreads pauses by a fifth', () => {
+  it('varies pauses by a fifth', () => {
     expect(afterMs({}, 0)).toBe(4000)
     expect(afterMs({}, 1)).toBe(6000)
   })
 
-  it('takes 2xx alone as delivered', () => {
+  it('treats only 2xx as delivered', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.integer({ min: 1, max: 20 }), (status, attempt) => {
         const { kind } = decideRetry(attempted({ status, attempt }), 0.5)
@@ -39,7 +39,7 @@ describe('decideRetry', () => {
     )
   })
 
-  it('tries a ping once', () => {
+  it('attempts a ping once', () => {
     for (const status of [null, 302, 410, 429, 500])
       expect(decideRetry(attempted({ topic: 'ping', status }), 0.5)).toEqual({ kind: 'give_up' })
     expect(decideRetry(attempted({ topic: 'ping', status: 200 }), 0.5)).toEqual({ kind: 'delivered' })
@@ -65,7 +65,7 @@ describe('decideRetry', () => {
     expect(afterMs({ status: 500, retryAfter })).toBe(5000)
   })
 
-  it('ends after a bounded number of attempts and a bounded time, whatever is answered', () => {
+  it('ends after a limited number of attempts and a limited time, whatever the answers', () => {
     const answer = fc.record({
       status: fc.option(fc.integer({ min: 300, max: 599 })),
       retryAfter: fc.option(fc.string()),

@@ -4,7 +4,7 @@ import { headerFault } from './headers.ts'
 
 describe('headerFault', () => {
   it.each([{}, { 'X-Key': 'a b\tc' }, { Authorization: 'Bearer x' }, { 'x_y.z!': '' }, { 'User-Agent': 'mine' }])(
-    'takes %j',
+    'accepts %j',
     (headers) => {
       expect(headerFault(headers)).toBeNull()
     },
@@ -38,12 +38,12 @@ describe('headerFault', () => {
     expect(headerFault({ 'X-A': text })).not.toBeNull()
   })
 
-  it('refuses more than a thousand bytes together', () => {
+  it('refuses more than a thousand bytes in total', () => {
     expect(headerFault({ 'X-A': 'a'.repeat(497), 'X-B': 'a'.repeat(497) })).toBeNull()
     expect(headerFault({ 'X-A': 'a'.repeat(497), 'X-B': 'a'.repeat(498) })).toMatch(/1000/)
   })
 
-  it('lets nothing through that could end a line', () => {
+  it('accepts nothing that could end a line', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, text) => {
         if (headerFault({ [name]: text }) === null) expect(`${name}${text}`).not.toMatch(/[\r\n\0]/)

@@ -36,7 +36,7 @@ function heardBy(events: readonly Event[], subscribers: readonly Subscriber[]): 
 }
 
 describe('planMessages', () => {
-  it('gives every subscriber what it hears, once, in order, topics apart, in bounded messages', () => {
+  it('gives every subscriber its events, once, in order, separated by topic, in messages of limited size', () => {
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 40 }),
@@ -67,7 +67,7 @@ describe('planMessages', () => {
     )
   })
 
-  it('fills messages: a hundred events or a quarter of a mebibyte', () => {
+  it('fills messages up to a hundred events or a quarter of a mebibyte', () => {
     const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, topics: ['audits'], singleEvent: false }
     const events = (count: number, size: number): RoutedEvent[] =>
       Array.from({ length: count }, () => ({

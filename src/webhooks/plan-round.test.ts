@@ -51,7 +51,7 @@ function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Su
 }
 
 describe('planRound', () => {
-  it('gives every webhook every event once, in order, within the limits, whatever the sizes', () => {
+  it('gives every webhook every event once, in order, within the limits, for any sizes', () => {
     const bytes = fc.oneof(fc.integer({ min: 100, max: 5000 }), fc.integer({ min: 1, max: MAX_EVENT_BYTES }))
     const queue = (orgId: string) =>
       fc
@@ -70,7 +70,7 @@ describe('planRound', () => {
     )
   })
 
-  it('routes a small event at once beside a large one of another organization', () => {
+  it('routes a small event immediately beside a large one of another organization', () => {
     const all = [...subscribers('a', 140), ...subscribers('b', 1)]
     const large = event('large', { bytes: 2_000_000 })
     const { steps, complete } = planRound([[large], [event('small', { orgId: 'b' })]], all, limits)
@@ -81,12 +81,12 @@ describe('planRound', () => {
     expect(complete).toBe(false)
   })
 
-  it('goes on after the webhook that was the last in the round before', () => {
+  it('continues after the last webhook of the previous round', () => {
     const [step] = planRound([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4), limits).steps
     expect(step?.hearers.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
   })
 
-  it('bounds the number of messages of tiny events', () => {
+  it('limits the number of messages of tiny events', () => {
     const queue = Array.from({ length: 1000 }, (_, index) => event(String(index), { bytes: 2 }))
     const { steps } = planRound([queue], subscribers('a', 1000), limits)
     const messages = steps.reduce((sum, { hearers }) => sum + hearers.length, 0)
@@ -94,7 +94,7 @@ describe('planRound', () => {
     expect(messages).toBeLessThan(10_000)
   })
 
-  it('keeps apart what nobody hears and what is too large for a message', () => {
+  it('separates events without subscribers and events that are too large for a message', () => {
     const queue = [event('too large', { bytes: MAX_EVENT_BYTES + 1 }), event('of a site', { siteId: 's' }), event('x')]
     const ofSite = subscribers('a', 1).map((one) => Object.assign(one, { siteId: 's' }))
     const { steps, unheard, oversized } = planRound([queue], ofSite, limits)

@@ -5,7 +5,7 @@ import { signatureHeaders } from './sign.ts'
 const at = new Date('2021-02-26T15:20:48.987Z')
 const message = { messageId: 'msg_p5jXN8AQM9LWM0D4loKWxJek', at, body: Buffer.from('{"test": 2432232314}') }
 
-test('signs the body for the receivers of the interface', () => {
+test('signs the body as the published interface does', () => {
   const headers = signatureHeaders(['secret'], { ...message, body: Buffer.from('{"topic":"audits","events":[]}') })
   // printf '{"topic":"audits","events":[]}' | openssl dgst -sha256 -hmac secret, and -sha1
   expect(headers['X-Mist-Signature-v2']).toBe('fc25ea6ecbbcb5d1a4e94ae2b8bb80d044d211f07e6d75bee14ae952588eceec')
@@ -23,17 +23,17 @@ test('signs by Standard Webhooks with the decoded key', () => {
   })
 })
 
-test.each(['plain', 'sécret', 'whsec_', 'whsec_not base64!', 'whsec_abc'])('takes %j as it is', (secret) => {
+test.each(['plain', 'sécret', 'whsec_', 'whsec_not base64!', 'whsec_abc'])('uses %j unchanged', (secret) => {
   const signed = `${message.messageId}.1614352848.{"test": 2432232314}`
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(signed).digest('base64')
   expect(signatureHeaders([secret], message)['webhook-signature']).toBe(`v1,${expected}`)
 })
 
-test('without a secret there is only the identity', () => {
+test('sends only id and time without a secret', () => {
   expect(Object.keys(signatureHeaders([], message))).toEqual(['webhook-id', 'webhook-timestamp'])
 })
 
-test('a replaced secret signs in the Standard header alone', () => {
+test('signs with a replaced secret in the Standard Webhooks header only', () => {
   const [both, now, before] = [['new', 'old'], ['new'], ['old']].map((secrets) => signatureHeaders(secrets, message))
   expect(both?.['webhook-signature']).toBe(`${now?.['webhook-signature']} ${before?.['webhook-signature']}`)
   expect(both?.['X-Mist-Signature-v2']).toBe(now?.['X-Mist-Signature-v2'])

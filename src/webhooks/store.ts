@@ -19,7 +19,7 @@ export interface StoredContent {
   readonly at: Date
 }
 
-/** The webhooks of the very place: an organization's list has none of its sites. */
+/** Lists the webhooks of exactly this place: an organization's list has none of its sites. */
 function selectWebhooks(reader: Reader, scope: PlaceScope) {
   return reader
     .selectFrom('webhook')

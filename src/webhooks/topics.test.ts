@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { type Topic, topics as emitted } from '../events/topics.ts'
 import { topicFault, webhookTopics } from './topics.ts'
 
-const all = Object.keys(emitted) as Topic[] // Object.keys forgets them
+const all = Object.keys(emitted) as Topic[] // Object.keys loses the type.
 
 describe.each(all)('the topic %s', (topic) => {
   const { event, example, subscribers } = emitted[topic]
 
-  test('has an example of its events, and no event without its members', () => {
+  test('has an example of its events, and requires all of its fields', () => {
     expect([...Value.Errors(event, example)]).toEqual([])
     const required: readonly string[] = event.required
     expect(required.length).toBeGreaterThan(0)
@@ -18,7 +18,7 @@ describe.each(all)('the topic %s', (topic) => {
     }
   })
 
-  test('is listed for those who can subscribe', () => {
+  test('is listed for the scopes that can subscribe', () => {
     const listed = webhookTopics.find(({ key }) => key === topic)
     const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[topic]
     const traits = { key: topic, hasDeliveryResults, allowsSingleEventPerMessage }
@@ -35,7 +35,7 @@ test('sites have topics of their own', () => {
     expect(topicFault(topic, 'site')).toMatch(/not a known topic/)
 })
 
-test('the list agrees with what is accepted', () => {
+test('the list matches the accepted topics', () => {
   for (const { key, forOrg } of webhookTopics) {
     expect(topicFault(key, 'site')).toBeNull()
     expect(topicFault(key, 'org') === null).toBe(forOrg)

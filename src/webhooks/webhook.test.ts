@@ -23,18 +23,18 @@ function webhook(body: Document, more: Partial<Webhook> = {}): Webhook {
 }
 
 describe('mergeWebhook', () => {
-  it('parts what was set into columns, document and secrets, and gives nothing of its own', () => {
+  it('divides the fields of a client into columns, document and secrets, and adds no others', () => {
     const { url: parsed, ...content } = mergeWebhook(null, { url, name: 'A', secret: 's', own: [1] }, null)
     expect(parsed.href).toBe(url)
     expect(content).toEqual({ enabled: true, topics: [], doc: { url, name: 'A', own: [1] }, secrets: { secret: 's' } })
   })
 
-  it('takes no word of the service from a client', () => {
+  it('ignores fields of the service from a client', () => {
     const ours = { id: 'x', org_id: 'x', site_id: 'x', for_site: true, created_time: 1, modified_time: 1 }
     expect(mergeWebhook(null, { url, ...ours }, null).doc).toEqual({ url })
   })
 
-  it('keeps what an update does not name, and unsets secrets like anything else', () => {
+  it('keeps fields that an update omits, and unsets secrets like other fields', () => {
     const before = webhook({ secret: 's', splunk_token: 't', enabled: false, topics: ['audits'], name: 'A' })
     const after = mergeWebhook(before, { '-secret': '', name: 'B' }, null)
     expect(after).toMatchObject({
@@ -47,7 +47,7 @@ describe('mergeWebhook', () => {
     expect(mergeWebhook(before, { '-enabled': '', '-topics': '' }, null)).toMatchObject({ enabled: true, topics: [] })
   })
 
-  it('changes nothing when it is given back what it made', () => {
+  it('changes nothing when it gets its own result back', () => {
     const unknown = fc.dictionary(
       fc.string().map((key) => `x_${key}`),
       fc.jsonValue(),
@@ -63,14 +63,14 @@ describe('mergeWebhook', () => {
     )
   })
 
-  it('takes a token only as it can be sent', () => {
+  it('accepts a token only if it can be sent', () => {
     const splunk = (token: unknown) => () => mergeWebhook(null, { url, type: 'splunk', splunk_token: token }, null)
     expect(splunk('B5A79AAD-D822-46CC-80D1-819F80D7BFB0')).not.toThrow()
     for (const token of [undefined, '', 'a\r\nHost: x', 'not€latin', 'x'.repeat(1000)])
       expect(splunk(token)).toThrow('invalid field: splunk_token')
   })
 
-  it('takes any text as an address or refuses it by name', () => {
+  it('accepts any text as an address or refuses it with the name of the field', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -103,12 +103,12 @@ describe('secrets', () => {
     expect(sealWebhookSecrets(secrets, 'w', { fields: null, retired: null })).toBeNull()
   })
 
-  it('are no part of what the audit log says, nor are headers', () => {
+  it('are omitted from the audit log, like headers', () => {
     const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
     expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })
   })
 
-  it('stay valid for a day after they are replaced, and not when they are taken away', () => {
+  it('stay valid for a day after they are replaced, and not after they are deleted', () => {
     const retired = { secret: 'old', untilMs: now.getTime() + DAY_MS }
     const before = webhook({ secret: 'old' })
     const after = webhook({ secret: 'new' })

@@ -9,12 +9,12 @@ const restart = (capabilities: DeviceCapabilities, params: { member?: number; no
   findRefusal(capabilities, { kind: 'restart', params })
 
 describe('a restart', () => {
-  test('of the whole device needs no more than the command', () => {
+  test('of the whole device requires only the command', () => {
     expect(restart(stock, {})).toBeNull()
     expect(restart(noCapabilities, {})).toBe("The device can't be restarted")
   })
 
-  test('of a part needs the capability', () => {
+  test('of a part requires the capability', () => {
     expect(restart(stock, { member: 1 })).toBe("The device can't restart member 1 alone")
     expect(restart(stock, { node: 'node0' })).toBe("The device can't restart node node0 alone")
     expect(restart(able, { member: 1 })).toBeNull()
@@ -22,13 +22,13 @@ describe('a restart', () => {
     expect(restart({ ...able, commands: [] }, { member: 1 })).not.toBeNull()
   })
 
-  test('of a member needs one that the device lists, where it lists them', () => {
+  test('of a member requires a listed member if the device lists them', () => {
     const stack: DeviceCapabilities = { ...able, restart_members: [0, 1] }
     expect(restart(stack, { member: 1 })).toBeNull()
     expect(restart(stack, { member: 2 })).toBe('The device has no member 2')
   })
 
-  test('is of a member or of a node', () => {
+  test('affects a member or a node, not both', () => {
     expect(restart(able, { member: 1, node: 'node0' })).toBe('Either a member or a node can be restarted, not both')
   })
 })
@@ -41,7 +41,7 @@ const orders: readonly CommandOrder[] = [
   { kind: 'locate', params: {} },
   { kind: 'unlocate', params: {} },
 ]
-test.each(orders)('$kind needs the command', (order) => {
+test.each(orders)('$kind requires the command', (order) => {
   expect(findRefusal({ ...noCapabilities, commands: [order.kind] }, order)).toBeNull()
   expect(findRefusal(noCapabilities, order)).toMatch(/^The device (can't|has no)/)
 })

@@ -23,7 +23,7 @@ function registered(number: number, orgId: string | null): RegisteredDevice {
 }
 
 describe('planClaim', () => {
-  it('sorts codes by what can be done with them, and answers them as they were written', () => {
+  it('divides codes by what can be done with them, and returns them as they were written', () => {
     const devices = [registered(1, null), registered(2, ORG), registered(3, 'another')]
     const plan = planClaim(['code1', 'Code-2', 'CODE-3', 'CODE-4', '?'], devices, ORG)
     expect(plan.added.map(({ code, device }) => [code, device.mac])).toEqual([['code1', '000000000001']])
@@ -35,13 +35,13 @@ describe('planClaim', () => {
     ])
   })
 
-  it('claims a device once, however often and in whatever spelling it is named', () => {
+  it('claims a device once, however often and in whatever spelling it is listed', () => {
     const plan = planClaim(['CODE-1', 'code1', 'CODE-1'], [registered(1, null)], ORG)
     expect(plan.added.map(({ code }) => code)).toEqual(['CODE-1'])
     expect(plan.duplicated.map(({ code }) => code)).toEqual(['code1', 'CODE-1'])
   })
 
-  it('answers every code exactly once and never claims a device that has an owner', () => {
+  it('returns every code exactly once and never claims a device that has an owner', () => {
     const owner = fc.constantFrom(null, ORG, 'another')
     const registry = fc
       .array(owner, { maxLength: 8 })

@@ -6,7 +6,7 @@ const old = { name: 'Lobby', doc: { map_id: 'm', x: 1, y: 2, height: 3, role: 'a
 const fresh = { name: null, doc: {} }
 
 describe('planReplacement', () => {
-  it('gives everything to the replacement', () => {
+  it('transfers everything to the replacement', () => {
     expect(planReplacement(old, fresh, [])).toEqual({
       replacement: old,
       replaced: { name: null, doc: {} },
@@ -14,7 +14,7 @@ describe('planReplacement', () => {
     })
   })
 
-  it('leaves what is discarded with its owner', () => {
+  it('leaves discarded fields with the replaced device', () => {
     const own = { name: 'Spare', doc: { role: 'mesh', notes: 'from the shelf' } }
     expect(planReplacement(old, own, ['name', 'role', 'led', 'image2_url', 'never_set'])).toEqual({
       replacement: { name: 'Spare', doc: { map_id: 'm', x: 1, y: 2, height: 3, role: 'mesh' } },
@@ -23,17 +23,17 @@ describe('planReplacement', () => {
     })
   })
 
-  it('has no position without its map', () => {
+  it('transfers no position without its map', () => {
     const { replacement, replaced } = planReplacement(old, fresh, ['map_id'])
     expect(replacement.doc).toEqual({ height: 3, role: 'access', led: { enabled: false } })
     expect(replaced.doc).toEqual({})
   })
 
-  it('keeps the name of the replacement where the replaced device had none', () => {
+  it('keeps the name of the replacement if the replaced device had none', () => {
     expect(planReplacement(fresh, { name: 'Spare', doc: {} }, []).replacement.name).toBe('Spare')
   })
 
-  it('can be undone: replacing back restores the device', () => {
+  it('is reversible: replacing back restores the device', () => {
     const key = fc.constantFrom('role', 'led', 'notes', 'height', 'vars')
     const dress = fc.record({ name: fc.string({ minLength: 1 }), doc: fc.dictionary(key, fc.jsonValue()) })
     fc.assert(

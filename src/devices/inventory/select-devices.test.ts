@@ -24,7 +24,7 @@ function device(mac: string, serial: string): Device {
 
 const [one, two] = [device('aabbccddee01', 'S1'), device('aabbccddee02', 'S2')]
 
-it('finds devices by MAC in any spelling and by serial, each once, under the name that came first', () => {
+it('finds devices by MAC in any spelling and by serial, each once, under its first name', () => {
   const names = { macs: ['AA:BB:CC:DD:EE:01', 'aabbccddee01'], serials: ['S2', 'S1'] }
   expect(selectDevices(names, [one, two])).toEqual({
     found: [
@@ -35,7 +35,7 @@ it('finds devices by MAC in any spelling and by serial, each once, under the nam
   })
 })
 
-it('says why it finds nothing', () => {
+it('reports why it finds nothing', () => {
   expect(selectDevices({ macs: ['x', 'aabbccddee02'], serials: ['S9'] }, [one])).toEqual({
     found: [],
     refused: [
@@ -46,7 +46,7 @@ it('says why it finds nothing', () => {
   })
 })
 
-it('asks the database only for names that can be there', () => {
+it('queries the database only for valid names', () => {
   expect(plainNames({ macs: ['AA-BB-CC-DD-EE-01', 'x'], serials: ['S1'] })).toEqual({
     macs: ['aabbccddee01'],
     serials: ['S1'],

@@ -14,11 +14,11 @@ describe('plainClaimCode', () => {
     ['ÄB', null],
     ["A'B", null],
     ['x'.repeat(100), null],
-  ])('reads %j as %j', (text, plain) => {
+  ])('normalizes %j to %j', (text, plain) => {
     expect(plainClaimCode(text)).toBe(plain)
   })
 
-  it('knows a code again in every spelling', () => {
+  it('recognizes a code in every spelling', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }), fc.boolean(), (dashAfter, lower) => {
         const code = newClaimCode()

@@ -14,6 +14,6 @@ it.each([
   ['SSR120', 'gateway'],
   ['Toaster-3', null],
   ['', null],
-])('says of %s: %s', (model, type) => {
+])('finds the type of %s: %s', (model, type) => {
   expect(typeOfModel(model)).toBe(type)
 })

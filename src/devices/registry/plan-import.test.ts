@@ -28,7 +28,7 @@ const registered = (device: ManifestItem, orgId: string | null = null): Register
 })
 
 describe('checkManifest', () => {
-  it('normalizes, and takes the type from the model unless it is given', () => {
+  it('normalizes rows, and derives the type from the model unless it is given', () => {
     const { devices, conflicts } = check([
       row(1, { mac: '00:00:00:00:00:0A', claim_code: ' code-1 ' }),
       row(2, { model: 'EX4100-48P' }),
@@ -42,7 +42,7 @@ describe('checkManifest', () => {
     ])
   })
 
-  it('reports rows that are wrong by themselves or repeat another', () => {
+  it('reports rows that are invalid or repeat another one', () => {
     const { devices, conflicts } = check([
       row(1),
       row(2, { mac: 'nonsense' }),
@@ -67,7 +67,7 @@ describe('planImport', () => {
   const [one, two, three] = devices
   if (one === undefined || two === undefined || three === undefined) throw new Error('the manifest is wrong')
 
-  it('writes what is new or unclaimed, keeps what is the same, reports what contradicts', () => {
+  it('writes new and unclaimed devices, keeps equal ones, and reports contradictions', () => {
     const known = [
       registered(one, 'org'),
       registered({ ...two, model: 'AP34' }),
@@ -79,7 +79,7 @@ describe('planImport', () => {
     expect(plan.conflicts).toEqual([{ row: 2, mac: three.mac, reason: 'claimed already, with other data' }])
   })
 
-  it('does not let a device take the claim code of another', () => {
+  it('refuses the claim code of another device', () => {
     const holder = registered({ ...two, claimCode: 'code1' })
     expect(planImport([one], [holder]).conflicts).toMatchObject([
       { row: 0, reason: 'another device has this claim_code' },

@@ -43,7 +43,7 @@ function graceEnds(outageS: number, backS: readonly number[]): number {
 const never = Infinity
 const outage = fc.integer({ min: 0, max: 100_000 })
 
-describe('the grace of lost devices', () => {
+describe('the grace period of lost devices', () => {
   test.each([
     { outageS: 5, back: [], endsS: 75 },
     { outageS: 5, back: [5, 5, 6], endsS: 80 },
@@ -51,11 +51,11 @@ describe('the grace of lost devices', () => {
     { outageS: 600, back: [], endsS: 275 },
     { outageS: 3600, back: [], endsS: 595 },
     { outageS: 100_000, back: [], endsS: 960 },
-  ])('ends $endsS s after an outage of $outageS s for a device that is gone', ({ outageS, back, endsS }) => {
+  ])('ends after $endsS s for a missing device after an outage of $outageS s', ({ outageS, back, endsS }) => {
     expect(graceEnds(outageS, [...back, never])).toBe(endsS)
   })
 
-  test('does not end before every device that lives has had two tries', () => {
+  test('does not end before every live device has attempted to connect twice', () => {
     const devices = fc.array(fc.record({ tryS: fc.integer({ min: 0, max: 15 }), needs: fc.constantFrom(1, 2) }), {
       minLength: 1,
       maxLength: 20,
@@ -69,7 +69,7 @@ describe('the grace of lost devices', () => {
     )
   })
 
-  test('goes on through a storm, while each wave of tries brings some back', () => {
+  test('lasts through a storm, while each wave of attempts reconnects some devices', () => {
     const waves = fc.integer({ min: 1, max: 8 })
     fc.assert(
       fc.property(outage, waves, (outageS, count) => {
@@ -80,7 +80,7 @@ describe('the grace of lost devices', () => {
     )
   })
 
-  test('ends after 16 minutes at the latest, and is none while nothing is lost', () => {
+  test('ends after 16 minutes at the latest, and is null while no device is lost', () => {
     const backS = fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 50 })
     fc.assert(
       fc.property(outage, backS, (outageS, all) => {
@@ -90,7 +90,7 @@ describe('the grace of lost devices', () => {
     expect(updateGrace(null, { lost: 0, outageMs: 0 }, 1e9)).toBeNull()
   })
 
-  test('begins anew when more devices are lost, and stays over while those that are down are written', () => {
+  test('starts again when more devices are lost, and stays over while lost ones are recorded', () => {
     let grace: Grace | null = null
     const look = (lost: number, atS: number): boolean | undefined => {
       grace = updateGrace(grace, { lost, outageMs: 0 }, atS * SECOND)

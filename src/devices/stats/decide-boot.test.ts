@@ -31,7 +31,7 @@ const time = { at: now, atMs: NOW_MS }
 const report = (uptimeS: number) => ({ uptimeS, boot: null })
 
 describe('an uptime', () => {
-  test('that goes on proves nothing, however long the service was down', () => {
+  test('that continues proves nothing, however long the service was down', () => {
     fc.assert(
       fc.property(life, share, (before, serviceShare) => {
         const uptimeS = before.uptimeS + before.sinceReportS
@@ -40,7 +40,7 @@ describe('an uptime', () => {
     )
   })
 
-  test('that began after the last report proves a boot, also where it is longer than the one before', () => {
+  test('that began after the last report proves a boot, even if it is longer than the previous one', () => {
     fc.assert(
       fc.property(life, fc.double({ min: 0, max: 0.99, noNaN: true }), (before, part) => {
         fc.pre(before.sinceReportS >= 3)
@@ -51,17 +51,17 @@ describe('an uptime', () => {
     )
   })
 
-  test('proves nothing where nothing is known', () => {
+  test('proves nothing without a previous one', () => {
     const nothing: KnownBoot = { uptimeS: null, bootKnownMs: null, bootedAt: null, connectedAt: now }
     expect(findNewBoot(nothing, report(5), time)).toBeNull()
   })
 })
 
-describe('a boot that a device tells of', () => {
+describe('a boot that a device reports', () => {
   const known = knownAfter({ uptimeS: 1000, sinceReportS: 300 })
   const told = (agoS: number) => ({ uptimeS: null, boot: { atS: now.getTime() / 1000 - agoS, cause: 'crash' } })
 
-  test('counts between the last report and the connection', () => {
+  test('counts if it was between the last report and the connection', () => {
     for (const agoS of [290, 60, 1])
       expect(findNewBoot(known, told(agoS), time)).toEqual({
         at: new Date(now.getTime() - agoS * 1000),
@@ -71,7 +71,7 @@ describe('a boot that a device tells of', () => {
     expect(findNewBoot(known, told(-30), time)).toEqual({ at: now, cause: 'crash' })
   })
 
-  test('is the known one, or an impossible one', () => {
+  test('is ignored if it is known already or impossible', () => {
     for (const agoS of [1300, 1299, 5000, 300, -61, -1e12, 1e12])
       expect(findNewBoot(known, told(agoS), time)).toBeNull()
     expect(findNewBoot({ ...known, bootedAt: null }, told(60), time)).toBeNull()

@@ -15,7 +15,7 @@ const known: ReportedStatus = {
 }
 
 describe('decideReport', () => {
-  test('adds what the report brings and keeps the rest', () => {
+  test('adds the fields of the report and keeps the others', () => {
     expect(decideReport(known, { ...none, load: { memory_free: 5 } }, time).load).toEqual({
       cpu_percent: 3,
       uptime_s: 100,
@@ -23,7 +23,7 @@ describe('decideReport', () => {
     })
   })
 
-  test('an uptime that went back is a boot, of which the old load says nothing', () => {
+  test('treats a decreased uptime as a boot, which invalidates the old load', () => {
     const bootedAt = new Date(at.getTime() - 99_000)
     expect(decideReport(known, { ...none, uptimeS: 99 }, time)).toEqual({
       newBoot: { at: bootedAt, cause: null },
@@ -36,7 +36,7 @@ describe('decideReport', () => {
     })
   })
 
-  test('a boot that the device tells of leaves nothing of the old load either, and dates the new one', () => {
+  test('drops the old load after a boot that the device reports, and uses the reported time', () => {
     const connectedAt = new Date(at.getTime() - 2000)
     const status = { ...known, bootedAt: new Date(at.getTime() - 500_000), connectedAt }
     const boot = { atS: at.getTime() / 1000 - 60, cause: 'powerloss' }
@@ -46,7 +46,7 @@ describe('decideReport', () => {
     expect(decideReport(after, { ...none, uptimeS: 61 }, time).bootCount).toBe(8)
   })
 
-  test('uptimes that grow are never a boot, however many', () => {
+  test('never treats increasing uptimes as a boot, however many', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100_000)), (steps) => {
         let uptimeS = 0
@@ -60,7 +60,7 @@ describe('decideReport', () => {
     )
   })
 
-  test('a report without uptime is no evidence', () => {
+  test('treats a report without uptime as no evidence', () => {
     expect(decideReport(known, none, time)).toMatchObject({
       newBoot: null,
       bootCount: 7,
@@ -88,14 +88,14 @@ describe('decideReport', () => {
     expect(after(running, { operation, percent })).toEqual({ ...running, ...moved })
   })
 
-  test('words that are late or tell nothing new do not move it back', () => {
+  test('late or repeated progress does not decrease the percentage', () => {
     const installing = { ...running, progress: 80 }
     for (const operation of ['idle', 'download', 'fail'] as const)
       expect(after(installing, { operation, percent: 100 })).toBe(installing)
     expect(after(installing, { operation: 'install', percent: 10 })).toBe(installing)
   })
 
-  test('no word of a device begins or ends an update', () => {
+  test('no message of a device begins or ends an update', () => {
     const ended = { ...running, status: 'failed' } as const
     for (const operation of ['idle', 'download', 'install', 'success', 'fail'] as const) {
       expect(after(null, { operation, percent: 50 })).toBeNull()

@@ -29,7 +29,7 @@ const base: DeviceStats = {
 }
 
 describe('presentStats', () => {
-  it('has no null, and always a type', () => {
+  it('contains no null, and always a type', () => {
     const stats = presentStats(base, at)
     expect(Object.values(stats)).not.toContain(null)
     expect(stats).toMatchObject({ type: 'ap', status: 'disconnected' })
@@ -44,7 +44,7 @@ describe('presentStats', () => {
     )
   })
 
-  it('tells load in the words of each type', () => {
+  it('names load fields as each device type does', () => {
     const load = { cpu_percent: 20, memory_total: 4096, memory_free: 1024 }
     expect(presentStats({ ...base, load }, at)).toMatchObject({ cpu_util: 20, mem_total_kb: 4, mem_used_kb: 3 })
     expect(presentStats({ ...base, type: 'switch', load }, at)).toMatchObject({
@@ -54,7 +54,7 @@ describe('presentStats', () => {
     expect(presentStats({ ...base, load: { cpu_percent: 'odd' } }, at)).not.toHaveProperty('cpu_util')
   })
 
-  it('does not make a Virtual Chassis of a single member', () => {
+  it('presents a single member as no Virtual Chassis', () => {
     const member = { member: 0, mac: base.mac, serial: 'S1', model: 'EX', firmware: '1' }
     const stats = presentStats({ ...base, type: 'switch', members: [member] }, at)
     expect(stats).toMatchObject({ module_stat: [{ fpc_idx: 0 }], fw_versions_outofsync: false })
@@ -63,7 +63,7 @@ describe('presentStats', () => {
 })
 
 describe('parseStats', () => {
-  it('looks at access points unless told otherwise', () => {
+  it('selects access points by default', () => {
     expect(parseStats({}, null)).toEqual({ siteId: null, type: 'ap', connected: null, mac: null, nothing: false })
     expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' }, null)).toEqual({
       siteId: null,

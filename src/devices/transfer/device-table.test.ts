@@ -8,7 +8,7 @@ const read = (csv: string) => parseTable(parseCsv(Buffer.from(csv), { field: 'fi
 const facts = { serial: 'S1', model: 'AP45', type: 'ap' } as const
 
 describe('a table of devices', () => {
-  it('has a column for what devices have in common', () => {
+  it('has a column for each field that devices have in common', () => {
     const doc = { map_id: 'm', x: 1.5, y: 0, height: 2.7, orientation: 90, role: 'a', notes: 'b "c", d', led: {} }
     expect(encodeTable([{ mac: '01', ...facts, name: 'Lobby', doc }])).toBe(
       'mac,serial,model,type,name,map_id,x,y,height,orientation,role,notes\r\n' +
@@ -16,25 +16,25 @@ describe('a table of devices', () => {
     )
   })
 
-  it('leaves empty what is not there, or is not what it should be', () => {
+  it('leaves a cell empty if the value is missing or has another type', () => {
     const doc = { x: null, role: ['a'], notes: {} }
     expect(encodeTable([{ mac: '01', ...facts, name: null, doc }])).toMatch(/\r\n01,S1,AP45,ap,,,,,,,,\r\n$/)
   })
 
-  it('is read with columns in any order; an empty cell says nothing', () => {
+  it('accepts columns in any order, and ignores empty cells', () => {
     expect(read('Name,MAC,x,serial,role\nA,01,-1.5e2,S,\nB,02,left,,r\n')).toEqual([
       { line: 2, mac: '01', item: { mac: '01', name: 'A', x: -150 } },
       { line: 3, mac: '02', item: { mac: '02', name: 'B', x: 'left', role: 'r' } },
     ])
   })
 
-  it('refuses columns that mean nothing', () => {
+  it('refuses unknown columns', () => {
     expect(() => read('mac,band_24.power\n01,3\n')).toThrow(
       expect.objectContaining({ fields: { reason: expect.stringContaining('band_24.power') } }),
     )
   })
 
-  it('is read as it was written', () => {
+  it('is parsed to the values that were written', () => {
     const text = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .filter((cell) => !cell.includes('\0') && cell.isWellFormed())

@@ -45,14 +45,14 @@ describe('capabilities', () => {
     expect(ucentralDriver.capabilitiesOf(said)).toMatchObject(expected as object)
   })
 
-  test('have an upgrade in one step alone', () => {
+  test('contain only upgrades in one step', () => {
     for (const command of [{ ...upgrade, kind: 'stage' as const }, { kind: 'activate' as const }])
       expect(ucentralDriver.encode(ap, command)).toMatchObject({ kind: 'rejected', code: 'unsupported', final: true })
   })
 })
 
 describe('calls', () => {
-  test('reboot at once', () => {
+  test('reboot immediately', () => {
     expect(ucentralDriver.encode(ap, restart)).toEqual({
       kind: 'call',
       call: { method: 'reboot', params: { serial: ap.mac, when: 0 } },
@@ -68,7 +68,7 @@ describe('calls', () => {
     expect(ucentralDriver.encode(ols, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 1_800_000 })
   })
 
-  test('an access point verifies the download by its own CA where that signed it; false would want certificates', () => {
+  test('let an access point verify the download by its own CA if that signed it, and omit the option otherwise', () => {
     const params = (device: DriverDevice, localCertificates: boolean) => {
       const encoded = ucentralDriver.encode(device, { ...upgrade, localCertificates })
       return encoded.kind === 'call' ? encoded.call.params : null
@@ -78,7 +78,7 @@ describe('calls', () => {
     expect(params(ols, false)).not.toHaveProperty('use-local-certificates')
   })
 
-  test('a switch is not asked to download from a server whose certificate it does not trust', () => {
+  test('never make a switch download from a server whose certificate it does not trust', () => {
     expect(ucentralDriver.encode(ols, { ...upgrade, localCertificates: true })).toEqual({
       kind: 'rejected',
       code: 'untrusted_certificate',
@@ -87,7 +87,7 @@ describe('calls', () => {
     })
   })
 
-  test('an address that would run in a shell of the device is refused', () => {
+  test('refuse an address that a shell of the device would execute', () => {
     const bad = fc.constantFrom(...'\'"`$\\&; \n\u0000\u007f'.split(''))
     fc.assert(
       fc.property(bad, (evil) => {
@@ -97,13 +97,13 @@ describe('calls', () => {
     )
   })
 
-  test('the restart of a part goes by the call that the device offers for it', () => {
+  test('restart a part by the call that the device offers for it', () => {
     expect(ucentralDriver.encode(ols, { ...restart, member: 1 })).toMatchObject({
       call: { method: 'x-signalbox.reboot', params: { serial: ols.mac, member: 1 } },
     })
   })
 
-  test('an address without TLS needs no certificate: every device can download from it', () => {
+  test('need no certificate for an address without TLS, from which every device can download', () => {
     const plain: DriverCommand = { kind: 'upgrade', uri: 'http://example.test/firmware/a', localCertificates: true }
     for (const device of [ols, ap]) {
       const encoded = ucentralDriver.encode(device, plain)
@@ -112,7 +112,7 @@ describe('calls', () => {
     }
   })
 
-  test('LEDs blink, and are then as they were: off would leave them dark', () => {
+  test('make LEDs blink, and restore them afterwards instead of turning them off', () => {
     const leds = (kind: 'locate' | 'unlocate') => ucentralDriver.encode(ap, { kind })
     expect(leds('locate')).toEqual({
       kind: 'call',
@@ -123,7 +123,7 @@ describe('calls', () => {
   })
 })
 
-describe('replies as real devices send them', () => {
+describe('replies of real devices', () => {
   test.each([
     [ap, restart, { error: 0, text: 'rebooting' }, { kind: 'done', text: 'rebooting' }],
     [ap, restart, { error: 0 }, { kind: 'done', text: '' }],
@@ -152,12 +152,12 @@ describe('replies as real devices send them', () => {
     expect(reply(device, command, status)).toEqual(outcome)
   })
 
-  test('an access point without a configuration to keep says so first, and upgrades all the same', () => {
+  test('accepts that an access point without a configuration first reports so, and upgrades nevertheless', () => {
     expect(reply(ap, upgrade, { error: 2, text: 'Unable to determine active configuration: No such file' })).toBeNull()
     expect(reply(ap, upgrade, { error: 0, text: 'Triggering FW upgrade' })).toMatchObject({ kind: 'done' })
   })
 
-  test('an error that says that the call was not executed is a refusal, another one proves nothing', () => {
+  test('treats an error of a call that was not executed as a refusal; another error proves nothing', () => {
     const answer = (code: number): Outcome | null =>
       ucentralDriver.decodeReply(
         { device: ap, kind: 'restart', lastStep: null },
@@ -169,7 +169,7 @@ describe('replies as real devices send them', () => {
 })
 
 describe('events', () => {
-  test('end the upgrade of a switch, and nothing else', () => {
+  test('end the upgrade of a switch, and no other command', () => {
     expect(event(ols, upgrade, 'success')).toEqual({ kind: 'done', text: null })
     for (const step of ['download', 'install'] as const)
       expect(event(ols, upgrade, step)).toEqual({ kind: 'accepted', step })
@@ -180,7 +180,7 @@ describe('events', () => {
     expect(ucentralDriver.decodeEvent({ device: ols, kind: 'upgrade', lastStep: null }, other)).toBeNull()
   })
 
-  test('say at which step the upgrade of a switch failed', () => {
+  test('contain the step at which the upgrade of a switch failed', () => {
     const installFailed = {
       kind: 'rejected',
       code: 'install_failed',

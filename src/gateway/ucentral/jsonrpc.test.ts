@@ -26,7 +26,7 @@ const compressed = (text: string): string =>
   JSON.stringify({ method: 'state', params: { compress_64: deflateSync(text).toString('base64') } })
 
 describe('decodeFrame', () => {
-  test('reads what the encoders write', () => {
+  test('decodes what the encoders write', () => {
     fc.assert(
       fc.property(method, params, fc.integer({ min: 2, max: MAX_CALL_ID }), (name, body, id) => {
         expect(decodeFrame(encodeCall(id, name, body))).toEqual({
@@ -46,7 +46,7 @@ describe('decodeFrame', () => {
     )
   })
 
-  test('reads compressed params', () => {
+  test('decodes compressed params', () => {
     fc.assert(
       fc.property(params, (body) => {
         const frame = decodeFrame(encodeNotification('state', compressParams(body)))
@@ -55,7 +55,7 @@ describe('decodeFrame', () => {
     )
   })
 
-  test('tells the packets of a RADIUS proxy from what can not be understood', () => {
+  test('distinguishes the packets of a RADIUS proxy from malformed frames', () => {
     for (const kind of ['auth', 'acct', 'coa'])
       expect(decodeFrame(JSON.stringify({ radius: kind, data: 'AQAAFA==', dst: '192.0.2.1' }))).toEqual({
         kind: 'radius',
@@ -83,7 +83,7 @@ describe('decodeFrame', () => {
     ['{"method":"a","params":{"compress_64":"AAAA"}}', 'compressed params: not readable'],
     ['{"method":"a","params":{"compress_64":"AAAA","compress_sz":524289}}', 'compressed params: too large'],
     [compressed('[]'), 'compressed params: not a JSON object'],
-  ])('calls %s malformed: %s', (text, why) => {
+  ])('reports %s as malformed: %s', (text, why) => {
     expect(decodeFrame(text)).toEqual({ kind: 'malformed', why })
   })
 
@@ -110,7 +110,7 @@ describe('decodeFrame', () => {
     })
   })
 
-  test('says what had to be inflated, and leaves compressed params alone where nobody reads them', () => {
+  test('returns the inflated size, and leaves ignored compressed params packed', () => {
     const call = decodeEnvelope(compressed('{"a":1}'))
     expect(call).toMatchObject({ kind: 'packed', method: 'state', id: null })
     if (call.kind !== 'packed') throw new Error('unreachable: it is')
@@ -121,12 +121,12 @@ describe('decodeFrame', () => {
     expect(inflateCall({ ...call, packed: 'AAAA' }).inflatedBytes).toBe(MAX_INFLATED_BYTES)
   })
 
-  test('keeps pairs of surrogates and escaped backslashes, and replaces what can not be stored', () => {
+  test("keeps surrogate pairs and escaped backslashes, and replaces characters that can't be stored", () => {
     const text = String.raw`{"method":"a","params":{"t":"\u0000 \\u0000 \ud83d\ude00 \ud83d \ude00"}}`
     expect(decodeFrame(text)).toMatchObject({ params: { t: '\ufffd \\u0000 \u{1f600} \ufffd \ufffd' } })
   })
 
-  test('reads null for numbers that are no JSON, and leaves texts alone', () => {
+  test('decodes invalid numbers as null, and keeps texts unchanged', () => {
     const text = String.raw`{"method":"a","params":{"l":[-inf,inf,nan,1],"t":"\"-inf, \\","inf":-NaN}}`
     const params = { l: [null, null, null, 1], t: '"-inf, \\', inf: null }
     expect(decodeFrame(text)).toEqual({ kind: 'call', id: null, method: 'a', params })
@@ -137,7 +137,7 @@ describe('decodeFrame', () => {
     ['escaped quotes', `inf "${'\\"'.repeat(250_000)}`],
     ['quotes', `inf ${'"'.repeat(500_001)}`],
     ['a backslash at the end', `inf "${'\\"'.repeat(250_000)}\\`],
-  ])('spends little time on %s without end', (_what, text) => {
+  ])('spends little time on a text that is never terminated: %s', (_what, text) => {
     const startedMs = performance.now()
     expect(decodeFrame(text).kind).toBe('malformed')
     expect(performance.now() - startedMs).toBeLessThan(1000)

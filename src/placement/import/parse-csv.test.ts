@@ -9,12 +9,12 @@ it.each([
   ['\uFEFF"a, ""b""", 5c-5b-35-00-00-01 ,more\r\n\r\n', [['a, "b"', '5c5b35000001']]],
 ])('%j', (text, expected) => expect([...parseMacsCsv(text)]).toEqual(expected))
 
-it('names the row that is wrong', () => {
+it('names the row with the error', () => {
   expect(() => parseMacsCsv('name,mac\na,5c5b35000001\nb,nonsense')).toThrow('invalid field: csv')
   expect(() => parseMacsCsv('a,5c5b35000001\na,5c5b35000002')).toThrow('invalid field: csv')
 })
 
-it('throws nothing else, whatever it is given', () => {
+it('throws no other error, for any input', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       try {

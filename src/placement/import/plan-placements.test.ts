@@ -28,7 +28,7 @@ function plan(accessPoints: PlannedAp[], devices: MapDevice[], more: Partial<Pla
 const MAC = '5c5b35000001'
 
 describe('planPlacements', () => {
-  it('places in the pixels of the picture', () => {
+  it('places devices in pixels of the image', () => {
     const { placements } = plan([ap(MAC, { height: 2.5, orientationDegrees: 725.4 })], [device(MAC)])
     const fields = { map_id: 'm', x: 20, y: 40, height: 2.5, orientation: 5 }
     expect(placements).toEqual([{ id: `id-${MAC}`, fields }])
@@ -39,7 +39,7 @@ describe('planPlacements', () => {
     expect(plan([ap(name)], [device(MAC)]).reports).toMatchObject([{ mac: MAC, action: 'placed' }])
   })
 
-  it('believes the list before the name, and renames after it', () => {
+  it('prefers the list to the name, and renames accordingly', () => {
     const listed = { ...wish, macs: new Map([['Hall', MAC]]) }
     const other = device('5c5b35000002', { name: 'Hall' })
     const { placements, reports } = plan([ap('Hall')], [other, device(MAC)], { wish: listed })
@@ -47,14 +47,14 @@ describe('planPlacements', () => {
     expect(reports).toMatchObject([{ action: 'named-placed' }])
   })
 
-  it('brings in devices of no site, unless the caller may not', () => {
+  it('assigns devices without a site, unless the caller may not', () => {
     const spare = device(MAC, { siteId: null })
     expect(plan([ap(MAC)], [spare])).toMatchObject({ assigned: [spare], reports: [{ action: 'assigned-placed' }] })
     const held = plan([ap(MAC)], [spare], { mayAssign: false })
     expect(held).toMatchObject({ assigned: [], placements: [], reports: [{ action: 'ignored' }] })
   })
 
-  it('guesses nothing where two devices have the name', () => {
+  it('does not choose between two devices with the same name', () => {
     const { reports } = plan([ap('A')], [device('1', { name: 'A' }), device('2', { name: 'A' })])
     expect(reports).toMatchObject([{ action: 'ignored', mac: null }])
   })
