@@ -67,6 +67,7 @@ const unused = [...WRITERS.keys()].filter((writer) => {
   return !stores.some(({ file, text }) => folderOf(file) === folder && writes(text, table))
 })
 for (const line of wrong) process.stderr.write(`check-tables: ${line}\n`)
-for (const line of unused) process.stderr.write(`check-tables: this no longer happens, remove it from the list: ${line}\n`)
+for (const line of unused)
+  process.stderr.write(`check-tables: this no longer happens, remove it from the list: ${line}\n`)
 if (owners.size === 0) process.stderr.write('check-tables: found no tables\n')
 process.exitCode = wrong.length + unused.length === 0 && owners.size > 0 ? 0 : 1
