@@ -16,7 +16,7 @@ export interface TokenUses {
   record(token: { readonly tokenId: string; readonly lastUsedAt: Date | null }, at: Date): void
   /** Writes the uses so far. Never rejects. */
   flush(): Promise<void>
-  /** As `flush`, but does not repeat a write that fails. */
+  /** Like `flush`, but does not repeat a failed write. */
   stop(): Promise<void>
 }
 

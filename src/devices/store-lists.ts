@@ -75,7 +75,7 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
   return sql.join([...conditions], sql` and `)
 }
 
-/** How many devices pass, as an expression for pageOf(). */
+/** Returns the number of devices that match, as an expression for pageOf(). */
 export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
   if (filter.more.length > 0) return sql`select count(*) from hits`
   return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`

@@ -4,7 +4,7 @@ import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
-/** An event of whichever topic, with the shape of that topic. */
+/** An event of any topic, with the shape of that topic. */
 export type NewOutboxEvent = {
   [T in Topic]: {
     readonly orgId: string

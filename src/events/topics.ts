@@ -1,12 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
-/** All that there is to say about a topic. A new one is an entry in `topics`, and the code that appends its events. */
+/** The definition of a topic. A new topic needs an entry in `topics`, and code that appends its events. */
 interface TopicDeclaration<E extends TSchema> {
   /** One event, with names and members as the clients of the interface know them; `timestamp` is in epoch seconds. */
   readonly event: E
-  /** An event as receivers get it. Tests send it. */
+  /** An example event, as receivers get it. Tests send it. */
   readonly example: Static<E>
-  /** Whose webhooks can subscribe. Those of a site can subscribe to all that those of an organization can. */
+  /** The webhooks that can subscribe. Webhooks of a site can subscribe to every topic of an organization. */
   readonly subscribers: 'org' | 'site' | 'nobody'
   readonly hasDeliveryResults: boolean
   readonly allowsSingleEventPerMessage: boolean
@@ -139,7 +139,7 @@ export const topics = {
       site_id: siteId,
     },
   }),
-  /** Sent to a webhook on request, whatever it subscribes to. */
+  /** Sent to a webhook on request, independently of its topics. */
   ping: topic({
     ...usual,
     subscribers: 'nobody',
@@ -159,8 +159,8 @@ export type Topic = keyof typeof topics
 /** One event of each topic. */
 export type TopicEvents = { readonly [T in Topic]: Static<(typeof topics)[T]['event']> }
 
-/** The topics whose events go to webhooks of that scope, and of no wider one. */
+/** The topics whose events are sent to webhooks of that scope, and of no wider one. */
 export function topicsFor(subscribers: 'org' | 'site'): Topic[] {
-  const keys = Object.keys(topics) as Topic[] // Object.keys forgets them
+  const keys = Object.keys(topics) as Topic[] // Object.keys loses the type.
   return keys.filter((key) => topics[key].subscribers === subscribers)
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type CommandToSend, isUnanswered, sentColumns } from '../devices/commands/store.ts'
 import type { Reader } from '../platform/db.ts'
 
-/** A device tells that an upgrade has ended, and not which. */
+/** A device reports that an upgrade has ended, but not which one. */
 export interface UpgradeEnd {
   readonly deviceId: string
   /** Epoch seconds by the device's own clock; it counts in whole seconds. */
@@ -10,9 +10,9 @@ export interface UpgradeEnd {
 }
 
 /**
- * The step of an upgrade that a device can mean, if its end is open still, or unknown because its connection was lost: the
- * device's latest, if it was sent before, and the device has got its whole image, so that it was under way for certain.
- * `activate` has no download: the device had the image before.
+ * Finds the step of an upgrade that a device can mean: its latest one, if the outcome is still open or unknown because of a
+ * lost connection, if the step was sent before, and if the device has received the whole image, which proves that the step
+ * was running. `activate` has no download: the device had the image before.
  */
 export async function findLostUpgrade(
   reader: Reader,

@@ -20,7 +20,7 @@ export interface DispatcherOptions {
   readonly links: LinkRegistry
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** How often it looks for commands that no wake has named. */
+  /** How often it looks for commands without a wake. */
   readonly tickMs: number
   /** How many commands one transaction claims. */
   readonly batchSize: number
@@ -30,9 +30,9 @@ export interface DispatcherOptions {
 
 /** Sends queued commands to the devices that are connected here and writes the outcomes to the command rows. */
 export interface Dispatcher {
-  /** Looks for commands to send, as wakes and the interval do. */
+  /** Looks for commands to send, like wakes and the interval. */
   kick(): void
-  /** Ends commands whose time is over. */
+  /** Ends commands whose time limit has passed. */
   endLate(): void
   /** See LinkHost. */
   onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
@@ -40,9 +40,9 @@ export interface Dispatcher {
   onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: DeviceLink): void
-  /** Resolves when the outcomes of which devices have told so far are written. Never rejects. */
+  /** Resolves when the outcomes that devices have reported so far are written. Never rejects. */
   flushOutcomes(): Promise<void>
-  /** Resolves when no more commands are sent. What devices reply is still handled. */
+  /** Resolves when no more commands are sent. Replies of devices are still handled. */
   stopSending(): Promise<void>
   /** Stops sending; resolves when all pending writes are done. */
   stop(): Promise<void>

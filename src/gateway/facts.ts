@@ -9,8 +9,8 @@ export interface FactsOptions<T> extends Pick<GatherOptions<T>, 'name' | 'write'
 const batch = { count: 500, bytes: 4 * 1024 * 1024 }
 
 /**
- * Gathers facts that must reach the database in order, however long that takes, because nobody would report them again.
- * Their number is bounded by that of the devices: while the database is away, no device gets a command or a session.
+ * Gathers facts that must reach the database in order, however long that takes, because they are never reported again.
+ * The number of devices limits theirs: while the database is unreachable, no device gets a command or a session.
  */
 export function gatherFacts<T>(ctx: Context, { idOf, ...options }: FactsOptions<T>): Gatherer<T> {
   return createGatherer<T>({

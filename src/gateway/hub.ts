@@ -12,7 +12,7 @@ import { createReports } from './reports.ts'
 
 export interface HubOptions {
   readonly nodeId: string
-  /** How often it looks for commands that no wake has named. */
+  /** How often it looks for commands without a wake. */
   readonly tickMs: number
   /** How many connections, reports or commands one transaction writes. */
   readonly batchSize: number
@@ -33,7 +33,7 @@ export interface Hub {
    * start handles the others.
    */
   prepareStop(): Promise<void>
-  /** Resolves when everything that devices have sent is written, as far as the database is there. */
+  /** Resolves when everything that devices have sent is written, or lost because the database is unreachable. */
   stop(): Promise<void>
 }
 

@@ -23,7 +23,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     name: 'reports of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
-    // A device reports again soon, and its next report says more.
+    // A device reports again soon, and its next report is newer.
     keepsTrying: false,
     write: (items) => recordReports(ctx, items),
   })

@@ -1,5 +1,5 @@
 import { recordNodeAlive, recordNodeStarted, sweepDeadNodes } from '../devices/sessions/record-node.ts'
-import { tellOutages } from '../devices/sessions/record-disconnect.ts'
+import { appendDueOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -21,7 +21,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
     superseded: () => closeSuperseded(ctx, options),
     nodes: () => sweepDeadNodes(ctx, options.nodeId),
     lost: options.sweepLostDevices,
-    outages: () => tellOutages(ctx),
+    outages: () => appendDueOutages(ctx),
     commands: () => sweepCommands(ctx),
   }
   for (const [step, run] of Object.entries(steps)) {

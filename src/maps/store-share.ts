@@ -6,9 +6,9 @@ import { type Tx, anyOf } from '../platform/db.ts'
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /**
- * Returns those of the maps that the site has, in lower case. They can't be deleted until `tx` ends. Lock devices after
- * them.
- * @param mapIds As documents have them; what is no id is ignored.
+ * Returns the ids of those maps that belong to the site, in lower case. They can't be deleted until `tx` ends. Devices
+ * must be locked after them.
+ * @param mapIds The values in documents; values that are not ids are ignored.
  */
 export async function shareMapsOfSite(
   tx: Tx,

@@ -12,7 +12,7 @@ import { setMap } from './set-map.ts'
 const tag = 'Sites Maps'
 const single = '/maps/:map_id'
 
-/** What places devices on maps, moves them or takes them off. Source: contract, Sites Maps, Orgs Maps and Installer. */
+/** Operations that place devices on maps, move or remove them. Source: contract, Sites Maps, Orgs Maps and Installer. */
 export function placementOperations(files: ImageFiles): Operation[] {
   return [
     ...mapImageOperations(files),

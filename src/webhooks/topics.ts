@@ -1,6 +1,6 @@
 import { type Topic, topics as emitted, topicsFor } from '../events/topics.ts'
 
-/** Accepted for webhooks of organizations, though nothing may emit them yet. Source: contract, "Webhooks". */
+/** Topics for webhooks of organizations, whether or not this release emits them. Source: contract, "Webhooks". */
 const contractOrgTopics = [
   'alarms',
   'client-info',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { recordDisconnects, tellOutages } from '../../src/devices/sessions/record-disconnect.ts'
+import { recordDisconnects, appendDueOutages } from '../../src/devices/sessions/record-disconnect.ts'
 import { type OpenedSession, lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
 import { insertOutages } from '../../src/devices/sessions/store-outages.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
@@ -38,7 +38,7 @@ async function setThreshold(body: unknown, path = `/sites/${siteId}/setting`): P
 
 async function pass(minutes: number): Promise<void> {
   clock.advance(minutes * MINUTE_MS)
-  await tellOutages(server.ctx)
+  await appendDueOutages(server.ctx)
 }
 
 /** Returns the types of the device events, and of the events to be delivered as device-updowns. */
@@ -151,7 +151,7 @@ describe('an outage', () => {
     })
     clock.advance(5 * MINUTE_MS)
     await db.deleteFrom('deviceEvent').execute()
-    await tellOutages(server.ctx)
+    await appendDueOutages(server.ctx)
     expect((await listEvents()).events).toHaveLength(1001)
     expect(await pending()).toBe(0)
   })
@@ -160,7 +160,7 @@ describe('an outage', () => {
     await setThreshold({ device_updown_threshold: 5 })
     await disconnect()
     clock.advance(5 * MINUTE_MS)
-    await Promise.all([1, 2, 3, 4].map(() => tellOutages(server.ctx)))
+    await Promise.all([1, 2, 3, 4].map(() => appendDueOutages(server.ctx)))
     expect((await listEvents()).events).toEqual(['AP_DISCONNECTED'])
   })
 
@@ -170,7 +170,7 @@ describe('an outage', () => {
       await disconnect()
       clock.advance(5 * MINUTE_MS)
       const back = connectDevice(server.ctx, mac, { reason: null })
-      await Promise.all([back, tellOutages(server.ctx)])
+      await Promise.all([back, appendDueOutages(server.ctx)])
       session = await back
       const { events } = await listEvents()
       // Both events or none, never one without the other.

@@ -16,7 +16,7 @@ const inFlight = {
   verifying: true,
 }
 
-test('an upgrade that was running before devices knew of it is known to its devices', async () => {
+test('a running upgrade of the previous release has the new columns of its active targets', async () => {
   const database = await createEmptyDatabase()
   onTestFinished(() => database.drop())
   const folder = await temporaryDir()
@@ -55,6 +55,6 @@ test('an upgrade that was running before devices knew of it is known to its devi
      from active_upgrade_target active join upgrade_target target using (org_id, upgrade_id, device_id)`,
   )
   expect(rows).toHaveLength(6)
-  for (const [state, flies] of Object.entries(inFlight))
-    expect(rows).toContainEqual({ state, org_upgrade_id: UPGRADE, image_id: IMAGE, in_flight: flies })
+  for (const [state, expected] of Object.entries(inFlight))
+    expect(rows).toContainEqual({ state, org_upgrade_id: UPGRADE, image_id: IMAGE, in_flight: expected })
 })

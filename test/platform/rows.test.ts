@@ -39,7 +39,7 @@ const document = fc.dictionary(
   fc.oneof(fc.string({ unit: text() }), fc.integer(), fc.constant(null), fc.array(fc.boolean())),
 )
 
-/** What texts of PostgreSQL can have: no zero byte, and no half of a surrogate pair. */
+/** Generates texts that PostgreSQL can store: without zero bytes and halves of surrogate pairs. */
 function text(): fc.Arbitrary<string> {
   return fc
     .oneof(
@@ -62,7 +62,7 @@ const row = fc.record({
 })
 
 describe('rowsAs', () => {
-  it('makes the very rows, in their order', async () => {
+  it('produces exactly the given rows, in their order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 8 }), async (rows) => {
         const found = await sql`select given.* from ${rowsAs('given', columns, rows, 'place')} order by place`.execute(
@@ -85,7 +85,7 @@ describe('rowsAs', () => {
 })
 
 describe('columnsOf', () => {
-  it('takes columns of the table alone, with a type that their values have', () => {
+  it('accepts only columns of the table, with a type that matches their values', () => {
     // @ts-expect-error a column that the table does not have
     columnsOf('device', { id: 'uuid', color: 'text' })
     // @ts-expect-error a number is no text
@@ -110,7 +110,7 @@ describe('insertRows and updateRows', () => {
   })
   const changes = columnsOf('site', { id: 'uuid', name: 'text' }, { mark: 'text' })
 
-  it('write every row, and leave the others as they are', async () => {
+  it('write every row, and leave the others unchanged', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
     await db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
     const ids = ['1', '2', '3'].map((last) => orgId.slice(0, -1) + last)

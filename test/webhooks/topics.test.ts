@@ -30,17 +30,17 @@ async function openReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** A receiver of the topics, for a webhook of the organization or of the site. */
+/** Starts a receiver with a webhook for the topics, of the organization or of the site. */
 async function subscribe(subscribed: readonly string[], of: string | null): Promise<Receiver> {
   const receiver = await openReceiver()
   await harness.addWebhook({ url: receiver.url, topics: subscribed }, of)
   return receiver
 }
 
-/** Commits the topic's example, and lets the time pass for which the router may wait for more. */
+/** Commits the topic's example, and advances the clock past the time for which the router may wait for more events. */
 async function emitExample(topic: Topic): Promise<void> {
   const { example, lingerMs } = topics[topic]
-  // The compiler knows the pairs of topic and event one by one, not over a union.
+  // The compiler knows each pair of topic and event, but not over a union.
   const row = { orgId: harness.scope.orgId, siteId, topic, event: example } as NewOutboxEvent
   await inTx(harness.ctx, async (tx) => {
     await insertOutbox(tx, [row], clock.now())
@@ -56,9 +56,9 @@ const drained = () =>
     return outbox.length === 0 && (await harness.waiting()).messages === 0
   })
 
-const heard = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
+const messagesOf = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
 
-const all = Object.keys(topics) as Topic[] // Object.keys forgets them
+const all = Object.keys(topics) as Topic[] // Object.keys loses the type.
 const subscribable = all.filter((topic) => topics[topic].subscribers !== 'nobody')
 
 it.each(subscribable)('events of %s reach the webhooks that subscribe, and no others', async (topic) => {
@@ -72,12 +72,12 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   await emitExample(topic)
   await drained()
   const message = { topic, events: [topics[topic].example] }
-  expect(heard(ofSite)).toEqual([message])
-  if (ofOrg !== null) expect(heard(ofOrg)).toEqual([message])
-  expect([...heard(elsewhere), ...heard(ofOthers)]).toEqual([])
+  expect(messagesOf(ofSite)).toEqual([message])
+  if (ofOrg !== null) expect(messagesOf(ofOrg)).toEqual([message])
+  expect([...messagesOf(elsewhere), ...messagesOf(ofOthers)]).toEqual([])
 })
 
-it('a ping has the shape of its topic, and nobody can subscribe to it', async () => {
+it('a ping has the shape of its topic, and no webhook can subscribe to it', async () => {
   const receiver = await openReceiver()
   const { id } = await harness.addWebhook({ url: receiver.url, topics: [], name: 'Alerts' })
   await harness.start()

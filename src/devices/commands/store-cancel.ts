@@ -3,12 +3,12 @@ import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 import { inOrder } from './store.ts'
 
-/** Cancels those of the commands that have not been sent; the others stay as they are. */
+/** Cancels those of the commands that have not been sent. */
 export async function cancelQueuedCommands(tx: Tx, scope: InOrg, ids: readonly string[], at: Date): Promise<void> {
   if (ids.length > 0) await cancel(tx, scope, sql`command.id = ${anyOf(ids)}`, at)
 }
 
-/** Cancels those of the site upgrades' commands that have not been sent. */
+/** Cancels the commands of the site upgrades that have not been sent. */
 export async function cancelQueuedOfSiteUpgrades(
   tx: Tx,
   scope: InOrg,

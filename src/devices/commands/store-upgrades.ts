@@ -21,11 +21,11 @@ const activeColumns = columnsOf('activeUpgradeTarget', {
 })
 
 /**
- * Gives devices to upgrades, as far as no other upgrade has them.
- * @returns The ids of the devices that were given.
+ * Assigns devices to upgrades, except those that another upgrade already has.
+ * @returns The ids of the assigned devices.
  */
 export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly ActiveTarget[]): Promise<Set<string>> {
-  // Two requests at once wait for each other in the order of the ids, hence never in a circle.
+  // Concurrent requests lock in the order of the ids, so they can't deadlock.
   const given = await insertRows(tx, activeColumns, wanted, {
     every: { orgId: scope.orgId },
     tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
@@ -33,7 +33,7 @@ export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly
   return new Set(given.map(({ deviceId }) => deviceId))
 }
 
-/** Notes that upgrades are in flight on the devices from now on, or not any more. */
+/** Records that upgrades are in flight on the devices from now on, or no longer. */
 export async function updateInFlight(
   tx: Tx,
   scope: InOrg,
@@ -49,7 +49,7 @@ export async function updateInFlight(
     .execute()
 }
 
-/** Takes the devices back from their upgrades. */
+/** Releases the devices from their upgrades. */
 export async function deleteActiveTargets(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
   if (deviceIds.length === 0) return
   await tx
@@ -76,8 +76,8 @@ export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: strin
 }
 
 /**
- * SQL condition on `command`, a queued device command: it is a restart that would disturb an upgrade which has reached
- * the device. The check at the time of the request can miss an upgrade that is created at the same moment.
+ * SQL condition on `command`, a queued device command: true for a restart that would disturb an upgrade which has
+ * reached the device. The check at the time of the request can miss an upgrade that is created at the same moment.
  */
 export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
   command.site_upgrade_id is null and command.kind = 'restart' and exists (

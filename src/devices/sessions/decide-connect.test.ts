@@ -3,7 +3,7 @@ import { type KnownStatus, decideConnect } from './decide-connect.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
 const facts = { firmware: '1.0.0' }
-const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', outageUntold: false }
+const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', outageUnreported: false }
 
 describe('decideConnect', () => {
   test('treats a reconnect as no boot', () => {
@@ -29,11 +29,11 @@ describe('decideConnect', () => {
 
   test('reports no connect of a device that was never reported as disconnected', () => {
     expect(decideConnect({ ...known, connected: true }, facts).cameUp).toBe(false)
-    expect(decideConnect({ ...known, outageUntold: true }, facts).cameUp).toBe(false)
+    expect(decideConnect({ ...known, outageUnreported: true }, facts).cameUp).toBe(false)
   })
 
   test('reports a boot even if the outage was not reported', () => {
-    const decision = decideConnect({ ...known, outageUntold: true }, { firmware: '2.0.0' })
+    const decision = decideConnect({ ...known, outageUnreported: true }, { firmware: '2.0.0' })
     expect(decision).toEqual({ booted: true, cameUp: false, restarted: true })
   })
 })

@@ -5,7 +5,7 @@ export interface KnownStatus {
   readonly connectedAt: Date | null
   readonly firmware: string | null
   /** True if it is down, and for too short a time to announce: see its updown threshold. */
-  readonly outageUntold: boolean
+  readonly outageUnreported: boolean
 }
 
 export interface ConnectDecision {
@@ -26,7 +26,7 @@ export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firm
   const booted = known.firmware !== null && known.firmware !== facts.firmware
   return {
     booted,
-    cameUp: !known.connected && !known.outageUntold,
+    cameUp: !known.connected && !known.outageUnreported,
     restarted: booted && known.connectedAt !== null,
   }
 }

@@ -98,9 +98,9 @@ interface Change {
   readonly happenings: readonly DeviceHappening[]
 }
 
-function changeOf(known: ClaimedStatus, connection: Connection, outageUntold: boolean): Change {
+function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported: boolean): Change {
   const { epoch, connectedAt, connectedMs, facts } = connection
-  const { booted, cameUp, restarted } = decideConnect({ ...known, outageUntold }, facts)
+  const { booted, cameUp, restarted } = decideConnect({ ...known, outageUnreported }, facts)
   const device = eventDevice(known)
   const { reason } = facts
   return {

@@ -52,7 +52,7 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
     const minutes = updownMinutesOf(thresholdsOf(status), status.type)
     return { status, downAt: at, dueAt: addMs(at, minutes * MINUTE_MS) }
   })
-  await tellDown(
+  await appendDownEvents(
     tx,
     outages.filter(({ dueAt }) => dueAt <= at),
     at,
@@ -81,12 +81,12 @@ interface Outage {
  * Announces outages that have lasted for their thresholds: in parts, so that no transaction locks a whole fleet, and
  * not more at a time than leaves time for the rest of the sweep.
  */
-export async function tellOutages(ctx: Context): Promise<void> {
-  for (let part = 0; part < PARTS_PER_SWEEP; part += 1) if ((await tellSome(ctx)) < OUTAGES_PER_PART) return
+export async function appendDueOutages(ctx: Context): Promise<void> {
+  for (let part = 0; part < PARTS_PER_SWEEP; part += 1) if ((await appendOutageBatch(ctx)) < OUTAGES_PER_PART) return
 }
 
 /** @returns The number of outages that were due. */
-async function tellSome(ctx: Context): Promise<number> {
+async function appendOutageBatch(ctx: Context): Promise<number> {
   const at = ctx.clock.now()
   const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
   if (due.length === 0) return 0
@@ -98,12 +98,16 @@ async function tellSome(ctx: Context): Promise<number> {
       const downAt = since.get(status.deviceId)
       return downAt === undefined || status.connected ? [] : [{ status, downAt }]
     })
-    await tellDown(tx, outages, at)
+    await appendDownEvents(tx, outages, at)
     return since.size
   })
 }
 
-async function tellDown(tx: Tx, outages: readonly Pick<Outage, 'status' | 'downAt'>[], at: Date): Promise<void> {
+async function appendDownEvents(
+  tx: Tx,
+  outages: readonly Pick<Outage, 'status' | 'downAt'>[],
+  at: Date,
+): Promise<void> {
   const byOrg = Map.groupBy(outages, ({ status }) => status.orgId)
   for (const [orgId, some] of byOrg) {
     const happenings = some.map(({ status, downAt }): DeviceHappening => {

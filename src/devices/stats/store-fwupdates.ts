@@ -6,13 +6,13 @@ import type { FwUpdate } from '../tables.ts'
 
 export interface FwUpdateChange {
   readonly deviceId: string
-  /** Null: no update is under way any more. */
+  /** Null: no update is running any more. */
   readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
 }
 
 const shownColumns = columnsOf('deviceStatus', { orgId: 'uuid', deviceId: 'uuid' }, { shown: 'jsonb' })
 
-/** Shows on the devices how far they are. `status_id` changes each time: clients watch it. */
+/** Sets the displayed progress of the devices. `status_id` changes each time, because clients watch it. */
 export async function updateFwUpdates(
   tx: Tx,
   scope: InOrg,
@@ -34,7 +34,7 @@ export async function updateFwUpdates(
   `.execute(tx)
 }
 
-/** Raises the shown progress of a device whose update is under way; it never falls. */
+/** Increases the displayed progress of a device with a running update; it never decreases. */
 export async function raiseProgress(
   tx: Tx,
   scope: InOrg,
