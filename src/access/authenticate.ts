@@ -13,7 +13,7 @@ import { type AdminAccess, type SessionAccess, findAccessByEmail, findAccessBySe
 import type { TokenUses } from './token-uses.ts'
 import { deleteSession, touchSession } from './store-sessions.ts'
 
-/** What a request carries to prove who sends it. */
+/** The credentials of a request. */
 export interface Credentials {
   readonly authorization: string | undefined
   readonly sessionId: string | undefined

@@ -2,7 +2,7 @@ import type { AccountParts } from '../accounts/parts.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { Storage } from './storage.ts'
 
-/** What the routes need besides the context. */
+/** Dependencies of the routes besides the context. */
 export interface HttpParts {
   readonly accounts: AccountParts
   /** Proves that a caller can read the data folder; see routes-operator.ts. */

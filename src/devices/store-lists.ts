@@ -8,15 +8,15 @@ import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
-/** What a list of devices may be narrowed by. Null lets everything pass. */
+/** The filters of a list of devices. Null matches everything. */
 export interface DeviceFilter {
   readonly siteId: string | null
   readonly onlyUnassigned: boolean
   readonly type: DeviceType | null
   readonly model: string | null
   /**
-   * Conditions on columns of `device` and `status` (device_status). Without any, the length of the list
-   * is known without reading it.
+   * Conditions on columns of `device` and `status` (device_status). Without any, the length of the list is known
+   * without reading it.
    */
   readonly more: readonly RawBuilder<unknown>[]
 }
@@ -31,18 +31,21 @@ export interface DeviceSort {
 
 export const byMac: DeviceSort = { by: 'id', direction: 'asc' }
 
-/** Devices with their status, which is missing where a device never connected. */
+/** Devices with their status, which is missing for a device that never connected. */
 export const devicesWithStatus = sql`
   device left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
 
-/** What `passes` asks of: PostgreSQL merges ordered lists of one table each, of joins it does not. */
+/**
+ * The tables that the condition of `passes` needs: PostgreSQL can merge ordered lists of one table each, but not of
+ * joins.
+ */
 export function devicesFor({ more }: DeviceFilter): RawBuilder<unknown> {
   return more.length === 0 ? sql`device` : devicesWithStatus
 }
 
 /**
- * The devices of `page`, a list of keys, with their status. Row by row: PostgreSQL does not know how short a
- * page is and would rather read everything.
+ * The devices of `page`, a list of keys, with their status. They are read row by row, because PostgreSQL does not know
+ * how short a page is and would otherwise read everything.
  */
 export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`page
@@ -52,7 +55,7 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
     ) as status on true`
 }
 
-/** Whether a row of `device` or `device_count`, under the name `of`, is one that the scope and the filter let pass. */
+/** SQL condition on a row of `device` or `device_count`, under the name `of`: the scope and the filter include it. */
 function counted(scope: SitesScope, of: 'device' | 'device_count', filter: DeviceFilter): RawBuilder<unknown> {
   const column = (name: string): RawBuilder<unknown> => sql.ref(`${of}.${name}`)
   const { siteId, onlyUnassigned, type, model } = filter
@@ -66,7 +69,7 @@ function counted(scope: SitesScope, of: 'device' | 'device_count', filter: Devic
   ])
 }
 
-/** The condition on `device` and `status` that the scope and the filter make. */
+/** SQL condition on `device` and `status`: the scope and the filter include the device. */
 export function passes(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
   return allOf([counted(scope, 'device', filter), ...filter.more])
 }
@@ -85,12 +88,12 @@ export interface DeviceList {
   readonly filter: DeviceFilter
   readonly sort: DeviceSort
   readonly page: Page
-  /** What of `device`, `status` and `site` makes a row; the ids and the sorted column come with it. */
+  /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
   readonly columns: RawBuilder<unknown>
   readonly sizes: Sizes | null
 }
 
-/** One page of devices: one query, and none of it reads more than the page where `filter.more` is empty. */
+/** Reads one page of devices in one query, which reads only the page if `filter.more` is empty. */
 export function pageOfDevices<T extends object>(
   reader: Reader,
   scope: SitesScope,
@@ -113,21 +116,24 @@ export function pageOfDevices<T extends object>(
   )
 }
 
-/** The few devices that are a Virtual Chassis: status of them alone names members. */
+/** The few devices that are a Virtual Chassis: only their status contains members. */
 export const isChassis = sql`jsonb_array_length(status.members) > 1`
 
-/** Of lists that answer documents of devices. An index has those of the organization, whichever devices are asked for. */
+/**
+ * The sizes of lists that return documents of devices. An index contains those of the organization, independently of
+ * the requested devices.
+ */
 export function sizesOfDevices({ orgId }: InOrg): Sizes {
   return largeOf(sql`device`, sql`device.doc_bytes`, { where: sql`device.org_id = ${orgId}` })
 }
 
-/** Of lists that answer the members of Virtual Chassis, which the gateway lets have ten kilobytes. */
+/** The sizes of lists that return the members of Virtual Chassis, for which the gateway allows ten kilobytes. */
 export function sizesOfChassis({ orgId }: InOrg): Sizes {
   const where = sql`status.org_id = ${orgId} and ${isChassis}`
   return largeOf(sql`device_status status`, sql`octet_length(status.members::text)`, { where })
 }
 
-/** What devices are counted by. The first three are known without reading the devices. */
+/** The fields by which devices are counted. The first three are known without reading the devices. */
 export type CountedField = 'type' | 'model' | 'site_id' | 'name' | 'mac' | 'map_id' | 'version' | 'ip' | 'status'
 
 const countedFields: Readonly<Record<CountedField, RawBuilder<unknown>>> = {
@@ -144,7 +150,7 @@ const countedFields: Readonly<Record<CountedField, RawBuilder<unknown>>> = {
 
 const inCounters: ReadonlySet<CountedField> = new Set(['type', 'model', 'site_id'])
 
-/** How many devices there are for each value of `field`, the most frequent first. */
+/** Counts the devices for each value of `field`, the most frequent first. */
 export async function countDevicesBy(
   reader: Reader,
   scope: SitesScope,
@@ -158,7 +164,7 @@ export async function countDevicesBy(
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 
-/** How many devices of each type there are, of sites and of none. */
+/** Counts the devices of each type, with and without a site. */
 export async function countTypes(
   reader: Reader,
   scope: SitesScope,

@@ -18,7 +18,7 @@ export type Device = Omit<Selectable<DeviceTable>, 'docBytes'> & {
 const images = sql<Device['images']>`(select jsonb_object_agg(image.number, image.name) from device_image image
   where image.org_id = device.org_id and image.device_id = device.id)`
 
-/** A Device without its id, of `device` and `site`. */
+/** The columns of a Device without its id, of `device` and `site`. */
 export const deviceColumns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type,
   device.name, device.claim_code, device.doc, device.created_at, device.modified_at, site.name as site_name, ${images} as images`
 
@@ -31,7 +31,7 @@ function selectDevices(reader: Reader, scope: InOrg) {
     .where('device.orgId', '=', scope.orgId)
 }
 
-/** A device of the scope's site. */
+/** Finds a device of the scope's site. */
 export function findDevice(reader: Reader, scope: SiteScope, deviceId: string): Promise<Device | undefined> {
   return selectDevices(reader, scope)
     .where('device.siteId', '=', scope.siteId)
@@ -39,7 +39,7 @@ export function findDevice(reader: Reader, scope: SiteScope, deviceId: string): 
     .executeTakeFirst()
 }
 
-/** As findDevice, locked against other changes until `tx` ends. */
+/** Like findDevice(), but locks the device against other changes until `tx` ends. */
 export function lockDevice(tx: Tx, scope: SiteScope, deviceId: string): Promise<Device | undefined> {
   return selectDevices(tx, scope)
     .where('device.siteId', '=', scope.siteId)
@@ -48,7 +48,7 @@ export function lockDevice(tx: Tx, scope: SiteScope, deviceId: string): Promise<
     .executeTakeFirst()
 }
 
-/** Ordered by id: every caller locks in one order, hence no deadlock. */
+/** The devices are locked in the order of their ids, as by every caller, so that they never deadlock. */
 export function lockDevicesBy(
   tx: Tx,
   scope: SitesScope,
@@ -62,10 +62,10 @@ export function lockDevicesBy(
     .execute()
 }
 
-/** A device as a restart has to know it. */
+/** A device with the facts that a restart needs. */
 export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
 
-/** Kept from being unclaimed until `tx` ends; other writers go on. */
+/** Finds a device with these facts and prevents that it is unclaimed until `tx` ends; other writers are not blocked. */
 export async function holdRestartCandidate(
   tx: Tx,
   scope: SiteScope,
@@ -130,14 +130,14 @@ export async function updateDevice(tx: Tx, scope: InOrg, { id, name, doc, at }: 
 
 export interface Assignment {
   readonly deviceIds: readonly string[]
-  /** Null: of no site any more. */
+  /** Null: the device gets no site. */
   readonly siteId: string | null
-  /** Settings, in wire shape, that the devices take on with it. */
+  /** Settings, in wire shape, that the devices get with the assignment. */
   readonly settings: Record<string, unknown>
   readonly at: Date
 }
 
-/** A device that leaves its site leaves the map of that site too. */
+/** Assigns devices to a site. A device that leaves its site is also removed from the map there. */
 export async function assignToSite(
   tx: Tx,
   scope: InOrg,
@@ -152,12 +152,12 @@ export async function assignToSite(
     .execute()
 }
 
-/** What belongs to the devices (status, commands) goes with them; their events stay. */
+/** The rows that belong to the devices (status, commands) are deleted with them; their events are kept. */
 export async function deleteDevices(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
   await tx.deleteFrom('device').where('orgId', '=', scope.orgId).where('id', '=', anyOf(deviceIds)).execute()
 }
 
-/** Those of the devices that a running upgrade holds. */
+/** Lists those of the devices that are in a running upgrade. */
 export async function listDevicesInUpgrades(
   tx: Tx,
   scope: OrgScope,
@@ -172,9 +172,9 @@ export async function listDevicesInUpgrades(
   return new Set(rows.map(({ deviceId }) => deviceId))
 }
 
-/** The name of a site of the scope, which is kept from being deleted until `tx` ends. */
+/** Returns the name of a site of the scope, which can't be deleted until `tx` ends. */
 export async function holdSiteName(tx: Tx, scope: SitesScope, siteId: string): Promise<string | undefined> {
-  // The organization before its site, as everybody does who needs both.
+  // The organization is locked before its site, as by all code that needs both.
   await holdOrg(tx, scope)
   const row = await tx
     .selectFrom('site')

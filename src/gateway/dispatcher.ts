@@ -110,7 +110,7 @@ export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispa
     return true
   }
 
-  /** Where the event says nothing about the command in flight, it may end an upgrade whose connection was lost. */
+  /** If the event does not concern the command in flight, it may end an upgrade whose connection was lost. */
   async function onEvent(link: DeviceLink, { decode, upgradeEndS }: LinkEvent): Promise<void> {
     const { deviceId } = link
     const entry = inFlight.get(deviceId)

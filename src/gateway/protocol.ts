@@ -20,7 +20,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** What the gateway does for links. */
+/** The services of the gateway for links. */
 export interface LinkHost {
   readonly ctx: Context
   readonly counters: GatewayCounters

@@ -8,7 +8,7 @@ import type { LinkHost, Listener, Protocol } from './protocol.ts'
 import { sweepDatabase } from './sweep.ts'
 
 export interface GatewayOptions {
-  /** What devices may speak; see createProtocols. */
+  /** The protocols that devices may use; see createProtocols. */
   readonly protocols: readonly Protocol[]
   /** Stays the same over restarts, so that a new process finds the sessions that its predecessor left. */
   readonly nodeId: string

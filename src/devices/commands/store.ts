@@ -9,14 +9,15 @@ import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './com
 import { disturbsUpgrade } from './store-upgrades.ts'
 
 /**
- * End of a query that locks rows of `command`: everyone who changes several commands at once locks them in the
- * order of their ids, hence no deadlock between the engine, the dispatcher, outcomes and lost sessions.
+ * The end of a query that locks rows of `command`. All code that changes several commands in one transaction locks them
+ * in the order of their ids, so that the engine, the dispatcher, outcomes and lost sessions never deadlock.
  */
 export const inOrder = sql`order by command.id for update of command`
 
 /**
- * A lateral query that locks the command with the key of `row`, found as in rollout/store-targets.ts. Rows that come in
- * the order of their ids are locked in it, as by `inOrder`. The caller checks the state: it may be new since `row` was read.
+ * A lateral query that locks the command with the key of `row`, found as in rollout/store-targets.ts. If the rows are
+ * in the order of their ids, they are locked in it, as by `inOrder`. The caller checks the state, which may have
+ * changed since `row` was read.
  */
 function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
@@ -34,7 +35,7 @@ const newColumns = columnsOf('deviceCommand', {
   expiresAt: 'timestamptz',
 })
 
-/** Queues commands. One that its site upgrade has queued already (same device, kind and attempt) is left as it is. */
+/** Queues commands. A command that its site upgrade has queued already (same device, kind and attempt) is not changed. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
   await insertRows(tx, newColumns, commands, {
@@ -47,7 +48,7 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
 /** SQL condition on a device command; each half of it has an index of its own. */
 export const isOpen = sql<boolean>`(state = 'queued' or state = 'sent')`
 
-/** Whether a command for the device is on its way, or waits for that. */
+/** Returns true if a command for the device is queued or in flight. */
 export async function hasOpenCommand(tx: Tx, scope: OrgScope, deviceId: string): Promise<boolean> {
   const open = await tx
     .selectFrom('deviceCommand')
@@ -60,14 +61,14 @@ export async function hasOpenCommand(tx: Tx, scope: OrgScope, deviceId: string):
   return open.length > 0
 }
 
-/** A command whose intent to send is committed, with what its driver must know of the device. */
+/** A command whose intent to send is committed, with the facts about the device that its driver needs. */
 export type CommandToSend = CommandOrder & {
   readonly orgId: string
   readonly id: string
   readonly deviceId: string
-  /** Of the session that must carry it. */
+  /** The epoch of the session that must carry it. */
   readonly epoch: string
-  /** Of the call that must carry it: the device's answer names it, whenever and wherever it comes. */
+  /** The id of the call that must carry it; the device's answer contains it, whenever and wherever it arrives. */
   readonly callId: number
   readonly mac: string
   readonly type: DeviceType
@@ -77,8 +78,8 @@ export type CommandToSend = CommandOrder & {
 const idColumns = columnsOf('deviceCommand', { orgId: 'uuid', id: 'uuid' })
 
 /**
- * Marks as sent, and returns, the oldest queued command of each device that has a session on the node
- * and nothing in flight. A restart waits while an upgrade is under way on its device. The caller writes to the
+ * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
+ * flight, and returns these commands. A restart waits while an upgrade runs on its device. The caller writes to the
  * sockets once this has committed.
  */
 export async function claimQueuedCommands(
@@ -86,8 +87,8 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, atMs, limit }: { at: Date; atMs: number; limit: number },
 ): Promise<CommandToSend[]> {
-  // Nothing here is sorted: the whole queue would be, at each of the many claims that work it off. Each table is read by
-  // its key, row by row, as in rollout/store-targets.ts: the planner takes a full queue for an empty one.
+  // Nothing here is sorted: otherwise each of the many claims that process the queue would sort all of it. Each table
+  // is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as empty.
   const next = await sql<{ orgId: string; id: string }>`
     select queued.org_id, queued.id
     from device_command queued
@@ -104,8 +105,8 @@ export async function claimQueuedCommands(
     limit ${limit}
   `.execute(tx)
   if (next.rows.length === 0) return []
-  // A statement of its own, for the same reason: it would search the whole queue once a row.
-  // A row that another transaction has locked is about to be cancelled or to expire, so nobody waits for it.
+  // This is a separate statement for the same reason: otherwise it would search the whole queue once per row. A row
+  // that another transaction has locked is about to be cancelled or to expire, so it is skipped.
   const claimed = await sql<CommandToSend>`
     with locked as materialized (
       select command.* from ${rowsAs('next', idColumns, next.rows)}
@@ -132,7 +133,7 @@ export async function claimQueuedCommands(
 export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
   command.params, device.mac, device.type, status.capabilities`
 
-/** Of a command, as the device's answer tells it. */
+/** Identifies a command by its call, as the device's answer does. */
 export interface CallKey {
   readonly deviceId: string
   readonly callId: number
@@ -140,7 +141,7 @@ export interface CallKey {
 
 const callColumns = columnsOf('deviceCommand', { deviceId: 'uuid', callId: 'integer' })
 
-/** Those of the calls' commands whose end is open still, or unknown because their connection was lost. */
+/** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
 export async function listUnansweredCommands(reader: Reader, calls: readonly CallKey[]): Promise<CommandToSend[]> {
   const found = await sql<CommandToSend>`
     select ${sentColumns}
@@ -154,13 +155,13 @@ export async function listUnansweredCommands(reader: Reader, calls: readonly Cal
   return found.rows
 }
 
-/** Nobody waits for the answer any more where the device took too long: then it comes to nothing. */
+/** An answer after the device took too long has no effect, because the wait has ended. */
 export const isUnanswered = sql`(command.state = 'sent'
   or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
 
 const unsentColumns = columnsOf('deviceCommand', { id: 'uuid', epoch: 'bigint' })
 
-/** Puts back commands that were claimed but certainly never written to a socket. */
+/** Returns commands to the queue that were claimed but certainly never written to a socket. */
 export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
   await sql`
     with locked as materialized (
@@ -175,7 +176,7 @@ export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToS
   `.execute(tx)
 }
 
-/** The end of a command that was sent by the call. */
+/** The outcome of a command that was sent by the call. */
 export interface FinishedCommand {
   readonly orgId: string
   readonly id: string
@@ -192,8 +193,8 @@ const endedColumns = columnsOf('deviceCommand', {
 })
 
 /**
- * Writes outcomes. One of another call, or of a command that has ended already, is stale and writes nothing;
- * but what a device did proves more than that its connection was lost.
+ * Writes outcomes. An outcome for another call, or for a command that has ended already, is stale and is not written;
+ * but the outcome that a device reports replaces the loss of its connection.
  */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
@@ -215,8 +216,8 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
 const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
 
 /**
- * What was in flight on the sessions, and on older ones of their devices, may have run: nobody will
- * hear its reply any more. A session that has just been opened has nothing in flight yet.
+ * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
+ * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
  */
 export async function loseCommands(
   tx: Tx,
@@ -244,10 +245,7 @@ export async function loseCommands(
   wakeSiteUpgrades(tx, ended.rows)
 }
 
-/**
- * Ends what has been in flight since before `sentBeforeMs` of service time: longer than any command takes, so nobody
- * waits for it.
- */
+/** Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes. */
 export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<void> {
   const ended = await sql<EndedCommand>`
     with locked as materialized (

@@ -1,6 +1,6 @@
 import { omitFields } from '../../http/documents.ts'
 
-/** What people have configured on a device, besides its place. */
+/** The configuration of a device by people, besides its place. */
 export interface DeviceDress {
   readonly name: string | null
   /** In wire shape. */

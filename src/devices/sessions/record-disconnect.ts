@@ -91,7 +91,7 @@ async function appendOutageBatch(ctx: Context): Promise<number> {
   const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
   if (due.length === 0) return 0
   return inTxByKeys(ctx, async (tx) => {
-    // Statuses are locked before outages, as when a device comes back.
+    // Statuses are locked before outages, as when a device reconnects.
     const known = await lockClaimedStatuses(tx, due)
     const since = await takeOutages(tx, known, at)
     const outages = known.flatMap((status) => {

@@ -1,4 +1,4 @@
-/** What is known about a device's last boot. */
+/** The known facts about a device's last boot. */
 export interface KnownBoot {
   /** Start of the session that reports. */
   readonly connectedAt: Date | null

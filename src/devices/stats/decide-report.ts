@@ -8,7 +8,7 @@ export interface FirmwareProgress {
   readonly percent: number | null
 }
 
-/** What a device has reported since it connected. */
+/** The reports of a device since it connected. */
 export interface Report {
   /** Members of `device_status.load` in the report: `cpu_percent`, `memory_total`, ... */
   readonly load: Readonly<Record<string, unknown>>

@@ -8,7 +8,7 @@ import { notFound } from '../../platform/errors.ts'
 import { findDeviceStats, listDeviceStats } from './store.ts'
 import { OrgStatsQuery, SiteStatsQuery, StatsReply, parseStats, presentStats } from './wire.ts'
 
-/** What devices report of themselves. Source: contract, Orgs Stats and Sites Stats, Devices. */
+/** The statistics that devices report. Source: contract, Orgs Stats and Sites Stats, Devices. */
 export const deviceStatsOperations: Operation[] = [
   listOperation({
     id: { org: 'listOrgDevicesStats', site: 'listSiteDevicesStats' },
