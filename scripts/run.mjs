@@ -48,6 +48,8 @@ const SMALL_HEAP = {
 const QUIET_REDOCLY = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 
 const CHECKS = [
+  // The tools after it read the types.
+  { name: 'client types', args: () => [join(ROOT, 'scripts', 'generate-client-types.mjs')] },
   { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'oxfmt', args: () => [tool('oxfmt', 'oxfmt'), '--check'] },
@@ -56,7 +58,6 @@ const CHECKS = [
     args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
   },
   { name: 'redocly', args: () => [tool('@redocly/cli', 'redocly'), 'lint', 'docs/openapi.json'], env: QUIET_REDOCLY },
-  { name: 'client types', args: () => [join(ROOT, 'scripts', 'generate-client-types.mjs')] },
   { name: 'client', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'test/client/tsconfig.json'] },
   { name: 'tables', args: () => [join(ROOT, 'scripts', 'check-tables.mjs')] },
   { name: 'scopes', args: () => [join(ROOT, 'scripts', 'check-scopes.mjs')] },
