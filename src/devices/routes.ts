@@ -12,7 +12,7 @@ import { imageUrl } from '../platform/images/image-url.ts'
 import { restartDevice } from './commands/restart-device.ts'
 import { listDeviceNames, listSiteDevices } from './inventory/store.ts'
 import { type Device, findDevice } from './store.ts'
-import { saveDevice } from './update-device.ts'
+import { updateDevice } from './update-device.ts'
 import {
   DeviceNamesReply,
   DeviceReply,
@@ -81,7 +81,7 @@ export const deviceOperations: Operation[] = [
     reply: DeviceReply,
     run: async (ctx, { scope, caller, params: { device_id: deviceId }, body }) => {
       const present = await presenterFor(ctx, caller, scope)
-      return present(await saveDevice(ctx, scope, { deviceId, change: body }))
+      return present(await updateDevice(ctx, scope, { deviceId, change: body }))
     },
   }),
   operation({

@@ -3,7 +3,7 @@ import type { SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { shareMapsOfSite } from '../maps/store-share.ts'
 import type { Tx } from '../platform/db.ts'
-import { holdSiteName } from './store.ts'
+import { shareSiteName } from './store.ts'
 
 /** Where a device is: its site, and the map it is on, as its document has it. */
 export interface Place {
@@ -17,7 +17,7 @@ export interface Place {
  * is locked after them, and may have another place by then. Undefined where it is of no site of the scope.
  * @param mac In lower case without separators.
  */
-export async function holdPlaceOf(tx: Tx, scope: SitesScope, mac: string): Promise<Place | undefined> {
+export async function sharePlaceOf(tx: Tx, scope: SitesScope, mac: string): Promise<Place | undefined> {
   const device = await tx
     .selectFrom('device')
     .select(['siteId', 'doc'])
@@ -27,7 +27,7 @@ export async function holdPlaceOf(tx: Tx, scope: SitesScope, mac: string): Promi
     .executeTakeFirst()
   if (device === undefined || device.siteId === null) return undefined
   const { siteId } = device
-  const siteName = await holdSiteName(tx, scope, siteId)
+  const siteName = await shareSiteName(tx, scope, siteId)
   if (siteName === undefined) return undefined
   const mapId = device.doc['map_id']
   await shareMapsOfSite(tx, scope, { siteId, mapIds: [mapId] })

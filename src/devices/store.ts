@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope, SiteScope, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { EventDevice } from '../events/append.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { DeviceCapabilities, DeviceTable } from './tables.ts'
@@ -66,7 +66,7 @@ export function lockDevicesBy(
 export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
 
 /** Finds a device with these facts and prevents that it is unclaimed until `tx` ends; other writers are not blocked. */
-export async function holdRestartCandidate(
+export async function shareRestartCandidate(
   tx: Tx,
   scope: SiteScope,
   deviceId: string,
@@ -119,7 +119,7 @@ export interface DeviceContent {
   readonly at: Date
 }
 
-export async function updateDevice(tx: Tx, scope: InOrg, { id, name, doc, at }: DeviceContent): Promise<void> {
+export async function updateDeviceRow(tx: Tx, scope: InOrg, { id, name, doc, at }: DeviceContent): Promise<void> {
   await tx
     .updateTable('device')
     .set({ name, doc: json(doc), modifiedAt: at })
@@ -173,9 +173,9 @@ export async function listDevicesInUpgrades(
 }
 
 /** Returns the name of a site of the scope, which can't be deleted until `tx` ends. */
-export async function holdSiteName(tx: Tx, scope: SitesScope, siteId: string): Promise<string | undefined> {
+export async function shareSiteName(tx: Tx, scope: SitesScope, siteId: string): Promise<string | undefined> {
   // The organization is locked before its site, as by all code that needs both.
-  await holdOrg(tx, scope)
+  await shareOrg(tx, scope)
   const row = await tx
     .selectFrom('site')
     .select('name')

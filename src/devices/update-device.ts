@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { changeDevice } from './change-device.ts'
-import { type Device, lockDevice, updateDevice } from './store.ts'
+import { type Device, lockDevice, updateDeviceRow } from './store.ts'
 import { shareMapsOfSite } from '../maps/store-share.ts'
 
 /**
@@ -13,7 +13,7 @@ import { shareMapsOfSite } from '../maps/store-share.ts'
  * @param change In wire shape; `name`, where present, is a text or null.
  * @throws AppError not_found; invalid for a `map_id` of which the site has no map.
  */
-export function saveDevice(
+export function updateDevice(
   ctx: Context,
   scope: SiteScope,
   { deviceId, change }: { readonly deviceId: string; readonly change: Record<string, unknown> },
@@ -25,7 +25,7 @@ export function saveDevice(
     if (device === undefined) throw notFound(deviceId)
     const { before, after, name, doc } = changeDevice(device, change)
     const at = ctx.clock.now()
-    await updateDevice(tx, scope, { id: deviceId, name, doc, at })
+    await updateDeviceRow(tx, scope, { id: deviceId, name, doc, at })
     await appendAudit(tx, scope, {
       message: `Update device ${name ?? device.mac}`,
       siteId: scope.siteId,

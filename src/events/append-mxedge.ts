@@ -30,12 +30,12 @@ export interface MxedgeHappening {
 export async function appendMxedgeEvents(
   tx: Tx,
   scope: InOrg,
-  happenings: readonly MxedgeHappening[],
+  deviceEvents: readonly MxedgeHappening[],
   at: Date,
 ): Promise<void> {
-  if (happenings.length === 0) return
+  if (deviceEvents.length === 0) return
   const { orgId } = scope
-  const events = happenings.map((happening) => mxedgeEvent(orgId, happening, at))
+  const events = deviceEvents.map((happening) => mxedgeEvent(orgId, happening, at))
   await insertMxedgeEvents(tx, events, at)
   await insertOutbox(
     tx,

@@ -56,7 +56,7 @@ export interface EventDevice {
 }
 
 /** One thing that happened to a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
-export interface DeviceHappening {
+export interface DeviceEventInput {
   readonly device: EventDevice
   readonly what: DeviceHappeningName
   readonly auditId?: string
@@ -104,17 +104,17 @@ const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONN
 export async function appendDeviceEvents(
   tx: Tx,
   scope: InOrg,
-  happenings: readonly DeviceHappening[],
+  deviceEvents: readonly DeviceEventInput[],
   at: Date,
 ): Promise<void> {
-  if (happenings.length === 0) return
+  if (deviceEvents.length === 0) return
   const { orgId } = scope
-  const rows = happenings.map((happening): NewDeviceEvent => {
+  const rows = deviceEvents.map((happening): NewDeviceEvent => {
     const { device } = happening
     return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, happening, at) }
   })
   await insertDeviceEvents(tx, rows, at)
-  const twins = happenings.filter(({ what }) => updowns.has(what))
+  const twins = deviceEvents.filter(({ what }) => updowns.has(what))
   await insertOutbox(
     tx,
     [
@@ -134,7 +134,7 @@ export async function appendDeviceEvents(
 /** A device words its own refusals; longer texts are cut. */
 const MAX_TEXT_CHARACTERS = 1000
 
-function deviceEvent(orgId: string, happening: DeviceHappening, at: Date): TopicEvents['device-events'] {
+function deviceEvent(orgId: string, happening: DeviceEventInput, at: Date): TopicEvents['device-events'] {
   const { device, what, auditId, reason, text } = happening
   return {
     device_name: device.name ?? device.mac,

@@ -4,14 +4,14 @@ import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
 /** Deletes events from the outbox. @returns The JSON text of each by its id. */
-export async function takeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
+export async function consumeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await sql<{ id: string; json: string }>`
     delete from webhook_outbox where id = any(${ids}::uuid[]) returning id, event::text as json
   `.execute(tx)
   return new Map(rows.map(({ id, json }) => [id, json]))
 }
 
-/** Like takeEvents, but without reading the events. */
+/** Like consumeEvents, but without reading the events. */
 export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }

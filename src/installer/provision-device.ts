@@ -1,10 +1,10 @@
 import { takePlace } from '../devices/inventory/replace-device.ts'
-import { type Place, holdPlaceOf } from '../devices/store-place.ts'
-import { assignToSite, deviceOfEvent, updateDevice } from '../devices/store.ts'
+import { type Place, sharePlaceOf } from '../devices/store-place.ts'
+import { assignToSite, deviceOfEvent, updateDeviceRow } from '../devices/store.ts'
 import { appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
-import { type SiteKey, holdReachedSites } from '../orgs/installers/store.ts'
+import { type SiteKey, shareReachedSites } from '../orgs/installers/store.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
@@ -44,8 +44,9 @@ export async function provisionDevice(ctx: Context, installer: Installer, provis
   await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
     // These rows are locked before the devices, as everywhere, to prevent deadlocks.
-    const place = provision.replacing === null ? undefined : await holdPlaceOf(tx, installer.scope, provision.replacing)
-    const asked = provision.site === null ? null : await holdSite(tx, installer, provision.site)
+    const place =
+      provision.replacing === null ? undefined : await sharePlaceOf(tx, installer.scope, provision.replacing)
+    const asked = provision.site === null ? null : await shareSite(tx, installer, provision.site)
     const map = provision.mapId === null ? null : await shareMap(tx, installer.scope, provision.mapId)
     const device = await (provision.replacing === null
       ? lockKnownDevice(tx, installer, provision.mac)
@@ -79,7 +80,7 @@ async function replace(
   { mac, replacing, place, asked, at }: Replacing,
 ): Promise<InstallerDevice> {
   const { scope, reach } = installer
-  if (place !== undefined && (await holdReachedSites(tx, scope, { reach, key: { id: place.siteId } })).length === 0)
+  if (place !== undefined && (await shareReachedSites(tx, scope, { reach, key: { id: place.siteId } })).length === 0)
     throw notFound(replacing)
   const locked = new Map<string, InstallerDevice>()
   // Devices are locked in one order everywhere.
@@ -93,8 +94,8 @@ async function replace(
   return { ...replacement, ...taken }
 }
 
-async function holdSite(tx: Tx, { scope, reach }: Installer, key: SiteKey): Promise<Site> {
-  const [site, another] = await holdReachedSites(tx, scope, { reach, key })
+async function shareSite(tx: Tx, { scope, reach }: Installer, key: SiteKey): Promise<Site> {
+  const [site, another] = await shareReachedSites(tx, scope, { reach, key })
   if (site === undefined) throw notFound('id' in key ? key.id : key.name)
   if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: use site_id.')
   return site
@@ -117,7 +118,7 @@ async function write(tx: Tx, { scope }: Installer, { device, site, provision, at
   const moves = site !== null && site.id !== siteId
   const doc = mergeDocument(moves ? omitFields(device.doc, ON_THE_MAP) : device.doc, placement)
   if (moves) await assignToSite(tx, scope, { deviceIds: [id], siteId: site.id, settings: {}, at })
-  await updateDevice(tx, scope, { id, name, doc, at })
+  await updateDeviceRow(tx, scope, { id, name, doc, at })
   const auditId = await appendAudit(tx, scope, {
     message: `Provision device ${name}`,
     siteId: site?.id ?? null,

@@ -1,4 +1,4 @@
-import { type ImagePlace, deleteDeviceImage, setDeviceImage } from '../devices/images/set-device-image.ts'
+import { type ImagePlace, deleteDeviceImage, upsertDeviceImage } from '../devices/images/upsert-device-image.ts'
 import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { DeviceImageForm } from '../devices/images/wire.ts'
 import { readForm } from '../http/forms.ts'
@@ -42,7 +42,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
             receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
           discard: discardImage,
         })
-        await setDeviceImage(ctx, scope, { ...place, received })
+        await upsertDeviceImage(ctx, scope, { ...place, received })
         return {}
       },
     }),

@@ -6,7 +6,7 @@ import { Empty } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import { listInstallerSites } from '../orgs/installers/store.ts'
 import { listSiteGroups } from '../orgs/site-groups/store.ts'
-import { defineSite } from './define-site.ts'
+import { upsertSite } from './upsert-site.ts'
 import { NameReply } from './wire.ts'
 import { SiteBody, SiteReply, parseSite, presentSite } from './wire-sites.ts'
 
@@ -66,7 +66,7 @@ export const installerSiteOperations: Operation[] = [
     body: SiteBody,
     reply: Empty,
     run: async (ctx, { scope, params, body }) => {
-      await defineSite(ctx, scope, parseSite(params.site_name, body))
+      await upsertSite(ctx, scope, parseSite(params.site_name, body))
       return {}
     },
   }),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../http/schemas.ts'
 import type { InstallerSite } from '../orgs/installers/store.ts'
 import { invalidField } from '../platform/errors.ts'
-import type { SiteDefinition } from './define-site.ts'
+import type { SiteDefinition } from './upsert-site.ts'
 
 const LatLng = Type.Object({
   lat: Type.Number({ minimum: -90, maximum: 90 }),

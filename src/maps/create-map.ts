@@ -28,7 +28,7 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
  * lost. Source: spec, "Installer", 9.
  * @throws AppError not_found for a map of another site; invalid where the site has the maximum of maps.
  */
-export function defineMap(
+export function upsertMap(
   ctx: Context,
   scope: SiteScope,
   { mapId, body }: { readonly mapId: string; readonly body: MapDocument },

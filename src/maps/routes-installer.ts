@@ -2,7 +2,7 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { installerSite } from '../orgs/installers/at.ts'
-import { defineMap } from './create-map.ts'
+import { upsertMap } from './create-map.ts'
 import { listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
 import { MapBody, MapReply, mapParams as params, presentMap } from './wire.ts'
@@ -31,7 +31,7 @@ export const installerMapOperations: Operation[] = [
     body: MapBody,
     reply: MapReply,
     run: async (ctx, { scope: { site }, params, body }) =>
-      presentMap(ctx, await defineMap(ctx, site, { mapId: params.map_id, body })),
+      presentMap(ctx, await upsertMap(ctx, site, { mapId: params.map_id, body })),
   }),
   operation({
     id: 'updateInstallerMap',

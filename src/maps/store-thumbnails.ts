@@ -27,7 +27,7 @@ function selectBare(reader: Reader) {
  * @param thumbnail A stored picture; null: it can't be made.
  * @returns False where the map has another picture by now, or a thumbnail, or is gone.
  */
-export async function setThumbnail(
+export async function updateThumbnail(
   tx: Tx,
   { orgId, mapId, image }: BarePicture,
   thumbnail: MapImage | null,

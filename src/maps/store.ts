@@ -22,7 +22,7 @@ export function lockMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMa
 }
 
 /** As findMap(); the map can't be deleted until `tx` ends. */
-export function holdMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
+export function shareMapOfSite(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
   return selectMaps(tx, scope).where('id', '=', mapId).forKeyShare().executeTakeFirst()
 }
 

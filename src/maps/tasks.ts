@@ -1,12 +1,12 @@
 import type { Context } from '../platform/context.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import type { Task } from '../platform/jobs.ts'
-import { makeThumbnails } from './make-thumbnails.ts'
+import { createThumbnails } from './create-thumbnails.ts'
 
 /** Requested when a picture arrives; scheduled runs cover requests that failed. */
 export const THUMBNAILS = 'map_thumbnails'
 
 /** The chores of maps, for startJobs(). */
 export function mapTasks(ctx: Context, files: ImageFiles): Task[] {
-  return [{ name: THUMBNAILS, cron: '*/5 * * * *', run: (_payload, signal) => makeThumbnails(ctx, files, signal) }]
+  return [{ name: THUMBNAILS, cron: '*/5 * * * *', run: (_payload, signal) => createThumbnails(ctx, files, signal) }]
 }

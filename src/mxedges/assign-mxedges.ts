@@ -1,8 +1,8 @@
 import type { OrgScope } from '../access/scope.ts'
-import { holdSiteName } from '../devices/store.ts'
+import { shareSiteName } from '../devices/store.ts'
 import { appendAudit } from '../events/append.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
@@ -23,8 +23,8 @@ export function assignMxedges(
   { ids, siteId }: { readonly ids: readonly string[]; readonly siteId: string },
 ): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
-    const siteName = await holdSiteName(tx, scope, siteId)
+    await shareOrg(tx, scope)
+    const siteName = await shareSiteName(tx, scope, siteId)
     if (siteName === undefined) throw notFound(siteId)
     return move(tx, scope, { ids, to: { siteId, siteName }, at: ctx.clock.now() })
   })
@@ -33,7 +33,7 @@ export function assignMxedges(
 /** Takes appliances out of their sites; they stay in the organization. */
 export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     return move(tx, scope, { ids, to: null, at: ctx.clock.now() })
   })
 }
@@ -72,12 +72,12 @@ async function record(
     after: { mxedges: moved.map(({ id }) => ({ id, site_id: siteId })) },
     at,
   })
-  const happenings = moved.map((mxedge) => ({
+  const deviceEvents = moved.map((mxedge) => ({
     // The event of an unassigned appliance goes to the site that loses it, because no other site would hear of it.
     mxedge: { ...mxedgeOfEvent(mxedge), siteId: siteId ?? mxedge.siteId },
     type: 'ME_CONFIG_CHANGED_BY_USER' as const,
     auditId,
     text: to === null ? 'Unassigned from its site' : `Assigned to site ${to.siteName}`,
   }))
-  await appendMxedgeEvents(tx, scope, happenings, at)
+  await appendMxedgeEvents(tx, scope, deviceEvents, at)
 }

@@ -1,12 +1,12 @@
 import type { OrgScope } from '../access/scope.ts'
 import { plainClaimCode } from '../devices/registry/claim-code.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { type Mxedge, titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
-import { type RegisteredMxedge, lockRegistryByCode, setOwner } from './registry/store.ts'
+import { type RegisteredMxedge, lockRegistryByCode, updateOwner } from './registry/store.ts'
 import { insertMxedge, isRegistrationCodeUsed } from './store.ts'
 
 /**
@@ -16,12 +16,12 @@ import { insertMxedge, isRegistrationCodeUsed } from './store.ts'
 export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<Mxedge> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const hardware = await findClaimable(tx, code)
     const { id, mac, serial, model, claimCode } = hardware
     const content = { name: mac, model, mxclusterId: null, doc: {} }
     const mxedge = await insertMxedge(tx, scope, { ...content, id, mac, serial, registrationCode: claimCode, at })
-    await setOwner(tx, scope, id)
+    await updateOwner(tx, scope, id)
     const message = `Claim ${titleOf(mxedge)}`
     await recordChange(tx, scope, { mxedge, message, text: 'Claimed', after: { mac, serial, model }, at })
     return mxedge

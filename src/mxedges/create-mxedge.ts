@@ -1,11 +1,11 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg, OrgScope } from '../access/scope.ts'
 import { newClaimCode } from '../devices/device.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
-import { holdCluster } from './clusters/store.ts'
+import { shareCluster } from './clusters/store.ts'
 import type { Document } from '../platform/document.ts'
 import { type Mxedge, auditDocument, mergeMxedge, titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
@@ -19,7 +19,7 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
   const at = ctx.clock.now()
   const content = mergeMxedge(null, body)
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     await assertCluster(tx, scope, content.mxclusterId)
     const unlabelled = { mac: null, serial: null, registrationCode: newClaimCode() }
     const mxedge = await insertMxedge(tx, scope, { ...content, ...unlabelled, id: uuidv7(), at })
@@ -33,6 +33,6 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
  * Asserts that the organization has the cluster, which then can't be deleted until `tx` ends. @throws AppError invalid.
  */
 export async function assertCluster(tx: Tx, scope: InOrg, mxclusterId: string | null): Promise<void> {
-  if (mxclusterId !== null && !(await holdCluster(tx, scope, mxclusterId)))
+  if (mxclusterId !== null && !(await shareCluster(tx, scope, mxclusterId)))
     throw invalidField('mxcluster_id', 'the organization has no such cluster')
 }

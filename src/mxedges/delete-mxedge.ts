@@ -1,5 +1,5 @@
 import type { SitesScope } from '../access/scope.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
@@ -21,7 +21,7 @@ export async function deleteMxedge(
 ): Promise<void> {
   const at = ctx.clock.now()
   const pictures = await inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const before = await lockMxedge(tx, scope, id)
     const images = (await findImages(tx, scope, [id])).get(id)
     await deleteMxedgeRow(tx, scope, id)

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../access/scope.ts'
 import { newClaimCode } from '../devices/device.ts'
 import { epochS } from '../platform/clock.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { type Mxedge, titleOf } from './mxedge.ts'
@@ -16,7 +16,7 @@ import { lockMxedge, renewRegistration } from './store.ts'
 export async function restartRegistration(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, id)
     await renewRegistration(tx, scope, { id, code: newClaimCode(), at })
     await recordChange(tx, scope, {

@@ -1,5 +1,5 @@
 import type { SitesScope } from '../access/scope.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { assertCluster } from './create-mxedge.ts'
@@ -19,7 +19,7 @@ export function updateMxedge(
 ): Promise<Mxedge> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const before = await lockMxedge(tx, scope, id)
     const content = mergeMxedge(before, body)
     await assertCluster(tx, scope, content.mxclusterId)

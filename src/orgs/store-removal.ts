@@ -31,7 +31,7 @@ async function orConflict(what: string, run: () => Promise<unknown>): Promise<vo
 }
 
 /** Removes a deleted site from the settings for installers. The caller has locked the organization. */
-export async function forgetInstallerSite(tx: Tx, { orgId }: InOrg, siteId: string): Promise<void> {
+export async function removeInstallerSite(tx: Tx, { orgId }: InOrg, siteId: string): Promise<void> {
   await sql`
     update org_setting set doc = jsonb_set(doc, '{installer,extra_site_ids}', (doc #> '{installer,extra_site_ids}') - ${siteId}::text)
     where org_id = ${orgId} and doc #> '{installer,extra_site_ids}' ? ${siteId}`.execute(tx)

@@ -34,7 +34,7 @@ export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
 }
 
 /** Keeps the organization from being deleted until `tx` ends. Call it before locking anything in it. */
-export async function holdOrg(tx: Tx, scope: InOrg): Promise<void> {
+export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
   const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
 }

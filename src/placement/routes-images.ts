@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
 import type { NewUpload } from '../platform/storage/upload-quota.ts'
-import { deleteImage, setImage } from './set-image.ts'
+import { deleteMapImage, upsertMapImage } from './upsert-map-image.ts'
 import { findMap } from '../maps/store.ts'
 import { mapParams as params } from '../maps/wire.ts'
 import { ImageForm, ReplaceForm, parseImageChange, parseTransform } from './wire-images.ts'
@@ -32,7 +32,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
-        await setImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
+        await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
         return {}
       },
     }),
@@ -45,7 +45,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       params,
       reply: Empty,
       run: async (ctx, { scope, params }) => {
-        await deleteImage(ctx, scope, { files, mapId: params.map_id })
+        await deleteMapImage(ctx, scope, { files, mapId: params.map_id })
         return {}
       },
     }),
@@ -62,7 +62,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       run: async (ctx, { scope, params, request }) => {
         const room = await roomOf(ctx, scope, params.map_id)
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
-        await setImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
+        await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
         return {}
       },
     }),

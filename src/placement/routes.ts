@@ -7,7 +7,7 @@ import type { ImageFiles } from '../platform/images/image-files.ts'
 import { deleteMap } from './delete-map.ts'
 import { mapImageOperations } from './routes-images.ts'
 import { mapImportOperations } from './routes-import.ts'
-import { setMap } from './set-map.ts'
+import { placeOnMap } from './place-on-map.ts'
 
 const tag = 'Sites Maps'
 const single = '/maps/:map_id'
@@ -27,7 +27,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
       body: SetMapBody,
       reply: SetMapReply,
       run: async (ctx, { scope, params, body }) => {
-        const { moved, locked } = await setMap(ctx, scope, { mapId: params.map_id, macs: body.macs })
+        const { moved, locked } = await placeOnMap(ctx, scope, { mapId: params.map_id, macs: body.macs })
         return { moved: [...moved], locked: [...locked] }
       },
     }),

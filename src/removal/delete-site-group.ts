@@ -3,7 +3,7 @@ import { lockGrants } from '../accounts/grants/store.ts'
 import { revokeGrants } from '../accounts/grants/revoke-grants.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/site-groups/site-group.ts'
-import { deleteSiteGroupRow, lockSiteGroup, setMembers } from '../orgs/site-groups/store.ts'
+import { deleteSiteGroupRow, lockSiteGroup, updateMembers } from '../orgs/site-groups/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 
@@ -14,7 +14,7 @@ export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string)
     const grants = await lockGrants(tx, scope)
     const group = await lockSiteGroup(tx, scope, id)
     const message = `Delete Site Group "${group.name}"`
-    await setMembers(tx, scope, { groupId: group.id, siteIds: [], at })
+    await updateMembers(tx, scope, { groupId: group.id, siteIds: [], at })
     const lost = await revokeGrants(tx, scope, { place: { groupId: group.id }, message, at, grants })
     await deleteSiteGroupRow(tx, scope, group.id)
     await appendAudit(tx, scope, { message, before: { ...auditDocument(group), ...lost }, at })

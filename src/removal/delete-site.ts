@@ -5,7 +5,7 @@ import { appendMxedgeEvents } from '../events/append-mxedge.ts'
 import { appendAudit } from '../events/append.ts'
 import { unassignMxedges } from '../mxedges/store-removal.ts'
 import { auditDocument } from '../orgs/create-site.ts'
-import { deleteSiteRow, forgetInstallerSite } from '../orgs/store-removal.ts'
+import { deleteSiteRow, removeInstallerSite } from '../orgs/store-removal.ts'
 import { lockSite } from '../orgs/store-sites.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -27,7 +27,7 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
     await lockWebhooks(tx, scope)
     const message = `Delete Site "${site.name}"`
     const lost = await revokeGrants(tx, scope, { place: { siteId: site.id }, message, at, grants })
-    await forgetInstallerSite(tx, scope, site.id)
+    await removeInstallerSite(tx, scope, site.id)
     const mxedges = await unassignMxedges(tx, scope, at)
     await deleteSiteRow(tx, scope)
     const before = { ...auditDocument(site), ...lost, ...(mxedges.length > 0 && { mxedges: mxedges.map(nameOf) }) }

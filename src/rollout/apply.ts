@@ -5,7 +5,7 @@ import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
-import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
 import type { Now, SiteUpgradeDecision } from './decide-next.ts'
@@ -14,7 +14,7 @@ import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
-import { type TargetChange, addOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
+import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
@@ -122,7 +122,7 @@ function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewC
   return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 
-function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceHappening[] {
+function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceEventInput[] {
   if ((to !== 'upgraded' && to !== 'failed') || target.device === null) return []
   const device = {
     id: target.deviceId,
@@ -139,7 +139,7 @@ function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceH
 async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpgrade>, at: Now): Promise<void> {
   const { org, newFailures, stopReason, decisions } = round
   const orgUpgradeId = org.id
-  if (newFailures > 0) await addOrgFailures(tx, scope, orgUpgradeId, newFailures)
+  if (newFailures > 0) await updateOrgFailures(tx, scope, orgUpgradeId, newFailures)
   for (const { siteUpgrade, decision } of decisions) {
     if (siteUpgrade.hold === null && decision.siteUpgrade.hold !== null)
       await appendHoldAudit(tx, scope, { siteUpgrade, hold: decision.siteUpgrade.hold, now: at.now })

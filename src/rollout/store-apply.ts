@@ -86,7 +86,12 @@ export async function updateSiteUpgrades(
   })
 }
 
-export async function addOrgFailures(tx: Tx, scope: OrgScope, orgUpgradeId: string, failures: number): Promise<void> {
+export async function updateOrgFailures(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  failures: number,
+): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
     .set(({ eb }) => ({ hardFailures: eb('hardFailures', '+', failures) }))

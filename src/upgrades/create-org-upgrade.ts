@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
-import { type DeviceHappening, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
@@ -96,7 +96,7 @@ async function appendCreation(tx: Tx, scope: OrgScope, { upgrade, candidates, si
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')
-  const deviceEvents = planned.flatMap(({ deviceId, targetVersion }): DeviceHappening[] => {
+  const deviceEvents = planned.flatMap(({ deviceId, targetVersion }): DeviceEventInput[] => {
     const device = devices.get(deviceId)
     if (device === undefined) return []
     const siteName = names.get(device.siteId) ?? null

@@ -3,7 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { holdOrg } from '../orgs/store.ts'
+import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
@@ -15,7 +15,7 @@ export async function shareUpgradeSites(
   siteIds: 'all' | readonly string[],
 ): Promise<UpgradeSite[]> {
   // The organization before its sites, as everybody does who needs both.
-  await holdOrg(tx, scope)
+  await shareOrg(tx, scope)
   let query = tx.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
   if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))
   return query.orderBy('id').forKeyShare().execute()

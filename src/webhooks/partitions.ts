@@ -1,6 +1,6 @@
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { addPartition, dropPartitionsBefore } from './store-partitions.ts'
+import { createPartition, dropPartitionsBefore } from './store-partitions.ts'
 
 const DAY_MS = 24 * 3600e3
 /** How many days ahead partitions are created, so that the chore may fail for some days. */
@@ -14,7 +14,7 @@ export async function preparePartitions(ctx: Context): Promise<void> {
   const todayMs = Math.floor(ctx.clock.now().getTime() / DAY_MS) * DAY_MS
   for (const [table, days] of Object.entries(keptDays)) {
     for (let ahead = 0; ahead <= DAYS_AHEAD; ahead += 1)
-      await inTx(ctx, (tx) => addPartition(tx, table, new Date(todayMs + ahead * DAY_MS)))
+      await inTx(ctx, (tx) => createPartition(tx, table, new Date(todayMs + ahead * DAY_MS)))
     await inTx(ctx, (tx) => dropPartitionsBefore(tx, table, new Date(todayMs - days * DAY_MS)))
   }
 }

@@ -1,5 +1,11 @@
 import { uuidv7 } from 'uuidv7'
-import { type SetAsideEvent, deleteEvents, setAsideEvents, takeEvents, updateProgress } from '../events/store-outbox.ts'
+import {
+  type SetAsideEvent,
+  deleteEvents,
+  setAsideEvents,
+  consumeEvents,
+  updateProgress,
+} from '../events/store-outbox.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
@@ -8,7 +14,7 @@ import type { WebhookCounters } from './counters.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, planRound } from './plan-round.ts'
 import { insertMessages } from './store.ts'
-import { addToLanes, lockLanes } from './store-lanes.ts'
+import { updatePending, lockLanes } from './store-lanes.ts'
 import {
   type QueueKey,
   firstKey,
@@ -155,7 +161,7 @@ async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly S
 async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promise<void> {
   const done = steps.filter(({ routedTo }) => routedTo === null).map(({ event }) => event.id)
   const begun = steps.flatMap(({ event: { id }, routedTo }) => (routedTo === null ? [] : [{ id, routedTo }]))
-  const texts = new Map([...(await takeEvents(tx, done)), ...(await updateProgress(tx, begun))])
+  const texts = new Map([...(await consumeEvents(tx, done)), ...(await updateProgress(tx, begun))])
   const routed = steps.flatMap(({ event: { id, orgId, topic }, hearers }): RoutedEvent[] => {
     const json = texts.get(id)
     // The event is missing when its organization is being deleted.
@@ -165,6 +171,6 @@ async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promi
   if (messages.length === 0) return
   await lockLanes(tx, messages)
   await insertMessages(tx, messages, now)
-  await addToLanes(tx, messages, now)
+  await updatePending(tx, messages, now)
   wakeAfterCommit(tx, 'deliveries')
 }

@@ -40,7 +40,7 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<s
 }
 
 /** Adds new messages to the counts of their lanes, which must be locked, and makes the lanes due. */
-export async function addToLanes(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
+export async function updatePending(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
   // An idle lane starts level with the least served busy lane, so that idling earns no priority.
   await sql`
     update webhook_lane l

@@ -20,7 +20,7 @@ function nameOf(table: string, day: Date): string {
  * Creates the partition of the UTC day that starts at `day` unless it exists, and moves that day's rows from
  * the default partition into it.
  */
-export async function addPartition(tx: Tx, table: string, day: Date): Promise<void> {
+export async function createPartition(tx: Tx, table: string, day: Date): Promise<void> {
   await lockPartitions(tx)
   const name = nameOf(table, day)
   const found = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(tx)

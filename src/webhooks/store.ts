@@ -118,7 +118,7 @@ const messageColumns = columnsOf('webhookMessage', {
   createdAt: 'timestamptz',
 })
 
-/** Inserts messages that are due at once. The lanes must be locked, and addToLanes must follow. */
+/** Inserts messages that are due at once. The lanes must be locked, and updatePending must follow. */
 export async function insertMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
   await insertRows(tx, messageColumns, messages, { every: { dueAt: at, createdAt: at } })
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { measureImages } from '../../src/app/images.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { makeThumbnails } from '../../src/maps/make-thumbnails.ts'
+import { createThumbnails } from '../../src/maps/create-thumbnails.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { zip } from '../maps/bundles.ts'
@@ -191,7 +191,7 @@ describe('pictures of an organization', () => {
   it('are reported to the operator with their limits', async () => {
     for (const path of paths.slice(0, 2)) await upload(path)
     const files = { dir: join(server.dataDir, 'images'), decode: DEFAULT_DECODE_LIMITS }
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     await uploadFirmware(5000)
     const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
     const { body } = await server.call('GET', '/operator/v1/storage', operator)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { filterKnownImages, imageTasks } from '../../src/app/images.ts'
-import { makeThumbnails } from '../../src/maps/make-thumbnails.ts'
+import { createThumbnails } from '../../src/maps/create-thumbnails.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { type ImageFiles, sweepImages } from '../../src/platform/images/image-files.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
@@ -71,21 +71,21 @@ describe('the image of a map', () => {
     await upload({ bytes: await picture(1024, 512, { format: 'jpeg' }), type: 'image/jpeg' })
     const before = await get()
     expect(before.thumbnail_url).toBe(before.url)
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     const after = await get()
     expect(after.url).toBe(before.url)
     const { status, type, bytes } = await show(after.thumbnail_url)
     expect({ status, type }).toEqual({ status: 200, type: 'image/jpeg' })
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 256, height: 128 })
     expect(await stored()).toHaveLength(2)
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     expect(await stored()).toHaveLength(2)
   })
 
   it('that is lost on disk loses its thumbnail and nothing else', async () => {
     await upload(png(plan))
     await writeFile(join(files.dir, (await stored())[0] ?? ''), 'not a picture any more')
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     const map = await get()
     expect(map.thumbnail_url).toBe(map.url)
     expect(await stored()).toHaveLength(1)
@@ -101,7 +101,7 @@ describe('the image of a map', () => {
 
   it('replaces the previous one, whose files are deleted', async () => {
     await upload(png(plan))
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     const old = await get()
     await upload(png(await picture(100, 50)))
     const map = await get()
@@ -113,7 +113,7 @@ describe('the image of a map', () => {
 
   it('is deleted with the map, or alone, with all its files', async () => {
     await upload(png(plan))
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     expect(await server.call('DELETE', `${path}/image`)).toMatchObject({ status: 200, body: {} })
     expect(await stored()).toEqual([])
     const map = await get()
@@ -122,7 +122,7 @@ describe('the image of a map', () => {
     expect(map).toMatchObject({ width: 640 })
     expect((await server.call('DELETE', `${path}/image`)).status).toBe(404)
     await upload(png(plan))
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     await server.call('DELETE', path)
     expect(await stored()).toEqual([])
   })
@@ -203,10 +203,10 @@ describe('many uploads at once', () => {
     const pictures = await Promise.all([1, 2, 3, 4, 5, 6].map((side) => picture(side * 10, side * 10, { grey: side })))
     const answers = await Promise.all([
       ...pictures.map((bytes) => upload(png(bytes))),
-      makeThumbnails(server.ctx, files).then(() => ({ status: 200 })),
+      createThumbnails(server.ctx, files).then(() => ({ status: 200 })),
     ])
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-    await makeThumbnails(server.ctx, files)
+    await createThumbnails(server.ctx, files)
     expect(await stored()).toHaveLength(2)
     const { url } = await get()
     const hashes = pictures.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
@@ -223,7 +223,7 @@ describe('many uploads at once', () => {
       upload(png(plan)),
       server.call('DELETE', path),
       upload(png(plan)),
-      makeThumbnails(server.ctx, files).then(() => ({ status: 200 })),
+      createThumbnails(server.ctx, files).then(() => ({ status: 200 })),
     ])
     for (const { status } of answers) expect([200, 404]).toContain(status)
     expect((await server.call('GET', path)).status).toBe(404)
@@ -233,7 +233,7 @@ describe('many uploads at once', () => {
 
 it('a sweep keeps the files of maps and removes those that a crash left', async () => {
   await upload(png(plan))
-  await makeThumbnails(server.ctx, files)
+  await createThumbnails(server.ctx, files)
   const kept = await stored()
   await writeFile(join(files.dir, '00000000-0000-4000-8000-000000000000.png'), plan)
   await writeFile(join(files.dir, 'incoming', 'half.part'), plan)

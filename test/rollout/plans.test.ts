@@ -5,7 +5,7 @@ import {
   type CommandToSend,
   claimQueuedCommands,
   finishCommands,
-  loseCommands,
+  markCommandsLost,
 } from '../../src/devices/commands/store.ts'
 import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
@@ -205,7 +205,7 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
         at,
       )
     const lose = (tx: Tx, commands: readonly CommandToSend[]) =>
-      loseCommands(tx, commands, { at, why: 'connection_lost' })
+      markCommandsLost(tx, commands, { at, why: 'connection_lost' })
     await workOff(await commandAll(test, DEVICES))
     await analyzeAlmostEmpty()
     await workOff(await commandAll(test, DEVICES))

@@ -138,7 +138,7 @@ export interface Fleet {
   connect(devices: readonly SeededDevice[], firmware?: string, reason?: string): Promise<void>
   disconnect(devices: readonly SeededDevice[]): Promise<void>
   /** The gateway is killed and starts again; no device has reconnected yet. */
-  loseSessions(): Promise<void>
+  markSessionsLost(): Promise<void>
   /** The gateway is killed and starts again, and the devices reconnect to it unchanged. */
   crash(devices: readonly SeededDevice[]): Promise<void>
   /**
@@ -208,10 +208,10 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     )
   }
 
-  const loseSessions = () => recordNodeStarted(ctx, nodeId)
+  const markSessionsLost = () => recordNodeStarted(ctx, nodeId)
 
   async function crash(some: readonly SeededDevice[]): Promise<void> {
-    await loseSessions()
+    await markSessionsLost()
     await connect(some, OLD, 'socket')
   }
 
@@ -257,7 +257,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     return sent.length
   }
 
-  return { connect, disconnect, loseSessions, crash, answer, flashes, attempts }
+  return { connect, disconnect, markSessionsLost, crash, answer, flashes, attempts }
 }
 
 function ended({ orgId, id, callId }: CommandToSend, outcome: CommandOutcome) {

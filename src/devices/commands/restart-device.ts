@@ -7,7 +7,7 @@ import { inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { findRefusal } from './capabilities.ts'
 import type { RestartParams } from './command.ts'
-import { deviceOfEvent, holdRestartCandidate } from '../store.ts'
+import { deviceOfEvent, shareRestartCandidate } from '../store.ts'
 import { shareUpgradeInFlight } from './store-upgrades.ts'
 import { insertCommands } from './store.ts'
 
@@ -24,7 +24,7 @@ export async function restartDevice(
   { deviceId, part }: { readonly deviceId: string; readonly part: RestartParams },
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
-    const device = await holdRestartCandidate(tx, scope, deviceId)
+    const device = await shareRestartCandidate(tx, scope, deviceId)
     if (device === undefined) throw notFound(deviceId)
     const upgradeId = await shareUpgradeInFlight(tx, scope, deviceId)
     if (upgradeId !== undefined) throw upgradeInFlight(upgradeId)

@@ -219,7 +219,7 @@ const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bi
  * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
  * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
  */
-export async function loseCommands(
+export async function markCommandsLost(
   tx: Tx,
   sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
   { at, why }: { readonly at: Date; readonly why: LossReason },

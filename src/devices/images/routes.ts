@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
 import { findDevice, lockDevice } from '../store.ts'
-import { deleteDeviceImage, setDeviceImage } from './set-device-image.ts'
+import { deleteDeviceImage, upsertDeviceImage } from './upsert-device-image.ts'
 import { getDeviceImageBytes } from './store.ts'
 import { DeviceImageForm, ImageNumber } from './wire.ts'
 
@@ -49,7 +49,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
             discard: discardImage,
           })
           const lock = (tx: Tx) => lockDevice(tx, scope, deviceId)
-          await setDeviceImage(ctx, scope, { files, deviceId, lock, number, received })
+          await upsertDeviceImage(ctx, scope, { files, deviceId, lock, number, received })
         },
       }),
       operation({

@@ -34,9 +34,9 @@ export async function getDeviceImageBytes(
 }
 
 /** Replaces the picture of that number. @returns The file name of the replaced picture; null where there was none. */
-export async function saveDeviceImage(tx: Tx, scope: InOrg, image: NewDeviceImage): Promise<string | null> {
+export async function upsertDeviceImageRow(tx: Tx, scope: InOrg, image: NewDeviceImage): Promise<string | null> {
   const { deviceId, number, at, ...picture } = image
-  const replaced = await removeDeviceImage(tx, scope, { deviceId, number })
+  const replaced = await deleteDeviceImageRow(tx, scope, { deviceId, number })
   await tx
     .insertInto('deviceImage')
     .values({ orgId: scope.orgId, deviceId, number, ...picture, createdAt: at })
@@ -45,7 +45,7 @@ export async function saveDeviceImage(tx: Tx, scope: InOrg, image: NewDeviceImag
 }
 
 /** @returns The name of the picture's file; null where there is none. The caller has locked the device. */
-export async function removeDeviceImage(
+export async function deleteDeviceImageRow(
   tx: Tx,
   scope: InOrg,
   { deviceId, number }: { readonly deviceId: string; readonly number: number },

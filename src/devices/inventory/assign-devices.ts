@@ -5,7 +5,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { countOf } from './claim-devices.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
-import { type Device, assignToSite, deviceOfEvent, holdSiteName, lockDevicesBy } from '../store.ts'
+import { type Device, assignToSite, deviceOfEvent, shareSiteName, lockDevicesBy } from '../store.ts'
 
 export interface AssignRequest {
   readonly names: DeviceNames
@@ -20,7 +20,7 @@ export interface AssignRequest {
 export function assignDevices(ctx: Context, scope: OrgScope, request: AssignRequest): Promise<ChangeReport> {
   const { names, siteId, noReassign, settings } = request
   return inTx(ctx, async (tx) => {
-    const siteName = await holdSiteName(tx, scope, siteId)
+    const siteName = await shareSiteName(tx, scope, siteId)
     if (siteName === undefined) throw notFound(siteId)
     const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
     const elsewhere = found.filter(({ device }) => noReassign && device.siteId !== null && device.siteId !== siteId)
@@ -66,11 +66,11 @@ async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move
   const message = to.siteId === null ? `Unassign ${countOf(macs)}` : `Assign ${countOf(macs)} to site ${to.siteName}`
   const auditId = await appendAudit(tx, scope, { message, siteId: to.siteId, after: { macs, ...settings }, at })
   const moved = devices.filter(({ siteId }) => siteId !== to.siteId)
-  const happenings = moved.map((device) =>
+  const deviceEvents = moved.map((device) =>
     to.siteId === null
       ? // The event goes to the site that loses the device, because no other site would hear of it.
         { device: deviceOfEvent(device), what: 'UNASSIGNED' as const, auditId }
       : { device: { ...deviceOfEvent(device), ...to }, what: 'ASSIGNED' as const, auditId },
   )
-  await appendDeviceEvents(tx, scope, happenings, at)
+  await appendDeviceEvents(tx, scope, deviceEvents, at)
 }

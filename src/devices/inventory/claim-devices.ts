@@ -5,7 +5,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { plainClaimCode } from '../registry/claim-code.ts'
 import { type ClaimPlan, type ClaimedByCode, planClaim } from './plan-claim.ts'
 import { insertDevices } from '../store.ts'
-import { lockRegistryByCodes, setOwner } from '../registry/store.ts'
+import { lockRegistryByCodes, updateOwner } from '../registry/store.ts'
 import { takeOverSessions } from '../sessions/take-over-session.ts'
 
 /**
@@ -40,15 +40,15 @@ async function addDevices(
     })),
     at,
   })
-  await setOwner(tx, scope, deviceIds)
+  await updateOwner(tx, scope, deviceIds)
   const macs = devices.map(({ mac }) => mac)
   const auditId = await appendAudit(tx, scope, { message: `Claim ${countOf(macs)}`, after: { macs }, at })
-  const happenings = devices.map(({ id, mac, type }) => ({
+  const deviceEvents = devices.map(({ id, mac, type }) => ({
     device: { id, mac, type, name: null, siteId: null, siteName: null },
     what: 'CLAIMED' as const,
     auditId,
   }))
-  await appendDeviceEvents(tx, scope, happenings, at)
+  await appendDeviceEvents(tx, scope, deviceEvents, at)
   await takeOverSessions(tx, scope, { deviceIds, at })
 }
 

@@ -5,8 +5,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { moveDeviceImages } from '../images/store.ts'
-import { type Device, assignToSite, deviceOfEvent, lockDevicesBy, updateDevice } from '../store.ts'
-import { type Place, holdPlaceOf } from '../store-place.ts'
+import { type Device, assignToSite, deviceOfEvent, lockDevicesBy, updateDeviceRow } from '../store.ts'
+import { type Place, sharePlaceOf } from '../store-place.ts'
 import { planReplacement } from './plan-replacement.ts'
 
 export interface ReplaceRequest {
@@ -27,7 +27,7 @@ export interface ReplaceRequest {
 export async function replaceDevice(ctx: Context, scope: OrgScope, request: ReplaceRequest): Promise<void> {
   const { mac, inventoryMac, siteId, discard } = request
   await inTx(ctx, async (tx) => {
-    const place = await holdPlaceOf(tx, scope, mac)
+    const place = await sharePlaceOf(tx, scope, mac)
     const devices = await lockDevicesBy(tx, scope, { macs: [mac, inventoryMac], serials: [] })
     const replaced = devices.find((device) => device.mac === mac)
     const replacement = devices.find((device) => device.mac === inventoryMac)
@@ -63,8 +63,8 @@ export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Prom
   const plan = planReplacement(replaced, replacement, discard)
   await assignToSite(tx, scope, { deviceIds: [replaced.id], siteId: null, settings: {}, at })
   await assignToSite(tx, scope, { deviceIds: [replacement.id], siteId, settings: {}, at })
-  await updateDevice(tx, scope, { id: replaced.id, ...copy(plan.replaced), at })
-  await updateDevice(tx, scope, { id: replacement.id, ...copy(plan.replacement), at })
+  await updateDeviceRow(tx, scope, { id: replaced.id, ...copy(plan.replaced), at })
+  await updateDeviceRow(tx, scope, { id: replacement.id, ...copy(plan.replacement), at })
   await moveDeviceImages(tx, scope, { from: replaced.id, to: replacement.id, numbers: plan.images })
   const left: Device = { ...replaced, ...copy(plan.replaced), siteId: null, siteName: null }
   const taken: Device = { ...replacement, ...copy(plan.replacement), siteId, siteName }
@@ -75,12 +75,12 @@ export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Prom
     after: { devices: [describe(left), describe(taken)] },
     at,
   })
-  const happenings = [
+  const deviceEvents = [
     // The event goes to the site that loses the device, because no other site would hear of it.
     { device: deviceOfEvent(replaced), what: 'UNASSIGNED' as const, text: `replaced by ${taken.mac}`, auditId },
     { device: deviceOfEvent(taken), what: 'ASSIGNED' as const, text: `replaces ${left.mac}`, auditId },
   ]
-  await appendDeviceEvents(tx, scope, happenings, at)
+  await appendDeviceEvents(tx, scope, deviceEvents, at)
   return taken
 }
 

@@ -47,6 +47,6 @@ async function remove(
   await deleteDevices(tx, scope, ids)
   await clearOwner(tx, scope, ids)
   const auditId = await appendAudit(tx, scope, { message: `Unclaim ${countOf(macs)}`, before: { macs }, at })
-  const happenings = devices.map((device) => ({ device: deviceOfEvent(device), what: 'UNCLAIMED' as const, auditId }))
-  await appendDeviceEvents(tx, scope, happenings, at)
+  const deviceEvents = devices.map((device) => ({ device: deviceOfEvent(device), what: 'UNCLAIMED' as const, auditId }))
+  await appendDeviceEvents(tx, scope, deviceEvents, at)
 }

@@ -3,7 +3,7 @@ import { inTx } from '../../platform/db.ts'
 import { plainClaimCode } from './claim-code.ts'
 import { typeOfModel } from './models.ts'
 import { type ManifestConflict, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
-import { lockRegistryOf, saveManifest } from './store.ts'
+import { lockRegistryOf, upsertManifest } from './store.ts'
 
 export interface ImportReport {
   /** The number of new devices, and of unclaimed ones whose data changed. */
@@ -22,7 +22,7 @@ export async function importManifest(ctx: Context, rows: readonly ManifestRow[])
   const codes = devices.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
   return inTx(ctx, async (tx) => {
     const plan = planImport(devices, await lockRegistryOf(tx, devices, codes))
-    await saveManifest(tx, plan.save, ctx.clock.now())
+    await upsertManifest(tx, plan.save, ctx.clock.now())
     return {
       imported: plan.save.length,
       unchanged: plan.unchanged,

@@ -46,7 +46,7 @@ export async function lockRegistry(
 }
 
 /** Makes the organization the owner of unclaimed devices. */
-export async function setOwner(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
+export async function updateOwner(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
   await tx
     .updateTable('deviceRegistry')
     .set({ orgId: scope.orgId })
@@ -97,7 +97,7 @@ const manifestColumns = columnsOf('deviceRegistry', {
 })
 
 /** Inserts devices, or updates those that exist. The caller has locked and compared them. */
-export async function saveManifest(tx: Tx, devices: readonly ManifestItem[], at: Date): Promise<void> {
+export async function upsertManifest(tx: Tx, devices: readonly ManifestItem[], at: Date): Promise<void> {
   await insertRows(tx, manifestColumns, devices, {
     every: { createdAt: at },
     tail: sql`order by id

@@ -1,13 +1,13 @@
 import { systemScope } from '../../access/scope.ts'
-import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
-import { loseCommands } from '../commands/store.ts'
-import { takeOutages } from './store-outages.ts'
+import { markCommandsLost } from '../commands/store.ts'
+import { deleteOutages } from './store-outages.ts'
 import {
   type ClaimedStatus,
   type ConnectedStatus,
@@ -16,7 +16,7 @@ import {
   lockClaimedStatuses,
   openSessions,
   registerDevices,
-  saveConnectedStatuses,
+  updateConnectedStatuses,
 } from './store.ts'
 
 /**
@@ -36,7 +36,7 @@ export async function recordConnects(
   return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
     const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs })
-    await loseCommands(tx, opened, { at, why: 'connection_lost' })
+    await markCommandsLost(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
     const sessions = ordered.flatMap(({ mac, facts }) => {
       const epoch = epochs.get(deviceIdOf(mac))
@@ -66,13 +66,13 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
     connections.map(({ deviceId }) => deviceId),
   )
   if (known.length === 0) return
-  const untold = await takeOutages(tx, known)
+  const untold = await deleteOutages(tx, known)
   const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
   const changes = known.flatMap((status) => {
     const connection = byDevice.get(status.deviceId)
     return connection === undefined ? [] : [changeOf(status, connection, untold.has(status.deviceId))]
   })
-  await saveConnectedStatuses(
+  await updateConnectedStatuses(
     tx,
     changes.map(({ status }) => status),
   )
@@ -80,7 +80,7 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
     await appendDeviceEvents(
       tx,
       systemScope('gateway', orgId),
-      some.flatMap(({ happenings }) => happenings),
+      some.flatMap(({ deviceEvents }) => deviceEvents),
       at,
     )
   }
@@ -95,7 +95,7 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
 interface Change {
   readonly orgId: string
   readonly status: ConnectedStatus
-  readonly happenings: readonly DeviceHappening[]
+  readonly deviceEvents: readonly DeviceEventInput[]
 }
 
 function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported: boolean): Change {
@@ -116,7 +116,7 @@ function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported
       bootKnownMs: booted ? connectedMs : (known.bootKnownMs ?? connectedMs),
       booted,
     },
-    happenings: [
+    deviceEvents: [
       ...(restarted ? [{ device, what: 'RESTARTED' as const, ...(reason !== null && { reason }) }] : []),
       ...(cameUp ? [{ device, what: 'CONNECTED' as const }] : []),
     ],

@@ -1,5 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
-import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import { updownMinutesOf } from '../../orgs/setting.ts'
 import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/clock.ts'
@@ -7,9 +7,15 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { eventDevice } from './event-device.ts'
-import { loseCommands } from '../commands/store.ts'
-import { type ClaimedStatus, type SessionKey, closeSessions, lockClaimedStatuses, saveDisconnected } from './store.ts'
-import { insertOutages, listDueOutages, takeOutages } from './store-outages.ts'
+import { markCommandsLost } from '../commands/store.ts'
+import {
+  type ClaimedStatus,
+  type SessionKey,
+  closeSessions,
+  lockClaimedStatuses,
+  updateDisconnectedStatuses,
+} from './store.ts'
+import { insertOutages, listDueOutages, deleteOutages } from './store-outages.ts'
 
 const MINUTE_MS = 60_000
 const OUTAGES_PER_PART = 1000
@@ -25,7 +31,7 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   await inTxByKeys(ctx, async (tx) => {
     // Sessions are locked before commands, as when a device connects, to prevent deadlocks.
     const closed = await closeSessions(tx, ordered, ctx.serviceClock.nowMs())
-    await loseCommands(tx, ordered, { at, why: 'connection_lost' })
+    await markCommandsLost(tx, ordered, { at, why: 'connection_lost' })
     await applyDisconnections(
       tx,
       closed.map(({ deviceId }) => deviceId),
@@ -42,7 +48,7 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
   const known = await lockClaimedStatuses(tx, deviceIds)
   const down = known.filter(({ connected }) => connected)
   if (down.length === 0) return
-  await saveDisconnected(
+  await updateDisconnectedStatuses(
     tx,
     down.map(({ deviceId }) => deviceId),
     at,
@@ -93,7 +99,7 @@ async function appendOutageBatch(ctx: Context): Promise<number> {
   return inTxByKeys(ctx, async (tx) => {
     // Statuses are locked before outages, as when a device reconnects.
     const known = await lockClaimedStatuses(tx, due)
-    const since = await takeOutages(tx, known, at)
+    const since = await deleteOutages(tx, known, at)
     const outages = known.flatMap((status) => {
       const downAt = since.get(status.deviceId)
       return downAt === undefined || status.connected ? [] : [{ status, downAt }]
@@ -110,11 +116,11 @@ async function appendDownEvents(
 ): Promise<void> {
   const byOrg = Map.groupBy(outages, ({ status }) => status.orgId)
   for (const [orgId, some] of byOrg) {
-    const happenings = some.map(({ status, downAt }): DeviceHappening => {
+    const deviceEvents = some.map(({ status, downAt }): DeviceEventInput => {
       const device = eventDevice(status)
       if (downAt >= at) return { device, what: 'DISCONNECTED' }
       return { device, what: 'DISCONNECTED', text: `since ${downAt.toISOString()}` }
     })
-    await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
+    await appendDeviceEvents(tx, systemScope('gateway', orgId), deviceEvents, at)
   }
 }

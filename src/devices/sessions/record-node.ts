@@ -3,16 +3,16 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
-import { loseCommands } from '../commands/store.ts'
+import { markCommandsLost } from '../commands/store.ts'
 import {
   countLost,
   deleteDeadNodes,
   deleteNode,
   findLease,
   insertNode,
-  loseSessions,
+  markSessionsLost,
   renewLease,
-  takeLost,
+  markLostDisconnected,
 } from './store-nodes.ts'
 
 /** A gateway process that has not renewed its lease for this long is dead. */
@@ -65,7 +65,9 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
     grace = updateGrace(grace, { lost, outageMs: since === null ? 0 : at.getTime() - since.getTime() }, now())
     if (grace?.isOver !== true) return
     const atMs = ctx.serviceClock.nowMs()
-    await inTx(ctx, async (tx) => applyDisconnections(tx, await takeLost(tx, { limit: LOST_PER_SWEEP, atMs }), at))
+    await inTx(ctx, async (tx) =>
+      applyDisconnections(tx, await markLostDisconnected(tx, { limit: LOST_PER_SWEEP, atMs }), at),
+    )
   }
 }
 
@@ -80,6 +82,6 @@ function lostAt(leaseUntil: Date | undefined, at: Date): Date {
 }
 
 async function abandonSessions(tx: Tx, nodeId: string, times: { at: Date; lostAt: Date }): Promise<void> {
-  const lost = await loseSessions(tx, nodeId, times.lostAt)
-  await loseCommands(tx, lost, { at: times.at, why: 'gateway_lost' })
+  const lost = await markSessionsLost(tx, nodeId, times.lostAt)
+  await markCommandsLost(tx, lost, { at: times.at, why: 'gateway_lost' })
 }

@@ -42,7 +42,7 @@ export function deleteDeadNodes(tx: Tx, ownId: string, at: Date): Promise<{ id: 
 }
 
 /** Marks the sessions of a dead node as lost, and returns them; their devices count as connected for a while. */
-export async function loseSessions(tx: Tx, nodeId: string, at: Date): Promise<SessionKey[]> {
+export async function markSessionsLost(tx: Tx, nodeId: string, at: Date): Promise<SessionKey[]> {
   const lost = await sql<SessionKey>`
     with locked as materialized (
       select device_id from device_session where node_id = ${nodeId} and connected
@@ -68,7 +68,10 @@ export async function countLost(reader: Reader): Promise<{ lost: number; since: 
 /**
  * Marks up to `limit` lost devices as disconnected, and returns them. `atMs`: the service time of the disconnection.
  */
-export async function takeLost(tx: Tx, { limit, atMs }: { limit: number; atMs: number }): Promise<string[]> {
+export async function markLostDisconnected(
+  tx: Tx,
+  { limit, atMs }: { limit: number; atMs: number },
+): Promise<string[]> {
   const taken = await sql<{ deviceId: string }>`
     update device_session set lost_at = null, disconnected_ms = ${atMs}
     where device_id in (

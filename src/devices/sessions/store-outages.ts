@@ -31,7 +31,7 @@ export async function listDueOutages(reader: Reader, now: Date, limit: number): 
  * Deletes the outages of these devices, or only the due ones.
  * @returns For each device, since when it was down.
  */
-export async function takeOutages(
+export async function deleteOutages(
   tx: Tx,
   devices: readonly { readonly orgId: string; readonly deviceId: string }[],
   dueBy?: Date,

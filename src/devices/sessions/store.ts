@@ -181,7 +181,7 @@ const statusColumns = columnsOf(
   { booted: 'boolean' },
 )
 
-export async function saveConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
+export async function updateConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
   const rows = statuses.map(({ facts, ...status }) => {
     const { firmware, capabilities, members, ext_ip: extIp } = facts
     return { ...status, firmware, capabilities, members, extIp }
@@ -258,7 +258,7 @@ export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]
 }
 
 /** Marks devices as down, except those that have connected again since. */
-export async function saveDisconnected(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
+export async function updateDisconnectedStatuses(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   await tx
     .updateTable('deviceStatus')
     .set({ connected: false, disconnectedAt: at })

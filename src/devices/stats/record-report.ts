@@ -1,12 +1,12 @@
 import { systemScope } from '../../access/scope.ts'
-import { type DeviceHappening, appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
-import { saveReports } from './store-reports.ts'
+import { updateReportedStatuses } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
 /** A report, with the session that carried it. */
@@ -30,7 +30,7 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
       return fresh.length === 0 ? [] : [changeOf(status, fresh, time)]
     })
     if (changes.length === 0) return
-    await saveReports(tx, changes, time.at)
+    await updateReportedStatuses(tx, changes, time.at)
     await appendRestarts(tx, changes, time.at)
   })
 }
@@ -44,12 +44,12 @@ async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Pro
     restarted.map(({ deviceId }) => deviceId),
   )
   for (const [orgId, some] of groupByOrg(restarted)) {
-    const happenings = some.map(({ deviceId, status, newBoot }): DeviceHappening => {
+    const deviceEvents = some.map(({ deviceId, status, newBoot }): DeviceEventInput => {
       const device = eventDevice(status)
       const reason = newBoot?.cause ?? reasons.get(deviceId) ?? null
       return reason === null ? { device, what: 'RESTARTED' } : { device, what: 'RESTARTED', reason }
     })
-    await appendDeviceEvents(tx, systemScope('gateway', orgId), happenings, at)
+    await appendDeviceEvents(tx, systemScope('gateway', orgId), deviceEvents, at)
   }
   wakeAfterCommit(
     tx,

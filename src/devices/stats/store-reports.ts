@@ -18,6 +18,6 @@ const reportColumns = columnsOf('deviceStatus', {
   fwupdate: 'jsonb',
 })
 
-export async function saveReports(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
+export async function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
   await updateRows(tx, reportColumns, updates, { key: ['orgId', 'deviceId'], set: sql`last_seen_at = ${at}` })
 }

@@ -16,7 +16,7 @@ export interface ImportItem {
   readonly name: string
   /** In lower case without separators. */
   readonly mac: string
-  /** In wire shape, checked, as updateDevice() takes it. */
+  /** In wire shape, checked, as updateDeviceRow() takes it. */
   readonly change: Readonly<Record<string, unknown>>
 }
 

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
-import { holdOrg } from '../../orgs/store.ts'
+import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
@@ -12,7 +12,7 @@ import { type Cluster, insertCluster } from './store.ts'
 export function createCluster(ctx: Context, scope: OrgScope, body: Document): Promise<Cluster> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const cluster = await insertCluster(tx, scope, { id: uuidv7(), doc: mergeCluster({}, body), at })
     await appendAudit(tx, scope, { message: `Add ${titleOf(cluster)}`, after: omitSecrets(cluster.doc), at })
     return cluster

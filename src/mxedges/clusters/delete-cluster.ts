@@ -1,6 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
-import { holdOrg } from '../../orgs/store.ts'
+import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -12,7 +12,7 @@ import { countMembers, deleteClusterRow, lockCluster } from './store.ts'
 export async function deleteCluster(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const before = await lockCluster(tx, scope, id)
     const members = await countMembers(tx, scope, id)
     if (members > 0)

@@ -34,7 +34,7 @@ export async function lockCluster(tx: Tx, scope: OrgScope, id: string): Promise<
 }
 
 /** True if the organization has the cluster, which then can't be deleted until `tx` ends. */
-export async function holdCluster(tx: Tx, scope: InOrg, id: string): Promise<boolean> {
+export async function shareCluster(tx: Tx, scope: InOrg, id: string): Promise<boolean> {
   const row = await selectClusters(tx, scope).where('id', '=', id).forKeyShare().executeTakeFirst()
   return row !== undefined
 }

@@ -1,6 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
-import { holdOrg } from '../../orgs/store.ts'
+import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
@@ -19,7 +19,7 @@ export function updateCluster(
 ): Promise<Cluster> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const before = await lockCluster(tx, scope, id)
     const after = await updateClusterRow(tx, scope, { id, doc: mergeCluster(before.doc, body), at })
     await appendAudit(tx, scope, {

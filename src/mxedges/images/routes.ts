@@ -5,7 +5,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Binary, Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'
-import { deleteImage, setImage } from './set-image.ts'
+import { deleteImage, upsertImage } from './upsert-image.ts'
 import { getImageBytes } from './store.ts'
 
 const tag = 'Orgs MxEdges'
@@ -49,7 +49,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
             receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
           discard: discardImage,
         })
-        await setImage(ctx, scope, { files, mxedgeId: id, number, received })
+        await upsertImage(ctx, scope, { files, mxedgeId: id, number, received })
         return {}
       },
     }),

@@ -3,7 +3,7 @@ import type { ImportReport } from '../../devices/registry/import-manifest.ts'
 import { type ManifestRow, checkManifest, planImport } from '../../devices/registry/plan-import.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { lockRegistryOf, saveManifest } from './store.ts'
+import { lockRegistryOf, upsertManifest } from './store.ts'
 
 /** As importManifest() for devices; edge appliances have a registry of their own. */
 export async function importMxedgeManifest(
@@ -18,7 +18,7 @@ export async function importMxedgeManifest(
       mxedges,
       known.map((mxedge) => Object.assign(mxedge, { type: 'mxedge' as const })),
     )
-    await saveManifest(tx, plan.save, ctx.clock.now())
+    await upsertManifest(tx, plan.save, ctx.clock.now())
     return {
       imported: plan.save.length,
       unchanged: plan.unchanged,

@@ -23,7 +23,7 @@ export function lockRegistryByCode(tx: Tx, code: string): Promise<RegisteredMxed
 }
 
 /** Makes the organization the owner of unclaimed hardware. */
-export async function setOwner(tx: Tx, scope: InOrg, id: string): Promise<void> {
+export async function updateOwner(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
     .set({ orgId: scope.orgId })
@@ -73,7 +73,7 @@ const manifestColumns = columnsOf('mxedgeRegistry', {
 })
 
 /** Inserts hardware, or updates unclaimed hardware. The caller has locked and compared it. */
-export async function saveManifest(tx: Tx, mxedges: readonly ManifestItem<'mxedge'>[], at: Date): Promise<void> {
+export async function upsertManifest(tx: Tx, mxedges: readonly ManifestItem<'mxedge'>[], at: Date): Promise<void> {
   await insertRows(tx, manifestColumns, mxedges, {
     every: { createdAt: at },
     tail: sql`order by id

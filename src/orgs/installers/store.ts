@@ -61,7 +61,7 @@ export async function isReachedSite(
 export type SiteKey = { readonly id: string } | { readonly name: string }
 
 /** Returns at most two sites, which can't be deleted until `tx` ends. */
-export async function holdReachedSites(
+export async function shareReachedSites(
   tx: Tx,
   scope: SitesScope,
   { reach, key }: { readonly reach: Reach; readonly key: SiteKey },
@@ -112,7 +112,7 @@ export function listSiteGroupsNamed(
 }
 
 /** Updates a site that lockSitesNamed() has locked. */
-export function setSite(
+export function updateSiteRow(
   tx: Tx,
   { orgId }: InOrg,
   { id, name, timezone, doc, at }: SiteContent & { readonly id: string },

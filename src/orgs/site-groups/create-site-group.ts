@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Document } from '../../platform/document.ts'
 import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
-import { getSiteGroup, insertSiteGroup, setMembers } from './store.ts'
+import { getSiteGroup, insertSiteGroup, updateMembers } from './store.ts'
 
 /** @throws AppError not_found for a site that the organization does not have. */
 export async function createSiteGroup(ctx: Context, scope: OrgScope, body: Document): Promise<SiteGroup> {
@@ -14,7 +14,7 @@ export async function createSiteGroup(ctx: Context, scope: OrgScope, body: Docum
   const id = uuidv7()
   return inTx(ctx, async (tx) => {
     await insertSiteGroup(tx, scope, { id, name, doc, at })
-    if (siteIds !== null) await setMembers(tx, scope, { groupId: id, siteIds, at })
+    if (siteIds !== null) await updateMembers(tx, scope, { groupId: id, siteIds, at })
     const group = await getSiteGroup(tx, scope, id)
     await appendAudit(tx, scope, { message: `Add Site Group "${name}"`, after: auditDocument(group), at })
     return group

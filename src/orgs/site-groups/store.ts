@@ -91,7 +91,7 @@ export interface Membership {
  * the order of their ids; sites that need no change keep their row.
  * @throws AppError not_found for a site that the organization does not have.
  */
-export async function setMembers(tx: Tx, scope: OrgScope, { groupId, siteIds, at }: Membership): Promise<void> {
+export async function updateMembers(tx: Tx, scope: OrgScope, { groupId, siteIds, at }: Membership): Promise<void> {
   const sites = await tx
     .selectFrom('site')
     .select(['id', sql<boolean>`coalesce(doc -> 'sitegroup_ids' ? ${groupId}, false)`.as('isMember')])

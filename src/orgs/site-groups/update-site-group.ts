@@ -3,9 +3,9 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Document } from '../../platform/document.ts'
-import { holdOrg } from '../store.ts'
+import { shareOrg } from '../store.ts'
 import { type SiteGroup, auditDocument, mergeSiteGroup } from './site-group.ts'
-import { getSiteGroup, lockSiteGroup, setMembers, updateSiteGroupRow } from './store.ts'
+import { getSiteGroup, lockSiteGroup, updateMembers, updateSiteGroupRow } from './store.ts'
 
 /**
  * Replaces the top-level fields that `body` names; see mergeDocument(). New `site_ids` are written to the sites.
@@ -19,11 +19,11 @@ export async function updateSiteGroup(
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     // The organization is locked before anything in it, in the same order as a deletion does it.
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const before = await lockSiteGroup(tx, scope, id)
     const { name, doc, siteIds } = mergeSiteGroup(before, body)
     await updateSiteGroupRow(tx, scope, { id, name, doc, at })
-    if (siteIds !== null) await setMembers(tx, scope, { groupId: before.id, siteIds, at })
+    if (siteIds !== null) await updateMembers(tx, scope, { groupId: before.id, siteIds, at })
     const after = await getSiteGroup(tx, scope, id)
     const message = `Update Site Group "${name}"`
     await appendAudit(tx, scope, { message, before: auditDocument(before), after: auditDocument(after), at })

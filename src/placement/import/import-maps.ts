@@ -1,5 +1,5 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { assignToSite, holdSiteName } from '../../devices/store.ts'
+import { assignToSite, shareSiteName } from '../../devices/store.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -8,7 +8,7 @@ import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { addMap } from '../../maps/create-map.ts'
 import { assertMapLimit } from '../../maps/limits.ts'
-import { placeOf } from '../set-map.ts'
+import { placeOf } from '../place-on-map.ts'
 import { type MapDevice, lockCandidates, placeDevices } from '../../devices/store-placement.ts'
 import { lockUsage } from '../../maps/store-usage.ts'
 import { type Bundle, openBundle } from './bundle.ts'
@@ -88,7 +88,7 @@ async function write(
 ): Promise<Omit<ImportReport, 'skipped'>> {
   const { siteId } = scope
   await lockUsage(tx, scope)
-  const siteName = await holdSiteName(tx, scope, siteId)
+  const siteName = await shareSiteName(tx, scope, siteId)
   if (siteName === undefined) throw notFound(siteId)
   for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
   if (kept.length > 0) await assertMapLimit(tx, scope)
@@ -109,12 +109,12 @@ async function write(
     },
     at,
   })
-  const happenings = assigned.map(({ id, mac, type, name }) => ({
+  const deviceEvents = assigned.map(({ id, mac, type, name }) => ({
     device: { id, mac, type, name, siteId, siteName },
     what: 'ASSIGNED' as const,
     auditId,
   }))
-  await appendDeviceEvents(tx, scope, happenings, at)
+  await appendDeviceEvents(tx, scope, deviceEvents, at)
   wakeAfterCommit(tx, 'thumbnails')
   return { siteId, imported: kept, aps: reports, assigned: assigned.length }
 }

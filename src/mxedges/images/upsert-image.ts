@@ -1,5 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
-import { holdOrg } from '../../orgs/store.ts'
+import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -19,7 +19,7 @@ export interface NewPicture extends ImageSlot {
  * Sets or replaces one of the pictures of an appliance.
  * @throws AppError not_found.
  */
-export async function setImage(ctx: Context, scope: OrgScope, picture: NewPicture): Promise<void> {
+export async function upsertImage(ctx: Context, scope: OrgScope, picture: NewPicture): Promise<void> {
   const { files, received } = picture
   const replaced = await keepImageFor(files, received, () => writeImage(ctx, scope, picture))
   if (replaced !== null) await removeImage(files, replaced)
@@ -28,7 +28,7 @@ export async function setImage(ctx: Context, scope: OrgScope, picture: NewPictur
 function writeImage(ctx: Context, scope: OrgScope, { mxedgeId, number, received }: NewPicture): Promise<string | null> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, mxedgeId)
     const replaced = await deleteImageRow(tx, scope, { mxedgeId, number })
     const { name, sizeBytes: bytes, width, height } = received
@@ -53,7 +53,7 @@ export async function deleteImage(
 ): Promise<void> {
   const at = ctx.clock.now()
   const name = await inTx(ctx, async (tx) => {
-    await holdOrg(tx, scope)
+    await shareOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, mxedgeId)
     const deleted = await deleteImageRow(tx, scope, { mxedgeId, number })
     if (deleted === null) throw notFound(String(number))

@@ -5,7 +5,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import type { Device } from '../store.ts'
-import { removeDeviceImage, saveDeviceImage } from './store.ts'
+import { deleteDeviceImageRow, upsertDeviceImageRow } from './store.ts'
 
 /** One of the pictures of a device. */
 export interface ImagePlace {
@@ -22,7 +22,7 @@ export interface ImagePlace {
  * @param received Stored or discarded when this returns.
  * @throws AppError not_found.
  */
-export async function setDeviceImage(
+export async function upsertDeviceImage(
   ctx: Context,
   scope: InOrg,
   { files, deviceId, lock, number, received }: ImagePlace & { readonly received: ReceivedImage },
@@ -33,7 +33,7 @@ export async function setDeviceImage(
       if (device === undefined) throw notFound(deviceId)
       const at = ctx.clock.now()
       const { name, sizeBytes: bytes, width, height } = received
-      const before = await saveDeviceImage(tx, scope, { deviceId, number, name, bytes, width, height, at })
+      const before = await upsertDeviceImageRow(tx, scope, { deviceId, number, name, bytes, width, height, at })
       await appendAudit(tx, scope, {
         message: `${before === null ? 'Add' : 'Replace'} image ${number} of device ${device.name ?? device.mac}`,
         siteId: device.siteId,
@@ -55,7 +55,7 @@ export async function deleteDeviceImage(
   const removed = await inTx(ctx, async (tx) => {
     const device = await lock(tx)
     if (device === undefined) throw notFound(deviceId)
-    const name = await removeDeviceImage(tx, scope, { deviceId, number })
+    const name = await deleteDeviceImageRow(tx, scope, { deviceId, number })
     if (name === null) throw notFound(`image${number}`)
     await appendAudit(tx, scope, {
       message: `Delete image ${number} of device ${device.name ?? device.mac}`,

@@ -3,7 +3,13 @@ import { type InOrg, type SitesScope, coversOrg } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/create-site.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
-import { isReachedSite, listSiteGroupsNamed, lockSiteNames, lockSitesNamed, setSite } from '../orgs/installers/store.ts'
+import {
+  isReachedSite,
+  listSiteGroupsNamed,
+  lockSiteNames,
+  lockSitesNamed,
+  updateSiteRow,
+} from '../orgs/installers/store.ts'
 import type { Document } from '../platform/document.ts'
 import { isInSameGroups, mergeSite } from '../orgs/org.ts'
 import { type Site, insertSite } from '../orgs/store-sites.ts'
@@ -27,7 +33,7 @@ export interface SiteDefinition {
  *   several sites have the name; invalid for the name of another site, a name that can't stand in a path, and unknown
  *   groups.
  */
-export async function defineSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
+export async function upsertSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
   const { scope } = installer
   await inTx(ctx, async (tx) => {
     await lockSiteNames(tx, scope)
@@ -100,7 +106,7 @@ async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: Chang
     const taken = await lockSitesNamed(tx, scope, content.name)
     if (taken.some(({ id }) => id !== before.id)) throw invalidField('name', 'another site has it')
   }
-  const after = await setSite(tx, scope, { id: before.id, ...content, at })
+  const after = await updateSiteRow(tx, scope, { id: before.id, ...content, at })
   await appendAudit(tx, scope, {
     message: `Update Site "${after.name}"`,
     siteId: after.id,

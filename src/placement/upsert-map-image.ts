@@ -27,7 +27,7 @@ export interface NewPicture {
  * Sets or replaces the picture of a map.
  * @throws AppError not_found.
  */
-export async function setImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
+export async function upsertMapImage(ctx: Context, scope: SiteScope, picture: NewPicture): Promise<void> {
   const { files, received } = picture
   const before = await keepImageFor(files, received, () =>
     inTx(ctx, (tx) => writeImage(tx, scope, picture, ctx.clock.now())),
@@ -60,7 +60,7 @@ async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Dat
 }
 
 /** Everything on the map stays where it is. @throws AppError not_found, also for a map without a picture. */
-export async function deleteImage(
+export async function deleteMapImage(
   ctx: Context,
   scope: SiteScope,
   { files, mapId }: { readonly files: ImageFiles; readonly mapId: string },

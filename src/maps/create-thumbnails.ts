@@ -2,7 +2,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { type ImageFiles, keepImage, removeImage, shrinkImage } from '../platform/images/image-files.ts'
-import { type BarePicture, listBarePictures, setThumbnail } from './store-thumbnails.ts'
+import { type BarePicture, listBarePictures, updateThumbnail } from './store-thumbnails.ts'
 
 type ThumbnailFiles = Pick<ImageFiles, 'dir' | 'decode'>
 
@@ -11,18 +11,18 @@ const SIDE = 256
 const BATCH = 20
 
 /** Creates the missing thumbnails of map pictures until none is missing or `signal` aborts. */
-export async function makeThumbnails(ctx: Context, files: ThumbnailFiles, signal?: AbortSignal): Promise<void> {
+export async function createThumbnails(ctx: Context, files: ThumbnailFiles, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const pictures = await listBarePictures(ctx.db, BATCH)
     if (pictures.length === 0) return
     for (const picture of pictures) {
       if (signal?.aborted === true) return
-      await makeThumbnail(ctx, files, picture)
+      await createThumbnail(ctx, files, picture)
     }
   }
 }
 
-async function makeThumbnail(ctx: Context, files: ThumbnailFiles, picture: BarePicture): Promise<void> {
+async function createThumbnail(ctx: Context, files: ThumbnailFiles, picture: BarePicture): Promise<void> {
   const made = await shrinkImage(files, picture.image, SIDE).catch((error: unknown) => {
     // Too many pictures are being decoded: a later run finds this one again.
     if (error instanceof AppError && error.code === 'rate_limited') throw error
@@ -30,10 +30,10 @@ async function makeThumbnail(ctx: Context, files: ThumbnailFiles, picture: BareP
   })
   if (made instanceof Error) {
     // This changes nothing if the picture has been replaced meanwhile.
-    if (await inTx(ctx, (tx) => setThumbnail(tx, picture, null)))
+    if (await inTx(ctx, (tx) => updateThumbnail(tx, picture, null)))
       ctx.log.warn({ err: made, image: picture.image }, 'no thumbnail can be made of a picture')
     return
   }
   await keepImage(files, made)
-  if (!(await inTx(ctx, (tx) => setThumbnail(tx, picture, made)))) await removeImage(files, made.name)
+  if (!(await inTx(ctx, (tx) => updateThumbnail(tx, picture, made)))) await removeImage(files, made.name)
 }

@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { titleOf } from '../maps/map.ts'
-import { holdMap } from '../maps/store.ts'
+import { shareMapOfSite } from '../maps/store.ts'
 import { lockSiteDevices, placeDevices } from '../devices/store-placement.ts'
 
 export interface MapSetting {
@@ -26,11 +26,11 @@ export interface MapSettingReport {
  * pixels of their own map.
  * @throws AppError not_found for the map; invalid for MACs that no device of the site has.
  */
-export function setMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapSetting): Promise<MapSettingReport> {
+export function placeOnMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapSetting): Promise<MapSettingReport> {
   const wanted = macs.map((text, index) => plainMac(text, index))
   return inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
-    const map = await holdMap(tx, scope, mapId)
+    const map = await shareMapOfSite(tx, scope, mapId)
     if (map === undefined) throw notFound(mapId)
     const devices = await lockSiteDevices(tx, scope, wanted)
     const known = new Set(devices.map(({ mac }) => mac))
