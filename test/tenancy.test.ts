@@ -121,7 +121,10 @@ describe('another organization', () => {
     const upgrade = { ...upgradeBody, all_sites: false, site_ids: [siteId] }
     const started = await server.call('POST', `/orgs/${orgId}/devices/upgrade`, { as: stranger, body: upgrade })
     // The site of another organization is answered like a missing one.
-    expect(started).toMatchObject({ status: 400, body: { detail: 'invalid field: site_ids.0' } })
+    expect(started).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field site_ids.0: ') },
+    })
     for (const list of ['inventory', 'stats/devices']) {
       const answer = await server.call('GET', `/orgs/${orgId}/${list}?site_id=${siteId}`, { as: stranger })
       expect(answer, list).toMatchObject({ status: 200, body: [] })

@@ -30,7 +30,7 @@ export function createAuthenticateToken(ctx: Context, uses: TokenUses): Authenti
     const now = ctx.clock.now()
     if (isIdleTooLong(access, now)) throw invalidToken()
     if (access.srcIps.length > 0 && !isWithin(access.srcIps, srcIp))
-      throw new AppError('forbidden', 'The token may not be used from this address.')
+      throw new AppError('forbidden', 'The token may not be used from this address')
     uses.record(access, now)
     return principal
   }

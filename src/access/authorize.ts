@@ -101,7 +101,7 @@ export async function authorizeSiteNamed(
     found = await findSitesNamedLike(ctx.db, { orgId, siteIds }, siteName)
   const [siteId, another] = found
   if (siteId === undefined) throw notFound(siteName)
-  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one, or use its id.')
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one, or use its id')
   return grant({ orgId, siteId, siteIds: [siteId], actor } as const)
 }
 

@@ -30,7 +30,7 @@ describe('parsePrivileges', () => {
     ['without its site', { scope: 'site', role: 'read' }, 'privileges.0.site_id'],
     ['without its group', { scope: 'sitegroup', role: 'read', sitegroup_ids: [] }, 'privileges.0.sitegroup_id'],
   ])('refuses a privilege %s', (_what, privilege, field) => {
-    expect(() => parsePrivileges(org, [privilege])).toThrow(`invalid field: ${field}`)
+    expect(() => parsePrivileges(org, [privilege])).toThrow(`Invalid field ${field}: `)
   })
 })
 

@@ -19,7 +19,7 @@ export async function deleteFirmware(
   await inTx(ctx, async (tx) => {
     if (!(await lockImageForDelete(tx, scope, imageId))) throw notFound(imageId)
     if (await isImageInUse(tx, scope, imageId))
-      throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end.')
+      throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end')
     const image = await findImage(tx, scope, imageId)
     await deleteImage(tx, scope, imageId)
     await appendAudit(tx, scope, {

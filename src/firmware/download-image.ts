@@ -57,7 +57,7 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
   const { files, ticket } = part
   const file = await openImageFile(files, ticket.imageId).catch((error: unknown) => {
     ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
-    throw new AppError('unavailable', 'This image can not be read at the moment.')
+    throw new AppError('unavailable', 'This image is not readable at the moment')
   })
   try {
     const { commandId, imageId } = ticket
@@ -108,5 +108,5 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
 }
 
 function fenced(): AppError {
-  return new AppError('forbidden', 'This download has been called off.')
+  return new AppError('forbidden', 'This download has been cancelled')
 }

@@ -37,6 +37,6 @@ export function openDownloadTicket(ctx: Pick<Context, 'secrets' | 'clock'>, path
   // The path is compared as received: only one spelling of it was ever signed.
   if (!ctx.secrets.verify('firmware', [orgId, commandId, imageId, expires].join('/'), signature))
     throw notFound(imageId)
-  if (Number(expires) * 1000 <= ctx.clock.now().getTime()) throw new AppError('forbidden', 'This address has expired.')
+  if (Number(expires) * 1000 <= ctx.clock.now().getTime()) throw new AppError('forbidden', 'This address has expired')
   return { orgId, commandId, imageId }
 }

@@ -111,9 +111,9 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
 
 function imageIn(body: unknown, contentType = ''): Readable {
   // The boundaries of a form would become part of the image.
-  if (/^multipart\//i.test(contentType)) throw new AppError('invalid', 'Send the image as the body itself, not a form.')
+  if (/^multipart\//i.test(contentType)) throw new AppError('invalid', 'Send the image as the body itself, not a form')
   if (body instanceof Readable) return body
-  throw new AppError('invalid', 'The body is empty: send the image as it is.')
+  throw new AppError('invalid', 'The body is empty: send the image as it is')
 }
 
 async function versionsFor(ctx: Context, scope: InOrg, { type, model }: VersionChoice): Promise<CatalogVersion[]> {

@@ -68,7 +68,7 @@ export async function receiveFile(
   const uploaded = await receiveUpload(dir, { body, maxBytes, reservation, filter: hashed })
   if (uploaded.sizeBytes > 0) return { ...uploaded, sha256: hash.digest('hex') }
   await discardUpload(uploaded)
-  throw new AppError('invalid', 'The body is empty: send the image as it is.')
+  throw new AppError('invalid', 'The body is empty: send the image as it is')
 }
 
 /** Moves a received file to its image's name. Afterwards a power loss leaves it complete there. */

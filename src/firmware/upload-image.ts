@@ -87,7 +87,7 @@ async function catalog(tx: Tx, scope: OrgScope, { id, received, offer, at }: New
   const lines = models.map((model) => ({ model, version, tag, imageId, createdAt: at }))
   const [taken] = await insertVersions(tx, scope, lines)
   if (taken !== undefined)
-    throw new AppError('conflict', `${taken.model} has version ${taken.version} from another image: delete that first.`)
+    throw new AppError('conflict', `${taken.model} has version ${taken.version} from another image: delete that first`)
   await appendAudit(tx, scope, {
     message: `Upload firmware ${version} for ${models.join(', ')}`,
     after: { id: imageId, version, models, sha256 },

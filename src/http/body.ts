@@ -38,6 +38,6 @@ function assertStorable(root: unknown): void {
 
 /** @throws AppError invalid for text that PostgreSQL can't store. */
 export function assertText(text: string): void {
-  if (text.includes('\0')) throw new AppError('invalid', 'text may not contain the character U+0000')
-  if (!text.isWellFormed()) throw new AppError('invalid', 'text may not contain half a surrogate pair')
+  if (text.includes('\0')) throw new AppError('invalid', 'Text may not contain the character U+0000')
+  if (!text.isWellFormed()) throw new AppError('invalid', 'Text may not contain half a surrogate pair')
 }

@@ -99,7 +99,7 @@ async function readText(name: string, body: AsyncIterable<Buffer>): Promise<stri
 }
 
 function fieldTooLarge(name: string): AppError {
-  return new AppError('too_large', `${name} may have at most ${MAX_FIELD_BYTES} bytes.`)
+  return new AppError('too_large', `${name} may have at most ${MAX_FIELD_BYTES} bytes`)
 }
 
 interface Field {

@@ -24,7 +24,7 @@ export async function locateDevice(
   await inTx(ctx, async (tx) => {
     const device = await lockInstallerDevice(tx, installer, mac)
     if (device === undefined) throw notFound(mac)
-    if (device.connected !== true) throw new AppError('invalid', `cannot ${kind} an offline device`)
+    if (device.connected !== true) throw new AppError('invalid', `Cannot ${kind} an offline device`)
     const refusal = findRefusal(device.capabilities ?? noCapabilities, { kind, params: {} })
     if (refusal !== null) throw new AppError('invalid', refusal)
     const at = ctx.clock.now()

@@ -97,7 +97,7 @@ async function replace(
 async function shareSite(tx: Tx, { scope, reach }: Installer, key: SiteKey): Promise<Site> {
   const [site, another] = await shareReachedSites(tx, scope, { reach, key })
   if (site === undefined) throw notFound('id' in key ? key.id : key.name)
-  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: use site_id.')
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: use site_id')
   return site
 }
 

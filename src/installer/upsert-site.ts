@@ -53,7 +53,7 @@ async function findSite(tx: Tx, { scope, reach }: Installer, siteName: string): 
   const reached: Site[] = []
   for (const site of named) if (await isReachedSite(tx, scope, { reach, siteId: site.id })) reached.push(site)
   const [site, another] = reached
-  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one.')
+  if (another !== undefined) throw new AppError('conflict', 'Several sites have this name: rename one')
   if (site !== undefined) return site
   if (named.length > 0) throw notFound(siteName)
   return null
@@ -100,7 +100,7 @@ async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: Chang
   const content = mergeSite(before, body)
   // Groups carry privileges: an installer of single sites could otherwise gain other roles.
   if (!coversOrg(scope) && !isInSameGroups(before, content))
-    throw new AppError('forbidden', 'Who installs at single sites only can not change their sitegroup_names.')
+    throw new AppError('forbidden', 'Installers of single sites cannot change their sitegroup_names')
   if (content.name !== before.name) {
     assertPathName(content.name)
     const taken = await lockSitesNamed(tx, scope, content.name)

@@ -14,5 +14,5 @@ export const MAX_STACKS_OF_SITE = 250
  */
 export async function assertMapLimit(tx: Tx, scope: SiteScope): Promise<void> {
   if ((await countMapsOfSite(tx, scope)) > MAX_MAPS_OF_SITE)
-    throw new AppError('invalid', `A site may have at most ${MAX_MAPS_OF_SITE} maps.`)
+    throw new AppError('invalid', `A site may have at most ${MAX_MAPS_OF_SITE} maps`)
 }

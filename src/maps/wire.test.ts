@@ -11,7 +11,7 @@ function refusedFor(body: unknown): string | null {
     check(MapBody, body)
     return null
   } catch (error) {
-    if (error instanceof AppError) return error.message.replace('invalid field: ', '')
+    if (error instanceof AppError) return error.message.replace(/^Invalid field (.*?): .*$/, '$1')
     throw error
   }
 }

@@ -70,7 +70,7 @@ const commandOperations: Operation[] = [
 /** @throws AppError not_found; invalid because an appliance without an agent is never connected. */
 async function refuseCommand(ctx: Context, scope: SitesScope, id: string): Promise<never> {
   await getMxedge(ctx.db, scope, id)
-  throw new AppError('invalid', 'the edge appliance is not connected')
+  throw new AppError('invalid', 'The edge appliance is not connected')
 }
 
 /** Older clients use the first path, newer ones the second. */
@@ -113,7 +113,7 @@ export const agentOperations: Operation[] = [
     reply: VmParamsReply,
     run: async (ctx, { scope, params }) => {
       const presented = presentVmParams(await getMxedge(ctx.db, scope, params.mxedge_id))
-      if (presented === null) throw new AppError('invalid', 'the edge appliance is no virtual machine')
+      if (presented === null) throw new AppError('invalid', 'The edge appliance is no virtual machine')
       return presented
     },
   }),

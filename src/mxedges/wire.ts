@@ -125,5 +125,5 @@ export function presentAssign({ success, unknown }: AssignReport): Static<typeof
   if (unknown.length === 0) return { success: [...success] }
   const reply = { success: [...success], error: [...unknown], reason: unknown.map(() => 'not found') }
   if (success.length > 0) return reply
-  throw new AppError('invalid', 'no such edge appliance', reply)
+  throw new AppError('invalid', 'No such edge appliance', reply)
 }

@@ -25,7 +25,7 @@ async function orConflict(what: string, run: () => Promise<unknown>): Promise<vo
   try {
     await run()
   } catch (error) {
-    if (isForeignKeyViolation(error)) throw new AppError('conflict', `The ${what} still has ${error.table}.`)
+    if (isForeignKeyViolation(error)) throw new AppError('conflict', `The ${what} still has ${error.table}`)
     throw error
   }
 }

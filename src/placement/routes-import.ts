@@ -19,7 +19,7 @@ const MAX_BUNDLE_BYTES = 256 * 1024 * 1024
 /** Counts from the end of the form: the connection is idle while a hundred pictures are decoded. */
 const WORK_WITHIN_MS = 15 * 60e3
 
-const importing = limitConcurrency({ running: 2, waiting: 10, refusal: 'Too many imports at once, try again soon.' })
+const importing = limitConcurrency({ running: 2, waiting: 10, refusal: 'Too many imports at once: try again soon' })
 
 /** A site of an organization, named in the path. */
 const siteNamed = at(

@@ -39,7 +39,12 @@ export function notFound(id: string): AppError {
   return new AppError('not_found', 'Not found.', { id })
 }
 
-/** An unusable value of the request; `field` is its path on the wire. */
-export function invalidField(field: string, why: string): AppError {
-  return new AppError('invalid', `invalid field: ${field}`, { reason: why })
+/**
+ * An unusable value of the request. The text names the field and the cause, because some clients show nothing else;
+ * `reason` repeats the cause for those that read it.
+ * @param field Its path on the wire.
+ * @param why Continues "Invalid field NAME: ".
+ */
+export function invalidField(field: string, why: string, code: ErrorCode = 'invalid'): AppError {
+  return new AppError(code, `Invalid field ${field}: ${why}`, { reason: why })
 }

@@ -14,7 +14,7 @@ export async function assertNothingInTheWay(tx: Tx, scope: OrgScope | SiteScope)
     ...(devices > 0 ? [`${countOf(devices, 'device')} (${way} first)`] : []),
     ...(upgrades > 0 ? [`${countOf(upgrades, 'running upgrade')} (cancel, or wait for the end)`] : []),
   ]
-  throw new AppError('conflict', `The ${what} still has ${first.join(' and ')}.`, { devices, upgrades })
+  throw new AppError('conflict', `The ${what} still has ${first.join(' and ')}`, { devices, upgrades })
 }
 
 function countOf(count: number, what: string): string {

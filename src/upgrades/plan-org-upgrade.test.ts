@@ -36,9 +36,9 @@ describe('times', () => {
   test('a local time that has just gone by means now; one longer gone is refused with the sites', () => {
     const justGone = { start: at('2026-06-13T13:56'), reboot: null }
     expect(planTimes(justGone, [berlin], now).get('b')).toMatchObject({ startAt: now })
-    expect(() => planTimes(justGone, [berlin, tokyo], now)).toThrow('invalid field: start_datetime')
+    expect(() => planTimes(justGone, [berlin, tokyo], now)).toThrow('Invalid field start_datetime: ')
     expect(() => planTimes({ start: null, reboot: at('2026-06-13T13:00', 'reboot_datetime') }, [berlin], now)).toThrow(
-      'invalid field: reboot_datetime',
+      'Invalid field reboot_datetime: ',
     )
   })
 
@@ -47,7 +47,7 @@ describe('times', () => {
       for (const field of ['start', 'reboot'] as const)
         expect(() =>
           planTimes({ start: null, reboot: null, [field]: at('2026-06-13T11:54:59Z', 'start_time') }, sites, now),
-        ).toThrow('invalid field: start_time')
+        ).toThrow('Invalid field start_time: ')
   })
 
   test('an unknown zone is UTC, with a warning', () => {
@@ -103,8 +103,8 @@ describe('devices', () => {
   test('that get nothing by default are left out; a version asked for in vain is refused', () => {
     const other = { ...device, model: 'AP-9' }
     expect(kinds([other])).toEqual(['leave_out'])
-    expect(() => kinds([other], [{ ...latest, field: 'version', version: '2.0' }])).toThrow('invalid field: version')
-    expect(() => kinds([], [{ ...latest, field: 'version', version: '3.0' }])).toThrow('invalid field: version')
+    expect(() => kinds([other], [{ ...latest, field: 'version', version: '2.0' }])).toThrow('Invalid field version: ')
+    expect(() => kinds([], [{ ...latest, field: 'version', version: '3.0' }])).toThrow('Invalid field version: ')
     expect(kinds([other, device], [{ ...latest, field: 'version', version: '2.0' }])).toEqual(['leave_out', 'upgrade'])
   })
 })

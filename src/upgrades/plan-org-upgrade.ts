@@ -165,6 +165,6 @@ export function summarizeVersions(targets: readonly string[], requested: readonl
   if (only !== undefined && versions.size === 1) return only
   if (versions.size > 1) return [...versions].toSorted().join(', ')
   const [first] = requested
-  if (first === undefined) throw new AppError('invalid', 'an upgrade needs a version')
+  if (first === undefined) throw new AppError('invalid', 'An upgrade needs a version')
   return first.version ?? [...first.modelVersion.values()].join(', ')
 }

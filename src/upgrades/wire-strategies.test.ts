@@ -136,15 +136,15 @@ test('a strategy of the registry alone is part of the schema, of the parser and 
   expect(Value.Check(schema, { strategy: 'test_pilot', pilots: 2 })).toBe(true)
   expect(Value.Check(schema, { strategy: 'test_pilot', pilots: 0 })).toBe(false)
   expect(Value.Check(orgUpgradeBodyOf(strategies), { strategy: 'test_pilot' })).toBe(false)
-  expect(() => parseOrgUpgrade({ strategy: 'test_pilot' })).toThrow('invalid field: strategy')
+  expect(() => parseOrgUpgrade({ strategy: 'test_pilot' })).toThrow('Invalid field strategy: ')
 })
 
 test('a published strategy that joins the registry takes its fields and its name with it', () => {
   const fields = { rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })) }
   const rrm: Strategy<'rrm', typeof fields> = { name: 'rrm', fields, parse: () => pilot.parse({}) }
   const body = { strategy: 'rrm', rrm_slow_ramp: true }
-  expect(() => parseOrgUpgrade(body)).toThrow('invalid field: strategy')
-  expect(() => parseOrgUpgrade({ rrm_slow_ramp: true })).toThrow('invalid field: rrm_slow_ramp')
+  expect(() => parseOrgUpgrade(body)).toThrow('Invalid field strategy: ')
+  expect(() => parseOrgUpgrade({ rrm_slow_ramp: true })).toThrow('Invalid field rrm_slow_ramp: ')
   expect(parseOrgUpgrade(body, {}, { ...strategies, rrm }).strategy).toBe('rrm')
 })
 

@@ -131,7 +131,7 @@ describe('a required CAPTCHA', () => {
     ['the other provider in the other spelling', { captcha: 'solved', recaptcha_flavor: 'hcaptcha' }, 0],
   ])('refuses %s', async (_what, fields, questions) => {
     const answer = await register(google, fields)
-    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^invalid field: captcha/) } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^Invalid field captcha/) } })
     expect(asked).toHaveLength(questions)
     expect(await pendingOf(google, answer.email)).toEqual([])
     expect(await mailsTo(google.dataDir, answer.email)).toEqual([])

@@ -214,7 +214,10 @@ test('a strategy of the downloads alone is refused, and no device of one step is
   await connect(await startLines(), '1.0.0')
   const body = { all_sites: true, version: VERSION, download_strategy: 'canary', reboot_strategy: 'serial' }
   const answer = await server.call('POST', orgPath('/devices/upgrade'), { body })
-  expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: download_strategy' } })
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('Invalid field download_strategy: ') },
+  })
   expect(answer.body.reason).toContain('not supported yet')
   expect(answer.body.reason).not.toContain('one step')
 })

@@ -21,7 +21,10 @@ describe('constants', () => {
     expect(await get('states?country_code=us')).toContainEqual({ iso_code: 'US-CA', name: 'California' })
     expect(await get('states?country_code=AQ')).toEqual([])
     const refused = await server.call('GET', '/const/states?country_code=XX')
-    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: country_code' } })
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field country_code: ') },
+    })
     expect((await server.call('GET', '/const/states')).status).toBe(400)
     expect(await get('languages')).toContainEqual({ key: 'de', display: 'German', display_native: 'Deutsch' })
   })

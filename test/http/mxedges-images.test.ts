@@ -62,7 +62,9 @@ describe('pictures of an appliance', () => {
     const lying = { file: { bytes: await picture(8, 8, { format: 'jpeg' }), type: 'image/png' } }
     expect((await postForm(server, path, lying)).status).toBe(400)
     expect((await postForm(server, path, { file: { bytes: 'no picture', type: 'image/png' } })).status).toBe(400)
-    expect((await postForm(server, path, { json: '{}' })).body).toMatchObject({ detail: 'invalid field: file' })
+    expect((await postForm(server, path, { json: '{}' })).body).toMatchObject({
+      detail: expect.stringContaining('Invalid field file: '),
+    })
     expect((await server.call('POST', path, { body: {} })).status).toBe(415)
     expect(await files()).toEqual(before)
     expect((await server.call('GET', `${mxedges}/${id}`)).body).not.toHaveProperty('image1_url')

@@ -54,7 +54,7 @@ describe('a search', () => {
 
   it.each(['sort=x', 'start=x', 'mxedge_id=x'])('refuses %s with the name of the field', async (query) => {
     const { status, body } = await server.call('GET', `${mxedges}/search?${query}`)
-    expect([status, body.detail]).toEqual([400, `invalid field: ${query.split('=')[0]}`])
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(`Invalid field ${query.split('=')[0]}: `)])
   })
 
   it("is limited to the caller's sites", async () => {

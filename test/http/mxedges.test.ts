@@ -48,7 +48,10 @@ describe('edge appliances', () => {
     })
     for (const field of ['later', 'mac', 'site_id']) expect(changed.body).not.toHaveProperty(field)
     expect(changed.body).toMatchObject({ mxagent_registered: false })
-    expect(await put({ '-name': '' })).toMatchObject({ status: 400, body: { detail: 'invalid field: name' } })
+    expect(await put({ '-name': '' })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field name: ') },
+    })
     expect((await server.call('GET', `${mxedges}/${id}`)).body).toEqual(changed.body)
   })
 
@@ -75,7 +78,9 @@ describe('edge appliances', () => {
 
   it('require a name and a model', async () => {
     for (const [body, field] of [[{ model: 'ME-VM' }, 'name'] as const, [{ name: 'x' }, 'model'] as const])
-      expect((await server.call('POST', mxedges, { body })).body).toMatchObject({ detail: `invalid field: ${field}` })
+      expect((await server.call('POST', mxedges, { body })).body).toMatchObject({
+        detail: expect.stringContaining(`Invalid field ${field}: `),
+      })
   })
 
   it('show secrets only to callers who may write, and never in the audit log', async () => {
@@ -241,6 +246,9 @@ describe('clusters', () => {
     const theirs = await addCluster(server, {}, stranger)
     const { id } = await addMxedge(server)
     const refused = await server.call('PUT', `${mxedges}/${id}`, { body: { mxcluster_id: theirs.id } })
-    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: mxcluster_id' } })
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field mxcluster_id: ') },
+    })
   })
 })

@@ -42,7 +42,7 @@ describe('a site', () => {
     const [device] = await claimNewDevices(server, 1, { siteId })
     expect(await server.call('DELETE', `/sites/${siteId}`)).toMatchObject({
       status: 400,
-      body: { detail: 'The site still has 1 device (unassign first).', devices: 1, upgrades: 0 },
+      body: { detail: 'The site still has 1 device (unassign first)', devices: 1, upgrades: 0 },
     })
     expect((await server.call('GET', `/sites/${siteId}`)).status).toBe(200)
     const body = { op: 'unassign', macs: [device?.mac] }
@@ -106,7 +106,7 @@ describe('an organization', () => {
     const refused = await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })
     expect(refused).toMatchObject({
       status: 400,
-      body: { detail: 'The organization still has 1 device (unclaim first).', devices: 1 },
+      body: { detail: 'The organization still has 1 device (unclaim first)', devices: 1 },
     })
     const body = { op: 'delete', macs: [device?.mac] }
     expect((await server.call('PUT', `/orgs/${org.orgId}/inventory`, { as: org, body })).status).toBe(200)

@@ -166,6 +166,6 @@ describe('settings of an organization', () => {
     [{ api_policy: { src_ips: ['192.0.2.0/24'] } }, 'api_policy.src_ips'],
   ])('refuse %j', async (body, field) => {
     const answer = await put(body, ofOrg())
-    expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(`Invalid field ${field}: `) } })
   })
 })

@@ -169,7 +169,7 @@ describe('webhooks of an organization', () => {
     const before = (await server.call('GET', hooks)).body.length
     const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
     expect(answer).toMatchObject({ status: 400, body: { reason: expect.any(String) } })
-    expect(answer.body.detail).toMatch(new RegExp(`invalid field: ${field}`))
+    expect(answer.body.detail).toMatch(new RegExp(`Invalid field ${field}`))
     expect((await server.call('GET', hooks)).body.length).toBe(before)
   })
 

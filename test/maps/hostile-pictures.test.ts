@@ -57,7 +57,7 @@ it('an image with too many pixels is refused with its field, and nothing of it i
   const before = await stored()
   expect(await upload(hollowPng(40_000, 40_000))).toMatchObject({
     status: 400,
-    body: { detail: 'invalid field: file', reason: 'has more than 50000000 pixels' },
+    body: { detail: expect.stringContaining('Invalid field file: '), reason: 'has more than 50000000 pixels' },
   })
   expect(await stored()).toEqual(before)
   expect(await readdir(join(dir(), 'incoming'))).toEqual([])
@@ -73,7 +73,7 @@ it('an image that takes too long to decode is refused with its field', async () 
     const file = { bytes: await picture(64, 48), type: 'image/png' }
     expect(await postForm(hasty, `${maps}/${map.id}/image`, { file })).toMatchObject({
       status: 400,
-      body: { detail: 'invalid field: file', reason: 'takes longer than 0.001 s to decode' },
+      body: { detail: expect.stringContaining('Invalid field file: '), reason: 'takes longer than 0.001 s to decode' },
     })
     expect(await readdir(join(hasty.dataDir, 'images'))).toEqual(['incoming'])
   } finally {

@@ -95,7 +95,10 @@ describe('the image of a map', () => {
     await upload(png(plan), { json: JSON.stringify({ ppm: 20, name: 'With picture', width: 1 }) })
     expect(await get()).toMatchObject({ ppm: 20, name: 'With picture', width: 640 })
     const refused = await upload(png(plan), { json: JSON.stringify({ orientation: 360 }) })
-    expect(refused).toMatchObject({ status: 400, body: { detail: 'invalid field: orientation' } })
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field orientation: ') },
+    })
     expect(await stored()).toHaveLength(1)
   })
 
@@ -143,7 +146,10 @@ describe('the image of a map', () => {
     expect((await server.call('GET', at)).body).toMatchObject({ x: 60, y: 20, orientation: 30 })
     for (const scale of [0, -1, 'x', 1e9]) {
       const answer = await postForm(server, `${path}/replace`, { file, json: JSON.stringify({ transform: { scale } }) })
-      expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: transform.scale' } })
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('Invalid field transform.scale: ') },
+      })
     }
     expect(await stored()).toHaveLength(1)
   })
@@ -153,7 +159,10 @@ describe('the image of a map', () => {
     await server.call('PUT', path, { body: { wall_path } })
     const json = JSON.stringify({ transform: { scale: 1e6 } })
     const answer = await postForm(server, `${path}/replace`, { file: png(plan), json })
-    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: transform' } })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field transform: ') },
+    })
     expect(await get()).toMatchObject({ wall_path })
     expect(await stored()).toEqual([])
   })

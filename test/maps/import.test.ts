@@ -169,7 +169,10 @@ describe('other imports', () => {
       status: 200,
       body: { site_id: siteId },
     })
-    expect(await to(`${org}/maps/import`)).toMatchObject({ status: 400, body: { detail: 'invalid field: site_id' } })
+    expect(await to(`${org}/maps/import`)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field site_id: ') },
+    })
     expect((await to(`${org}/maps/import`, { site_id: randomUUID() })).status).toBe(404)
     const name = (await server.call('GET', `/sites/${siteId}`)).body.name
     for (const spelled of [encodeURIComponent(name), name.replaceAll(' ', '+')])
@@ -267,7 +270,7 @@ describe('an invalid import', () => {
   it.each(cases)('is refused and stores nothing: %s', async (_name, make, why) => {
     const before = await stored()
     const answer = await send(await make(), { json: options({ import_all_floorplans: true }) })
-    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field file: ') } })
     expect(answer.body.reason).toContain(why)
     expect(await maps()).toEqual([])
     expect(await stored()).toEqual(before)
@@ -293,7 +296,7 @@ describe('an invalid import', () => {
     // The length precedes the name, in the directory at the end and before the entry.
     for (let at = honest.indexOf('PK\x01\x02'); at >= 0; at = -1) honest.writeUInt32LE(10, at + 24)
     const answer = await send(honest)
-    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field file: ') } })
   })
 
   it.each([
@@ -312,12 +315,12 @@ describe('an invalid import', () => {
   ])('is refused for an invalid part: %j', async (parts, field) => {
     const before = await stored()
     const answer = await send(await ekahau([{ name: 'A', picture: plan }]), parts)
-    expect(answer).toMatchObject({ status: 400, body: { detail: `invalid field: ${field}` } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(`Invalid field ${field}: `) } })
     expect(await stored()).toEqual(before)
   })
 
   it('is refused without its bundle', async () => {
     const answer = await postForm(server, path, { json: options() })
-    expect(answer).toMatchObject({ status: 400, body: { detail: 'invalid field: file' } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field file: ') } })
   })
 })

@@ -32,7 +32,7 @@ async function fill(count: number): Promise<void> {
 
 const count = async () => Number((await server.call('GET', `${maps}?limit=1`)).headers.get('x-page-total'))
 const storedFiles = async () => (await readdir(join(server.dataDir, 'images'))).filter((file) => file !== 'incoming')
-const full = { status: 400, body: { detail: `A site may have at most ${MAX_MAPS_OF_SITE} maps.` } }
+const full = { status: 400, body: { detail: `A site may have at most ${MAX_MAPS_OF_SITE} maps` } }
 
 it('a site has a maximum number of maps, whoever creates them', async () => {
   await fill(MAX_MAPS_OF_SITE - 1)
@@ -68,6 +68,6 @@ it('a site has a maximum number of map stacks', async () => {
   expect((await server.call('POST', stacks, { body: {} })).status).toBe(200)
   expect(await server.call('POST', stacks, { body: {} })).toMatchObject({
     status: 400,
-    body: { detail: `A site may have at most ${MAX_STACKS_OF_SITE} map stacks.` },
+    body: { detail: `A site may have at most ${MAX_STACKS_OF_SITE} map stacks` },
   })
 })

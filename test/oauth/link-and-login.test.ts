@@ -255,7 +255,10 @@ describe('forward', () => {
   ])("can't be %s", async (forward) => {
     for (const path of [SELF, LOGIN]) {
       const answer = await server.call('GET', `${path}?forward=${encodeURIComponent(forward)}`)
-      expect(answer, path).toMatchObject({ status: 400, body: { detail: 'invalid field: forward' } })
+      expect(answer, path).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('Invalid field forward: ') },
+      })
     }
   })
 })

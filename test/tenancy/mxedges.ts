@@ -14,7 +14,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
   const { claim_code: code } = await makeMxedge(server.ctx)
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
-  const offline = { refusal: 'the edge appliance is not connected' }
+  const offline = { refusal: 'The edge appliance is not connected' }
   const ofSite = { ids: { mxedge_id: atSite } }
   return {
     ids: { mxedge_id: mxedge, mxcluster_id: cluster },

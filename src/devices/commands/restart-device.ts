@@ -28,7 +28,7 @@ export async function restartDevice(
     if (device === undefined) throw notFound(deviceId)
     const upgradeId = await shareUpgradeInFlight(tx, scope, deviceId)
     if (upgradeId !== undefined) throw upgradeInFlight(upgradeId)
-    if (!device.connected) throw new AppError('invalid', 'cannot restart an offline device')
+    if (!device.connected) throw new AppError('invalid', 'Cannot restart an offline device')
     const refusal = findRefusal(device.capabilities, { kind: 'restart', params: part })
     if (refusal !== null) throw new AppError('invalid', refusal)
     const at = ctx.clock.now()

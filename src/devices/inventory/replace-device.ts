@@ -92,7 +92,7 @@ function placeOf({ replaced, replacement, place, fields }: PlaceTaking): Place {
   if (replaced.type !== replacement.type)
     throw invalidField(fields.replacement, `is of type ${replacement.type}, not ${replaced.type}`)
   if (place?.siteId !== replaced.siteId || place.mapId !== replaced.doc['map_id'])
-    throw new AppError('conflict', `Device ${replaced.mac} is just being moved: try again.`)
+    throw new AppError('conflict', `Device ${replaced.mac} is just being moved: try again`)
   return place
 }
 

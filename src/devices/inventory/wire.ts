@@ -140,7 +140,7 @@ export function presentClaim({ added, duplicated, refused }: ClaimPlan): Static<
     ...(duplicated.length > 0 && { inventory_duplicated: duplicated.map(presentClaimed) }),
   }
   if (added.length + duplicated.length > 0) return reply
-  throw new AppError('invalid', `no device could be claimed: ${reply.reason[0] ?? 'no code'}`, reply)
+  throw new AppError('invalid', `No device could be claimed: ${reply.reason[0] ?? 'no code'}`, reply)
 }
 
 function presentClaimed({ device }: ClaimedByCode): Static<typeof ClaimedItem> {
@@ -214,5 +214,5 @@ export function presentInventoryUpdate(
     reason: refused.map(({ reason }) => reason),
   }
   if (success.length > 0 || refused.length === 0) return reply
-  throw new AppError('invalid', `no device could be changed: ${reply.reason[0] ?? 'no device'}`, reply)
+  throw new AppError('invalid', `No device could be changed: ${reply.reason[0] ?? 'no device'}`, reply)
 }

@@ -62,7 +62,7 @@ async function readBytes(body: Readable): Promise<Buffer> {
   let length = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_TABLE_BYTES) throw new AppError('too_large', `The file may have at most ${MAX_TABLE_BYTES} bytes.`)
+    if (length > MAX_TABLE_BYTES) throw new AppError('too_large', `The file may have at most ${MAX_TABLE_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -73,14 +73,14 @@ function wrongIn(item: Readonly<Record<string, unknown>>): string | null {
     return null
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return `${error.message.replace('invalid field: ', '')}: ${String(error.fields['reason'])}`
+    return error.message.replace('Invalid field ', '')
   }
 }
 
 /** MACs as sent; `reason` runs parallel to `error`. */
 function importError(refused: readonly [ImportRefusal, ...ImportRefusal[]]): AppError {
   const [{ name, reason }] = refused
-  return new AppError('invalid', `no device was changed: ${name.slice(0, 100)} ${reason}`, {
+  return new AppError('invalid', `No device was changed: ${name.slice(0, 100)} ${reason}`, {
     error: refused.map((one) => one.name),
     reason: refused.map((one) => one.reason),
   })

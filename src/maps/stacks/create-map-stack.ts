@@ -20,7 +20,7 @@ export function createMapStack(ctx: Context, scope: SiteScope, body: Record<stri
     await lockUsage(tx, scope)
     const stack = await insertMapStack(tx, scope, { id: uuidv7(), name, doc, at })
     if ((await countMapStacks(tx, scope)) > MAX_STACKS_OF_SITE)
-      throw new AppError('invalid', `A site may have at most ${MAX_STACKS_OF_SITE} map stacks.`)
+      throw new AppError('invalid', `A site may have at most ${MAX_STACKS_OF_SITE} map stacks`)
     const after = { ...doc, name }
     await appendAudit(tx, scope, { message: `Add Map Stack "${name}"`, siteId: scope.siteId, after, at })
     return stack

@@ -16,7 +16,7 @@ export async function deleteCluster(ctx: Context, scope: OrgScope, id: string): 
     const before = await lockCluster(tx, scope, id)
     const members = await countMembers(tx, scope, id)
     if (members > 0)
-      throw new AppError('conflict', `the cluster is in use: mxcluster_id of ${members} edge appliance(s)`)
+      throw new AppError('conflict', `The cluster is in use: mxcluster_id of ${members} edge appliance(s)`)
     await deleteClusterRow(tx, scope, id)
     await appendAudit(tx, scope, { message: `Delete ${titleOf(before)}`, before: omitSecrets(before.doc), at })
   })

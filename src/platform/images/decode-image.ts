@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('decoder-process.ts', import.meta.url))
 const FLAGS = ['--disable-warning=ExperimentalWarning']
 
 /** Limiting their number bounds the memory of all together. */
-const inTurn = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once, try again soon.' })
+const inTurn = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once: try again soon' })
 
 /**
  * Decodes a picture to its last line, in a process of its own that ends with it: a picture that makes the decoder slow,

@@ -32,6 +32,6 @@ export function openImageTicket(
   // The path is compared as received: only one spelling of it was ever signed.
   if (!ctx.secrets.verify('image', `${name}/${expires}`, signature)) throw notFound(name)
   const maxAgeS = Number(expires) - Math.ceil(ctx.clock.now().getTime() / 1000)
-  if (maxAgeS <= 0) throw new AppError('forbidden', 'This address has expired.')
+  if (maxAgeS <= 0) throw new AppError('forbidden', 'This address has expired')
   return { name, maxAgeS }
 }

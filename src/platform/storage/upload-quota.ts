@@ -1,4 +1,4 @@
-import { AppError, invalidField } from '../errors.ts'
+import { type AppError, invalidField } from '../errors.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { StorageUsage } from './store-usage.ts'
@@ -62,7 +62,7 @@ interface OpenUpload {
  */
 export function createUploadQuota(options: QuotaOptions): UploadQuota {
   const open = new Set<OpenUpload>()
-  const inTurn = limitConcurrency({ running: 1, waiting: 1000, refusal: 'Too many uploads at once, try again soon.' })
+  const inTurn = limitConcurrency({ running: 1, waiting: 1000, refusal: 'Too many uploads at once: try again soon' })
   return {
     async reserve({ orgId, declaredBytes = 0, replacedBytes = 0 }) {
       if (orgId === null)
@@ -166,5 +166,5 @@ function orgIsFull({ field, what, orgMaxBytes }: QuotaOptions, usedBytes: number
 
 function serverIsFull({ field, what, totalMaxBytes }: QuotaOptions, usedBytes: number, neededBytes: number): AppError {
   const why = `has at least ${neededBytes} bytes, and of the ${totalMaxBytes} bytes of ${what} that the server may store, ${usedBytes} are in use`
-  return new AppError('unavailable', `invalid field: ${field}`, { reason: why })
+  return invalidField(field, why, 'unavailable')
 }

@@ -75,7 +75,7 @@ export async function discardUpload({ path }: Pick<UploadedFile, 'path'>): Promi
 }
 
 export function uploadTooLarge(maxBytes: number): AppError {
-  return new AppError('too_large', `The file may have at most ${maxBytes} bytes.`)
+  return new AppError('too_large', `The file may have at most ${maxBytes} bytes`)
 }
 
 const clientWentAway = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'])
@@ -83,7 +83,7 @@ const diskIsFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 function uploadError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (clientWentAway.has(code)) return new AppError('invalid', 'The upload ended before the file was complete.')
-  if (diskIsFull.has(code)) return new AppError('unavailable', 'There is no space left for this file.')
+  if (clientWentAway.has(code)) return new AppError('invalid', 'The upload ended before the file was complete')
+  if (diskIsFull.has(code)) return new AppError('unavailable', 'No space is left for this file')
   return error
 }
