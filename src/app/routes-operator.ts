@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
 import { bootstrap } from '../accounts/bootstrap.ts'
 import { parseMac } from '../devices/device.ts'
 import { listUnclaimed } from '../devices/registry/store.ts'
 import { listUnclaimedMxedges } from '../mxedges/registry/store.ts'
-import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
+import { type Page, type Paged, pageQuery, parsePage, presentPage, setPageHeaders } from '../http/lists.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
@@ -33,7 +34,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     http.addHook('onRequest', async ({ headers }) => {
       const [scheme, key = ''] = (headers.authorization ?? '').split(' ', 2)
       if (scheme !== 'Operator' || !equalText(key, parts.operatorKey))
-        throw new AppError('unauthenticated', 'The operator key was not provided.')
+        throw new AppError('unauthenticated', 'The operator key was not provided')
     })
 
     http.post('/bootstrap', { schema: { hide: true, body: BootstrapBody } }, async ({ body }) => {
@@ -44,53 +45,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     await http.register(manifestRoutes(ctx))
     await http.register(storageRoutes(ctx, parts.storage))
 
-    http.get(
-      '/unclaimed',
-      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
-      async ({ query }, reply) => {
-        const page = parsePage(query)
-        const found = await listUnclaimed(ctx.db, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map(({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
-          mac,
-          serial,
-          model,
-          type,
-          claim_code: claimCode,
-          firmware,
-          last_seen: lastSeenAt && epochS(lastSeenAt),
-        }))
-      },
-    )
-
-    http.get(
-      '/unclaimed-mxedges',
-      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
-      async ({ query }, reply) => {
-        const page = parsePage(query)
-        const found = await listUnclaimedMxedges(ctx.db, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map(({ mac, serial, model, claimCode }) => ({
-          mac,
-          serial,
-          model,
-          type: 'mxedge',
-          claim_code: claimCode,
-        }))
-      },
-    )
-
-    http.get(
-      '/set-aside-events',
-      { schema: { hide: true, querystring: Type.Object(pageQuery) } },
-      async ({ query }, reply) => {
-        const page = parsePage(query)
-        const found = await listSetAsideEvents(ctx.db, page)
-        setPageHeaders(reply, page, found)
-        return found.rows.map(presentSetAsideEvent)
-      },
-    )
-
+    for (const list of lists) registerList(http, ctx, list)
     http.post('/set-aside-events/retry', { schema: { hide: true } }, async () => ({
       events: await retrySetAsideEvents(ctx),
     }))
@@ -98,19 +53,69 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     http.post(
       '/device-certificates',
       { schema: { hide: true, body: Type.Object({ mac: text }) } },
-      async ({ body }) => {
-        const mac = parseMac(body.mac)
-        if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
-        if (parts.deviceCaDir === null)
-          throw new AppError('invalid', 'the device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
-        // Rarely needed, and its library takes several megabytes.
-        const { issueDeviceCertificate, loadDeviceCa } = await import('../gateway/device-ca.ts')
-        const ca = await loadDeviceCa(parts.deviceCaDir)
-        const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
-        return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }
-      },
+      async ({ body: { mac } }) => issueCertificate(parts.deviceCaDir, mac),
     )
   }
+}
+
+/** A list of the operator, page by page. */
+interface OperatorList {
+  readonly path: string
+  readonly read: (ctx: Context, page: Page) => Promise<Paged<object>>
+}
+
+function listOf<T>(
+  path: string,
+  list: (reader: Context['db'], page: Page) => Promise<Paged<T>>,
+  present: (row: T) => object,
+): OperatorList {
+  return { path, read: async (ctx, page) => presentPage(await list(ctx.db, page), present) }
+}
+
+const lists = [
+  listOf('/unclaimed', listUnclaimed, ({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
+    mac,
+    serial,
+    model,
+    type,
+    claim_code: claimCode,
+    firmware,
+    last_seen: lastSeenAt && epochS(lastSeenAt),
+  })),
+  listOf('/unclaimed-mxedges', listUnclaimedMxedges, ({ mac, serial, model, claimCode }) => ({
+    mac,
+    serial,
+    model,
+    type: 'mxedge',
+    claim_code: claimCode,
+  })),
+  listOf('/set-aside-events', listSetAsideEvents, presentSetAsideEvent),
+]
+
+function registerList(http: FastifyInstance, ctx: Context, { path, read }: OperatorList): void {
+  const Query = Type.Object(pageQuery)
+  http.get<{ Querystring: Static<typeof Query> }>(
+    path,
+    { schema: { hide: true, querystring: Query } },
+    async ({ query }, reply) => {
+      const page = parsePage(query)
+      const found = await read(ctx, page)
+      setPageHeaders(reply, page, found)
+      return found.rows
+    },
+  )
+}
+
+async function issueCertificate(deviceCaDir: string | null, text: string) {
+  const mac = parseMac(text)
+  if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
+  if (deviceCaDir === null)
+    throw new AppError('invalid', 'The device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
+  // Rarely needed, and its library takes several megabytes.
+  const { issueDeviceCertificate, loadDeviceCa } = await import('../gateway/device-ca.ts')
+  const ca = await loadDeviceCa(deviceCaDir)
+  const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
+  return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }
 }
 
 function presentSetAsideEvent(event: SetAsideEvent) {
