@@ -28,8 +28,8 @@ interface TargetStep extends Omit<Step, 'target'> {
 }
 
 /**
- * Writes what was decided: targets, commands, events and the upgrades themselves, set by set, in the
- * caller's transaction, which holds the locks under which it was decided.
+ * Writes the decisions: targets, commands, events and the upgrades themselves, set by set, in the caller's transaction,
+ * which holds the locks that the decisions relied on.
  */
 export async function applyRounds(
   tx: Tx,
@@ -78,7 +78,7 @@ export async function applyRounds(
     scope,
     decided.map(({ siteUpgrade, decision }) => ({ id: siteUpgrade.id, change: decision.siteUpgrade })),
   )
-  // Commands and downloads are locked before the statuses of devices, as everybody does.
+  // Commands and downloads are locked before the statuses of devices, as everywhere.
   for (const round of rounds) await applyToOrg(tx, scope, round, at)
   await updateFwUpdates(
     tx,
@@ -150,7 +150,9 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpg
   await applyPhases(tx, scope, round, at)
 }
 
-/** Called after the site upgrades are saved, because opening or holding a phase changes them and their siblings again. */
+/**
+ * Called after the site upgrades are updated, because opening a phase or pausing changes them and their siblings again.
+ */
 async function applyPhases(
   tx: Tx,
   scope: OrgScope,

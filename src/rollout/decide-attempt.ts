@@ -4,20 +4,20 @@ import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target
 /** Doublings of the pause between attempts; from then on it stays the same. */
 const MAX_DOUBLINGS = 5
 /**
- * A device whose connection breaks this often during an upgrade does not get it done. With the pauses between the
- * attempts that takes hours.
+ * A device whose connection breaks this often during an upgrade can't complete it. With the pauses between the attempts
+ * that takes hours.
  */
 const MAX_LOST_ATTEMPTS = 30
 
 export interface EndedAttempt {
   readonly reason: string
-  /** The device got it wrong. What the network or the service did costs the device nothing. */
+  /** True if the device is at fault. Failures of the network or the service cost the device no attempt. */
   readonly costs: boolean
   /** Default: grows with each attempt of the same kind. */
   readonly pauseMs?: number
 }
 
-/** An attempt ended and left the device as it was: the next one follows after a pause, unless it was the last. */
+/** Ends an attempt that left the device as it was: the next one follows after a pause, unless it was the last. */
 export function pauseAttempt(
   target: TargetNow,
   rules: TargetRules,
@@ -25,7 +25,7 @@ export function pauseAttempt(
 ): TargetDecision {
   const { device, retryAtMs } = target
   if (device === null) return gone
-  // A device that got it wrong may have lost the image that it had downloaded.
+  // A device at fault may have lost the image that it had downloaded.
   const staged = target.staged && !costs
   const lost = target.staged && !staged ? { staged } : {}
   if (retryAtMs !== null) return repeatAttempt({ ...target, staged }, device, rules)
@@ -42,7 +42,7 @@ export function pauseAttempt(
   return { kind: 'pause', reason, ...counted, retryAtMs: nextMs, ...lost }
 }
 
-/** The next attempt, at no cost: at once, when its pause is over, or when the device is back. */
+/** Repeats the attempt at no cost: at once, when its pause is over, or when the device is back. */
 export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
   const { retryAtMs, failedAttempts, lostAttempts } = target
   const { staged } = target
@@ -52,7 +52,10 @@ export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: Targe
   return commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
 }
 
-/** Commands the next step, unless it would reboot the device too early: what it can do may have changed since it began. */
+/**
+ * Commands the next step, unless it would reboot the device too early. The device's capabilities may have changed since
+ * it began.
+ */
 export function commandNext(
   { device, staged }: { readonly device: DeviceNow; readonly staged: boolean },
   rules: TargetRules,
@@ -69,7 +72,7 @@ export function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> 
   return { kind: 'move', to: 'failed', reason }
 }
 
-/** Ends the attempt for now. Only an absent device stops counting for its phase: others are waited for by the gate. */
+/** Ends the attempt for now. Only an absent device stops counting for its phase; the gate waits for all others. */
 export function suspend(
   { device, staged }: { readonly device: DeviceNow; readonly staged: boolean },
   { stopping }: TargetRules,
@@ -81,7 +84,7 @@ export function suspend(
   return { kind: 'move', to, ...(retryAtMs !== null && { retryAtMs }) }
 }
 
-/** No new command may go out, for good or for now. */
+/** True if no new command may go out, for good or for now. */
 export function isStopped({ stopping, held }: Pick<TargetRules, 'stopping' | 'held'>): boolean {
   return stopping || held
 }

@@ -1,27 +1,32 @@
 import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './decide-next.ts'
 import { lastGraceMs } from './limit-grace.ts'
 
-/** Failures that an outage of the network causes as well as a broken device. */
+/** Failures that an outage of the network causes as well as a broken device does. */
 const reasonsOfAbsence: ReadonlySet<string | null> = new Set(['no_reconnect', 'unstable'])
-/** So many witnesses must have lost their connections, or all of them where there are fewer, for it to be the network. */
+/**
+ * The network counts as the cause if at least this many witnesses lost their connections, or all of them where there
+ * are fewer.
+ */
 const MIN_LOST = 3
 /** The same, as a share of the witnesses. */
 const MIN_SHARE = 0.3
 /**
- * One outage is noticed of one device after the other, by their time-outs, and of the target itself before the engine
+ * The service notices one outage device by device, as their time-outs pass, and at the target itself before the engine
  * sees it reboot.
  */
 const NOTICED_WITHIN_MS = 120_000
 
-/** A site upgrade that would give up devices for their absence in this round. Times are service time, here and below. */
+/** A site upgrade that would give up absent devices in this round. Times are service time, here and below. */
 export interface AbsenceCheck {
   readonly siteUpgradeId: string
   readonly siteId: string
-  /** About since when it has waited for the first of these devices. Connections that were lost before do not count. */
+  /**
+   * Roughly since when it has waited for the first of these devices. Connections that were lost earlier do not count.
+   */
   readonly absentSinceMs: number
-  /** When the last grace was given: devices that were back by then do not count either. */
+  /** When the last grace was given; devices that were back by then do not count either. */
   readonly graceSinceMs: number
-  /** What these devices were to install. */
+  /** The versions that these devices were to install. */
   readonly versions: readonly string[]
 }
 
@@ -52,7 +57,10 @@ export interface Outage {
   readonly backMs: number | null
 }
 
-/** Devices of a site that cannot run the firmware in question, so that it cannot be why they lost their connections. */
+/**
+ * Devices of a site that cannot run the firmware in question, so that it cannot be the reason for their lost
+ * connections.
+ */
 export interface Witnesses {
   /** Null: devices without a site. */
   readonly siteId: string | null
@@ -61,8 +69,8 @@ export interface Witnesses {
 }
 
 /**
- * The site upgrades whose devices may be absent because of the network: so many witnesses at the site, or in the whole
- * organization, lost their connections, too.
+ * Finds the site upgrades whose devices may be absent because of the network: enough witnesses at the site, or in the
+ * whole organization, lost their connections too.
  * @returns Ids of site upgrades.
  */
 export function findDisturbed(checks: readonly AbsenceCheck[], witnesses: readonly Witnesses[]): Set<string> {

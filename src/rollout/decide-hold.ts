@@ -1,16 +1,15 @@
 import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from './decide-stop.ts'
 import type { UpgradePlan } from './rollout.ts'
 
-/** How the devices of the phases ended so far. */
+/** The results of the devices of the phases so far. */
 export interface PhaseResults {
   readonly failures: FailuresByPhase
   readonly upgraded: CountsByPhase
 }
 
 /**
- * Why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without exceeding
- * what the whole upgrade tolerates, and a phase whose devices were absent or left out has tested nothing.
- *
+ * Returns why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without
+ * exceeding the tolerance of the whole upgrade, and a phase whose devices were absent or skipped has tested nothing.
  * @param phase The one that has ended, from 1.
  */
 export function findHoldReason(

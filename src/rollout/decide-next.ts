@@ -16,13 +16,13 @@ import {
 } from './rollout.ts'
 import type { TargetNow, TargetRules } from './target.ts'
 
-/** A site upgrade and those of its targets that something may have to be done about. */
+/** A site upgrade with those of its targets that may need an action. */
 export interface SiteUpgradeNow {
   readonly status: UpgradeStatus
   readonly stopping: 'failed' | 'cancelled' | null
   readonly stopReason: string | null
   readonly hold: UpgradeHold | null
-  /** The gate after this phase is not asked again; 0 = none. */
+  /** The gate after this phase is not evaluated again; 0 = none. */
   readonly gatePassed: number
   readonly startAt: Date
   readonly rebootAt: Date
@@ -30,19 +30,19 @@ export interface SiteUpgradeNow {
   readonly currentPhase: number
   /** Service time. */
   readonly phaseOpenedMs: number | null
-  /** Beside Now.graceUntilMs, for this site. */
+  /** As Now.graceUntilMs, but for this site. */
   readonly graceUntilMs: number | null
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   /**
-   * The targets of the phases opened so far (of all phases when stopping), less those that have
-   * ended and those about which there is certainly nothing to do yet.
+   * The targets of the phases opened so far (of all phases when stopping), without those that have ended and those that
+   * certainly need no action yet.
    */
   readonly targets: readonly TargetNow[]
 }
 
-/** The members of SiteUpgradeNow that change, and when to look again at the latest (null: never). */
+/** The members of SiteUpgradeNow that change, and the latest time of the next round (null: never). */
 export interface SiteUpgradeChange extends Pick<
   SiteUpgradeNow,
   | 'status'
@@ -69,24 +69,24 @@ export interface SiteUpgradeDecision {
 export interface Now {
   /** On the wall clock: for starts that people have set, and for the record. */
   readonly now: Date
-  /** Service time: for everything that must not end while nobody listens. */
+  /** Service time: for everything that must not expire while the service does not listen. */
   readonly nowMs: number
   /** See TargetRules. */
   readonly graceUntilMs: number
   readonly options: RolloutOptions
 }
 
-/** Devices in flight change without telling the engine; absent ones take their time. */
+/** Devices in flight change without informing the engine; absent ones take their time. */
 export const IN_FLIGHT_POLL_MS = 1000
 export const DEFERRED_POLL_MS = 5000
 
 /**
- * One round of a site upgrade: what each target does next, whether a limit trips, whether the next
- * phase opens, whether it is over. Pure; everything in the answer is to be committed together.
+ * Decides one round of a site upgrade: the next step of each target, whether a limit trips, whether the next phase
+ * opens, and whether the upgrade is over. Pure; everything in the result must be committed together.
  */
 export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDecision {
   const waitMs = firstInstant(siteUpgrade).getTime() - at.now.getTime()
-  // One that has begun goes on, also when the clock is set back behind its start.
+  // An upgrade that has begun continues, even if the clock is set back behind its start.
   if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && waitMs > 0)
     return { ...nothing, siteUpgrade: change(siteUpgrade, { status: 'queued', dueMs: at.nowMs + waitMs }) }
   const free = decideTargets(siteUpgrade, {
@@ -105,12 +105,18 @@ export function decideStop(siteUpgrade: SiteUpgradeNow, reason: string, at: Now)
   return siteUpgrade.stopping === null ? stopWith(siteUpgrade, reason, at) : decideNext(siteUpgrade, at)
 }
 
-/** When something may happen: with the start if devices download apart from their reboot, otherwise not before the reboot. */
+/**
+ * Returns the first instant at which anything may happen: the start if devices download separately from their reboot,
+ * otherwise the reboot.
+ */
 function firstInstant({ startAt, rebootAt, plan }: SiteUpgradeNow): Date {
   return plan.stages || startAt > rebootAt ? startAt : rebootAt
 }
 
-/** When the reboots begin, in service time. Where nothing begins before them, one that has begun goes on. */
+/**
+ * Returns when the reboots begin, in service time. Where nothing happens before them, an upgrade that has begun
+ * continues.
+ */
 function rebootMs({ rebootAt, plan }: SiteUpgradeNow, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): number {
   return plan.stages ? nowMs + Math.max(0, rebootAt.getTime() - now.getTime()) : nowMs
 }
@@ -156,7 +162,7 @@ function isWaiting(state: TargetState): boolean {
   return state === 'planned' || state === 'downloaded'
 }
 
-/** Opens the next phase, ends the upgrade, or says when to look again. */
+/** Opens the next phase, ends the upgrade, or sets the time of the next round. */
 function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, options }: Now): SiteUpgradeDecision {
   const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase } = round
   const rebootsMs = rebootMs(siteUpgrade, { now, nowMs })
@@ -173,18 +179,18 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   if (openCount(counts) === 0)
     return decide({ status: siteUpgrade.stopping ?? 'completed', hold: null, finishedAt: now, dueMs: null })
   if (withdrawn.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
-  // The targets of phases that were not read are read and cancelled in the next round.
+  // The next round reads and cancels the targets of phases that were not read.
   if (siteUpgrade.stopping !== null)
     return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
   if (siteUpgrade.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
-  // A device that has just downloaded may be asked to reboot at once.
+  // A device that has just downloaded may be commanded to reboot at once.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
-  // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is on
-  // its way back. Absent ones don't block.
+  // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is
+  // on its way back. Absent devices don't block.
   const isSettled = !inFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
   if (isSettled && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
     if (siteUpgrade.plan.phase_scope === 'site') return decide(passGate(siteUpgrade, round, { now, nowMs }))
-    // The organization's upgrade wakes this one when it opens the next phase.
+    // The organization upgrade wakes this one when it opens the next phase.
     if (counts.deferred === 0) return decide({ dueMs: null })
   }
   const isMoving = inFlight(counts) || (round.awaitsDevices && !isEarly)
@@ -193,7 +199,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
 }
 
-/** The time that absent devices have to come back begins with the reboots. */
+/** Absent devices have time to come back from the start of the reboots. */
 function openedAtMs(
   { hold, phaseOpenedMs }: SiteUpgradeNow,
   { nowMs, isEarly }: { readonly nowMs: number; readonly isEarly: boolean },
@@ -202,7 +208,7 @@ function openedAtMs(
   return isEarly ? nowMs : (phaseOpenedMs ?? nowMs)
 }
 
-/** Opens the next phase of a site upgrade that has phases of its own, or holds it. */
+/** Opens the next phase of a site upgrade that has phases of its own, or pauses it. */
 function passGate(
   siteUpgrade: SiteUpgradeNow,
   { hardFailures: failures, upgradedByPhase: upgraded }: Round,
@@ -218,7 +224,7 @@ function inFlight(counts: TargetCounts): boolean {
   return Object.entries(counts).some(([state, count]) => count > 0 && isInFlight(state as TargetState))
 }
 
-/** It never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
+/** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
 function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
   const { reboot_requested: requested, rebooting, verifying, upgraded, dl_requested: wanted, downloading } = counts
   if (status === 'upgrading' || requested + rebooting + verifying + upgraded > 0) return 'upgrading'
@@ -226,7 +232,7 @@ function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
   return counts.downloaded > 0 ? 'downloaded' : status
 }
 
-/** The time of grace for absent devices begins when the last phase opens. */
+/** Absent devices get their grace from the opening of the last phase. */
 function deadlineMs(
   siteUpgrade: Pick<SiteUpgradeNow, 'currentPhase' | 'phaseOpenedMs' | 'plan'>,
   options: RolloutOptions,

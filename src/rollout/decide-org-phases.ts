@@ -5,25 +5,25 @@ import { type Step, countByPhase, isHardFailure, isUpgraded } from './decide-ste
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
-/** Where an organization's upgrade stands whose phases are shares of the whole. */
+/** The state of an organization upgrade whose phases are shares of the whole. */
 export interface OrgPhases {
   /** Targets by phase, as planned, at all sites. */
   readonly sizes: readonly number[]
   readonly gates: OrgPhasePlan['gates']
   /** The phase that is open, from 1. */
   readonly current: number
-  /** The gate after this phase is not asked again; 0 = none. */
+  /** The gate after this phase is not evaluated again; 0 = none. */
   readonly gatePassed: number
   /** Targets that the gate waits for, by phase: those in flight, planned or downloaded, also at sites yet to start. */
   readonly pending: CountsByPhase
   readonly failures: FailuresByPhase
   readonly upgraded: CountsByPhase
-  /** While it is held or stopping, no phase opens. */
+  /** While it is paused or stopping, no phase opens. */
   readonly hold: UpgradeHold | null
   readonly stopping: 'failed' | 'cancelled' | null
 }
 
-/** The members of OrgPhases that a round changes. A hold is a new one. */
+/** The members of OrgPhases that a round changes. `hold` is set when the round pauses the upgrade. */
 export type OrgPhasesChange = Pick<OrgPhases, 'current' | 'pending' | 'failures' | 'upgraded' | 'hold'>
 
 /** Adds the steps to the counters of the phases; the same phase stays open. */
@@ -46,10 +46,9 @@ function isPending(state: TargetState): boolean {
 }
 
 /**
- * What a round changes in the phases of the whole upgrade. The gate after a phase opens the next one at all sites, once
- * every target of the open phases has ended or is deferred. Too many failures in the phase, or no success, hold the
- * upgrade instead.
- *
+ * Decides what a round changes in the phases of the whole upgrade. The gate after a phase opens the next one at all
+ * sites, once every target of the open phases has ended or is deferred. Too many failures in the phase, or no success,
+ * pause the upgrade instead.
  * @param counted The phases after the steps of the round: see countOrgPhases().
  */
 export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): OrgPhasesChange {
@@ -68,7 +67,7 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   return { ...unchanged, current }
 }
 
-/** Devices of earlier phases may have come back: they count too. */
+/** Devices of earlier phases may have come back, so they count too. */
 function isSettled({ pending }: OrgPhases, upTo: number): boolean {
   return Object.entries(pending).every(([phase, count]) => Number(phase) > upTo || count === 0)
 }

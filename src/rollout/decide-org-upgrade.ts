@@ -7,18 +7,18 @@ export interface OrgUpgradeNow {
   readonly id: string
   readonly maxFailurePercentage: number | null
   readonly planned: number
-  /** Over all its site upgrades, before this round. */
+  /** Of all its site upgrades, before this round. */
   readonly hardFailures: number
   /** Null: each site has phases of its own. */
   readonly phases: OrgPhases | null
 }
 
-/** One round of an org upgrade's site upgrades, or of some of them. */
+/** One round of all or some site upgrades of an organization upgrade. */
 export interface OrgRound<J> {
   readonly org: OrgUpgradeNow
   readonly decisions: readonly { readonly siteUpgrade: J; readonly decision: SiteUpgradeDecision }[]
   readonly newFailures: number
-  /** Set when the failures of all sites together trip the limit: the other sites must stop too. */
+  /** Set when the failures of all sites together trip the limit, so that the other sites must stop too. */
   readonly stopReason: string | null
   /** Null: nothing changes in the phases of the whole upgrade, or it has none. */
   readonly phases: OrgPhasesChange | null
@@ -49,7 +49,7 @@ function decidePhases(phases: OrgPhases, decisions: Decided, at: Now): OrgPhases
 
 type Decided = readonly { readonly decision: SiteUpgradeDecision }[]
 
-/** Why all sites must stop after this round; null: they need not. */
+/** Returns why all sites must stop after this round; null: they need not. */
 function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null {
   const newFailures = countHardFailures(decided)
   if (newFailures === 0) return null

@@ -1,11 +1,11 @@
 import type { SiteUpgradeDecision, SiteUpgradeNow } from './decide-next.ts'
 
 /**
- * Limits the decision of a round that has read only some targets of an upgrade. It keeps what these targets do next, the
- * counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase, because other
- * targets may still be under way: then, and after a stop, the upgrade is due at once, and a round reads all its targets.
- *
- * @param siteUpgrade As it was before the round; `dueMs`: when it was to be looked at again.
+ * Limits the decision of a round that has read only some targets of an upgrade. It keeps the next steps of these
+ * targets, the counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase,
+ * because other targets may still be in flight: then, and after a stop, the upgrade is due at once, and a round reads
+ * all its targets.
+ * @param siteUpgrade Its state before the round; `dueMs`: when its next round was due.
  */
 export function decidePartly(
   siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & { readonly dueMs: number | null },

@@ -2,7 +2,7 @@ import type { CountsByPhase } from './decide-stop.ts'
 import { OFFLINE, type TargetCounts, type TargetState } from './rollout.ts'
 import type { TargetDecision, TargetNow, UpgradeOrder } from './target.ts'
 
-/** What becomes of a target. */
+/** The next state of a target. */
 export interface Step {
   readonly target: TargetNow
   readonly to: TargetState

@@ -7,14 +7,14 @@ export type CountsByPhase = Readonly<Record<string, number>>
 export type FailuresByPhase = CountsByPhase
 
 /**
- * Whether that many failures are more than a percentage tolerates: of 100 targets and 5 %, the sixth is.
+ * True if this number of failures exceeds the tolerated percentage: of 100 targets and 5 %, the sixth does.
  * @param percent Null tolerates everything.
  */
 export function exceedsPercentage(failures: number, percent: number | null, targets: number): boolean {
   return percent !== null && 100 * failures > percent * targets
 }
 
-/** Why more failed in a phase than its gate tolerates; null: in none. */
+/** Returns why more targets failed in a phase than its gate tolerates; null: in none. */
 export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePlan['gates']): string | null {
   const exceeded = gates?.findIndex((gate, index) => {
     const limit = gate?.max_failures ?? null
@@ -25,8 +25,8 @@ export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePla
 }
 
 /**
- * Why a site upgrade must stop; null: it need not. The gates of the whole upgrade are not among those of its site
- * upgrades: decideOrgUpgrade() compares them with the failures of all sites.
+ * Returns why a site upgrade must stop; null: it need not. The gates of the whole upgrade are not among those of its
+ * site upgrades: decideOrgUpgrade() compares them with the failures of all sites.
  */
 export function findStopReason(failures: FailuresByPhase, plan: UpgradePlan): string | null {
   const { gates, max_failure_percentage: percent, planned } = plan

@@ -64,9 +64,9 @@ describe('a rebooting target', () => {
     // A switch stays connected while it installs.
     const aSwitch = { ...lost, device: { ...online, type: 'switch' } } as const
     expect(decide(aSwitch, after)).toEqual({ kind: 'wait', untilMs: ms(60 + 30 * MINUTE) })
-    // A pause does not take its next attempt away.
+    // A pause does not consume its next attempt.
     expect(decide(lost, after, { held: true })).toMatchObject({ kind: 'move', to: 'planned', lostAttempts: 1 })
-    // It said that it would flash, and did not.
+    // The device announced the flash and did not perform it.
     expect(decide(rebooting, after)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 1, lostAttempts: 0 })
     expect(decide({ ...rebooting, failedAttempts: 2 }, after)).toEqual({
       ...move('failed', 'not_applied'),

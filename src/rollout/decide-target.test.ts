@@ -171,7 +171,7 @@ describe('a commanded target', () => {
   test('a hold takes back what is queued, and lets no attempt follow', () => {
     const held = { held: true }
     expect(decide(commanded('queued'), 61, held)).toEqual({ kind: 'withdraw', commandId: 'c' })
-    // It is there, so its phase waits for it.
+    // The device is present, so its phase waits for it.
     expect(decide(commanded('cancelled'), 61, held)).toEqual(move('planned'))
     expect(decide(commanded('cancelled', { device: offline }), 61, held)).toEqual(move('deferred'))
     expect(decide(commanded('rejected'), 61, held)).toEqual({

@@ -5,7 +5,7 @@ import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } fr
 
 const wait: TargetDecision = { kind: 'wait' }
 
-/** What to do next about a target whose phase is open. Pure: the same facts give the same decision. */
+/** Decides the next step of a target whose phase is open. Pure: the same facts give the same decision. */
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
   switch (target.state) {
     case 'planned':
@@ -34,7 +34,7 @@ function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
   if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
   if (held) return wait
-  // Before the reboots begin, devices that download apart from theirs download, and nothing else happens.
+  // Before the reboots begin, devices that download separately from their reboot download, and nothing else happens.
   if (nowMs < rules.rebootMs && !mayStageEarly(target, device)) return { kind: 'wait', untilMs: rules.rebootMs }
   if (device.link === 'connected') {
     if (isOnTarget(target, device) && !target.force)
@@ -93,7 +93,8 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
     const delivered = download?.delivered === true
     if (download?.fenced === true || (delivered && command.kind === 'stage'))
       return suspend({ device, staged: false }, rules)
-    // A device that has the image flashes it, whatever we want; any other one is cut off at once.
+    // A device that has the image flashes it, whatever the engine wants; the download of any other one is cut off at
+    // once.
     if (!delivered) return { kind: 'fence', commandId: command.id, imageId: target.imageId }
   }
   if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
@@ -102,10 +103,9 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
 }
 
 /**
- * The command was sent and its answer is lost: it may have run, so it is never simply repeated. A
- * device can flash only what it got whole from us. Either it did, and we wait for what becomes of it,
- * or the download is fenced, and the command is dead for certain. A device that only had to download then has
- * the image.
+ * The command was sent and its answer was lost: it may have run, so it is never simply repeated. A device can flash
+ * only an image that it has received completely. Either it has, and the engine waits for the result, or the download is
+ * fenced, and the command is certainly dead. A device that only had to download then has the image.
  */
 function reconcile(
   target: TargetNow,
@@ -113,14 +113,14 @@ function reconcile(
   { command, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
 ): TargetDecision {
   const { download, imageId } = target
-  // Nothing can keep a device from activating what it has.
+  // Nothing can keep a device from activating the image that it has.
   if (command.kind === 'activate') return { kind: 'move', to: 'rebooting' }
   if (download?.fenced === true) {
     const { loss } = command
-    // We broke off ourselves, so the device need not wait either.
+    // The gateway ended the connection itself, so the device need not wait either.
     if (loss === 'gateway_lost') return repeatAttempt(target, device, rules)
     if (loss === 'connection_lost') return pauseAttempt(target, rules, { reason: 'connection_lost', costs: false })
-    // The time that it took to be certain was pause enough.
+    // The time that this certainty took was pause enough.
     return pauseAttempt(target, rules, { reason: 'unresponsive', costs: true, pauseMs: 0 })
   }
   if (download?.delivered === true) return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
@@ -144,14 +144,14 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
   }
   if (hasRebooted(target, device, rules)) {
     if (!isOnTarget(target, device)) return fail('not_applied')
-    // Only some members of a Virtual Chassis, or a boot that preceded the download, keep it from having arrived.
+    // Only some members of a Virtual Chassis run the version, or the boot preceded the download.
     return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
   }
-  // It has the image, or had it, and did not boot: once it has been there for long enough, it never will.
+  // The device has, or had, the image and did not boot: after long enough it never will.
   const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + quietTimeMs(target, device, options)
   if (nowMs < quietMs) return { kind: 'wait', untilMs: quietMs }
   if (rules.stopping) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
-  // A device that had accepted the upgrade failed; where its answer was lost, the image may not have reached it whole.
+  // A device that had accepted the upgrade failed; where its answer was lost, the image may have arrived incomplete.
   return pauseAttempt(target, rules, { reason: 'not_applied', costs: target.command?.state === 'done', pauseMs: 0 })
 }
 
@@ -176,7 +176,7 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
   return { kind: 'wait', untilMs: Math.min(soakedMs, untilMs) }
 }
 
-/** Passes the device at once where it has been connected for long enough, or need not be. */
+/** Passes the device once it has been connected for long enough, or at once where that is not required. */
 function verify({ connectedMs, memberFirmware, firmware }: DeviceNow, { nowMs, options }: TargetRules): TargetDecision {
   const complete = memberFirmware.every((version) => version === firmware)
   const soaked = connectedMs !== null && nowMs >= connectedMs + options.soakMs
@@ -188,14 +188,14 @@ function isOnTarget({ targetVersion }: TargetNow, { firmware, memberFirmware }: 
   return firmware === targetVersion && memberFirmware.every((version) => version === targetVersion)
 }
 
-/** It runs the target version; where it ran that before, it has fetched the image and booted since. */
+/** True if the device runs the target version and, where it ran that before, has fetched the image and booted since. */
 function hasArrived(target: TargetNow, device: DeviceNow, rules: TargetRules): boolean {
   if (device.link !== 'connected' || device.firmware !== target.targetVersion) return false
   if (target.fromVersion !== target.targetVersion) return true
   return wasFetched(target) && hasRebooted(target, device, rules)
 }
 
-/** The image has reached the device in whole, and the device was asked to install it. */
+/** True if the whole image has reached the device, and the device was commanded to install it. */
 function wasFetched({ fetched, download, command }: TargetNow): boolean {
   if (fetched || command === null || command.kind === 'stage') return fetched
   if (command.kind === 'activate') return command.sentAt !== null
@@ -205,12 +205,12 @@ function wasFetched({ fetched, download, command }: TargetNow): boolean {
 function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now }: TargetRules): boolean {
   if (bootCount === null || device.bootCount <= bootCount) return false
   if (command === null || command.sentAt === null || device.bootedAt === null) return true
-  // A boot between making and sending the command is not its effect. A time of sending that lies ahead proves that the
+  // A boot between creating and sending the command is not its effect. A sending time in the future proves that the
   // clock has been set back since, so the two times can't be compared.
   return device.bootedAt >= command.sentAt || command.sentAt > now
 }
 
-/** How long a device that may be flashing is left alone: a switch stays connected while it installs. */
+/** Returns how long a device that may be flashing is left alone: a switch stays connected while it installs. */
 function quietTimeMs({ command }: TargetNow, { type }: DeviceNow, options: RolloutOptions): number {
   const mayInstall = type !== 'ap' && command?.state !== 'done'
   return mayInstall ? options.installMs : options.notAppliedMs

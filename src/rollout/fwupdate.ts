@@ -5,7 +5,7 @@ import type { FwUpdateChange } from '../devices/stats/store-fwupdates.ts'
 
 const { requested, downloaded, installed, verifying, done } = progressAt
 
-/** `kept`: the download moves it on by itself. `cleared`: there is no update any more. */
+/** `kept`: the download itself advances the progress. `cleared`: no update is in progress any more. */
 const shownAs = {
   planned: { progress: 0, status: 'scheduled' },
   deferred: { progress: 0, status: 'scheduled' },
@@ -21,7 +21,7 @@ const shownAs = {
   cancelled: 'cleared',
 } as const satisfies Record<TargetState, Pick<FwUpdate, 'progress' | 'status'> | 'kept' | 'cleared'>
 
-/** How far a target is, as its device's `fwupdate` shows it from now on; null where that stays as it is. */
+/** Returns the progress of a target for its device's `fwupdate`; null where that stays as it is. */
 export function showProgress(deviceId: string, state: TargetState, failedAttempts: number): FwUpdateChange | null {
   const shown = shownAs[state]
   if (shown === 'kept') return null

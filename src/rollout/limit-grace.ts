@@ -1,12 +1,11 @@
 import type { RolloutOptions } from './rollout.ts'
 
-/** At sites whose devices come and go all the time, a dead device must fail all the same: it gets no more time than this. */
+/** At sites with frequent outages a dead device must still fail: it gets no more time than this. */
 const MAX_GRACES = 8
 
 /**
- * Until when a target's device is not given up for its absence. Times are service time, here and below.
- *
- * @param target `enteredMs`: when its present state began.
+ * Returns until when a target's device is not given up for its absence. Times are service time, here and below.
+ * @param target `enteredMs`: the start of its present state.
  * @param graces After a start of the service, for all devices; after a disturbance, for those of the site upgrade.
  */
 export function graceOf(
@@ -17,7 +16,7 @@ export function graceOf(
   return Math.max(graces.startMs, Math.min(graces.siteMs ?? 0, lastGraceMs(target, options)))
 }
 
-/** When the last grace of the site upgrade has ended for the target at the latest. */
+/** Returns the latest time at which the last grace of the site upgrade ends for the target. */
 export function lastGraceMs(
   { enteredMs }: { readonly enteredMs: number },
   { reconnectGraceMs }: RolloutOptions,

@@ -58,35 +58,38 @@ export function openCount(counts: TargetCounts): number {
   return [...inFlightStates, ...waitingStates].reduce((sum, state) => sum + counts[state], 0)
 }
 
-/** The one failure that is nobody's fault: it counts against no limit. */
+/** The one failure that nobody caused: it counts against no limit. */
 export const OFFLINE = 'offline'
 
 /**
- * The patience of the engine, in service time. The defaults are for real devices; tests and demonstrations have less
- * of it.
+ * The time limits of the engine, in service time. The defaults suit real devices; tests and demonstrations use shorter
+ * ones.
  */
 export interface RolloutOptions {
   /** How long a device must stay connected on its new version before it counts as upgraded. */
   readonly soakMs: number
-  /** On top of the soak, for a device that comes and goes. */
+  /** In addition to the soak, for a device whose connection flaps. */
   readonly verifyTimeoutMs: number
   readonly rebootTimeoutMs: Readonly<Record<DeviceType | 'virtual_chassis', number>>
   /** Before the second attempt; doubled for each further one. */
   readonly retryMs: number
   readonly maxAttempts: number
-  /** A command that could not be sent for so long is taken back. */
+  /** A command that could not be sent for this long is withdrawn. */
   readonly commandExpiryMs: number
-  /** A device that got the image and stays connected for so long without a boot does not apply it. */
+  /** A device that has the image and stays connected for this long without a boot is not applying it. */
   readonly notAppliedMs: number
-  /** The same for a switch or a gateway that has not said how its installation ended. */
+  /** The same for a switch or a gateway that has not reported how its installation ended. */
   readonly installMs: number
-  /** After the service started, or many devices went at once: the longest that devices wait between two tries to connect. */
+  /**
+   * After a start of the service, or the loss of many devices at once: the longest time between two of a device's
+   * attempts to connect.
+   */
   readonly reconnectGraceMs: number
-  /** A command that neither ended nor was lost for so long is treated as lost. */
+  /** A command that has neither ended nor been lost for this long is treated as lost. */
   readonly stallMs: number
-  /** A download that moved no byte for so long is not active. */
+  /** A download that moved no byte for this long is not active. */
   readonly downloadIdleMs: number
-  /** How long absent devices are waited for after the last phase has opened. */
+  /** How long the upgrade waits for absent devices after the last phase has opened. */
   readonly offlineDeadlineMs: number
 }
 

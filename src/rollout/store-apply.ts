@@ -15,7 +15,7 @@ export interface TargetChange {
   readonly lostAttempts: number
   readonly retryAtMs: number | null
   readonly staged: boolean
-  /** The id of a new command; the device's present boot count is saved with it. Null: there is no new command. */
+  /** The id of a new command, with which the device's present boot count is recorded. Null: no new command. */
   readonly newCommandId: string | null
 }
 
@@ -73,7 +73,7 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', {
   dueMs: 'float8',
 })
 
-/** Saves the site upgrades and releases their claims. */
+/** Updates the site upgrades and releases their claims. */
 export async function updateSiteUpgrades(
   tx: Tx,
   scope: OrgScope,

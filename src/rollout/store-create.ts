@@ -6,7 +6,7 @@ import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
 
-/** A device of a site, as an upgrade sees it before it is planned. */
+/** A device of a site as the planning of an upgrade sees it. */
 export interface Candidate {
   readonly id: string
   readonly siteId: string
@@ -19,11 +19,11 @@ export interface Candidate {
   /** The version that the device reported last; null if it has never connected. */
   readonly fromVersion: string | null
   readonly memberVersions: readonly string[]
-  /** What its driver could ask it to do when it connected last. */
+  /** The commands that its driver supported at its last connection. */
   readonly commands: readonly CommandKind[]
 }
 
-/** The devices of the sites, in no order. */
+/** Lists the devices of the sites, in no order. */
 export async function listCandidates(
   reader: Reader,
   scope: OrgScope,
@@ -137,7 +137,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   enteredAt: 'timestamptz',
 })
 
-/** Writes a whole plan; three statements, however many sites and devices. */
+/** Inserts a whole plan with three statements, for any number of sites and devices. */
 export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targets }: NewUpgrade): Promise<void> {
   const { orgId, actor } = scope
   await tx

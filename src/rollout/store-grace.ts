@@ -5,7 +5,7 @@ import type { Witnesses } from './decide-grace.ts'
 import { terminalStates } from './rollout.ts'
 
 export interface WitnessQuery {
-  /** Service time: connections that were lost before do not count. */
+  /** Service time; connections that were lost earlier do not count. */
   readonly sinceMs: number
   /** The versions in question. */
   readonly versions: readonly string[]
@@ -13,11 +13,11 @@ export interface WitnessQuery {
 
 /**
  * Lists, by site, the organization's devices that are connected or lost their connection, and that cannot run a version
- * in question: they reported another one, and a device that lost its connection had not the whole image of any upgrade.
- * So a device counts that was commanded and vanished before it could flash, and no device that an upgrade took down.
- *
- * The targets of a device are found by its id alone, and of lost devices only: PostgreSQL would search the primary key by
- * the organization and read all its targets for each device.
+ * in question: they reported another one, and a device that lost its connection did not have the whole image of any
+ * upgrade. So a device counts that was commanded and vanished before it could flash, but no device that an upgrade took
+ * down.
+ * The targets of a device are found by its id alone, and only for lost devices: otherwise PostgreSQL would search the
+ * primary key by the organization and read all its targets for each device.
  */
 export async function listWitnesses(
   tx: Tx,
@@ -48,7 +48,7 @@ export async function listWitnesses(
   return rows
 }
 
-/** Sets until when no device of these site upgrades is given up for its absence. */
+/** Sets until when absent devices of these site upgrades are not given up. */
 export async function updateGrace(
   tx: Tx,
   scope: OrgScope,

@@ -4,8 +4,8 @@ import { type Tx, json } from '../platform/db.ts'
 import type { UpgradeHold } from './rollout.ts'
 
 /**
- * Holds the org upgrade and its unfinished site upgrades. The caller has locked the org upgrade.
- * @returns The number of site upgrades held.
+ * Pauses the organization upgrade and its unfinished site upgrades. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades paused.
  */
 export async function pauseSiteUpgrades(
   tx: Tx,
@@ -34,9 +34,9 @@ export async function pauseSiteUpgrades(
 }
 
 /**
- * Ends the holds of the org upgrade and of its site upgrades; the gate at which one was held is not asked again.
- * Absent devices are waited for that much longer. The caller holds the org upgrade's lock.
- * @returns How many.
+ * Resumes the organization upgrade and its site upgrades; the gate at which one was paused is not evaluated again, and
+ * the wait for absent devices is extended by the pause. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades resumed.
  */
 export async function resumeSiteUpgrades(
   tx: Tx,

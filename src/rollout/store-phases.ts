@@ -33,7 +33,7 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
   }
 }
 
-/** Writes the counters of the phases, and which of them is open. The caller holds the org upgrade's lock. */
+/** Updates the counters of the phases, and which of them is open. The caller has locked the organization upgrade. */
 export async function updateOrgPhases(
   tx: Tx,
   scope: OrgScope,
@@ -54,8 +54,8 @@ export async function updateOrgPhases(
 }
 
 /**
- * Opens a phase at all sites that are going on, in one statement. The engine looks at once at those that have devices in
- * it. A site that has not started yet opens it at its start. The caller holds the org upgrade's lock.
+ * Opens a phase at all running sites, in one statement. The engine at once visits those that have devices in it. A site
+ * that has not started yet opens it at its start. The caller has locked the organization upgrade.
  */
 export async function openPhase(
   tx: Tx,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { endedCommands } from '../devices/commands/store-retention.ts'
 import type { AgingRows } from '../platform/retention.ts'
 
-/** Commands that have ended, but for those of an upgrade that goes on: it decides by them, however old. */
+/** Commands that have ended, except those of a running upgrade, which still decides by them. */
 export const agingCommands: AgingRows = {
   ...endedCommands,
   isOld: (before) => sql`${endedCommands.isOld(before)} and not exists (
@@ -11,7 +11,10 @@ export const agingCommands: AgingRows = {
       and site_upgrade.finished_at is null)`,
 }
 
-/** Of organization upgrades whose last site upgrade ended before `before`. One that goes on anywhere is kept whole. */
+/**
+ * Matches organization upgrades whose last site upgrade ended before `before`. One that still runs anywhere is retained
+ * whole.
+ */
 function ended(upgrade: RawBuilder<unknown>, before: Date): RawBuilder<unknown> {
   return sql`${upgrade}.created_at < ${before} and not exists (
     select from site_upgrade sibling where sibling.org_id = ${upgrade}.org_id and sibling.org_upgrade_id = ${upgrade}.id
@@ -21,9 +24,7 @@ function ended(upgrade: RawBuilder<unknown>, before: Date): RawBuilder<unknown> 
 const parent = (before: Date) => sql`select from org_upgrade parent
   where parent.org_id = part.org_id and parent.id = part.org_upgrade_id and ${ended(sql`parent`, before)}`
 
-/**
- * Ended upgrades, the targets first: a delete that cascades could be one of a hundred thousand rows.
- */
+/** Ended upgrades, targets first: a cascading delete could concern a hundred thousand rows. */
 export const agingUpgrades: readonly AgingRows[] = [
   {
     table: 'upgrade_target',

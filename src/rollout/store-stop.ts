@@ -7,20 +7,20 @@ export interface Stop {
   readonly becomes: 'failed' | 'cancelled'
   readonly reason: string
   readonly at: Date
-  /** The same in service time. */
+  /** The same instant in service time. */
   readonly nowMs: number
 }
 
 export interface Stopped {
-  /** How many site upgrades were going on. */
+  /** The number of site upgrades that were running. */
   readonly siteUpgrades: number
   /** MACs of the devices that have the image, or are flashing it: nobody can stop them. In ascending order. */
   readonly inFlight: readonly string[]
 }
 
 /**
- * Stops all site upgrades of the org upgrade. From the commit on no device is commanded and none gets its image: queued
- * commands are taken back, and downloads that are not complete are cut off. The caller holds the org upgrade's lock.
+ * Stops all site upgrades of the organization upgrade. After the commit no device is commanded and none gets its image:
+ * queued commands are withdrawn, and incomplete downloads are cut off. The caller has locked the organization upgrade.
  */
 export async function stopSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
   const { becomes, reason, nowMs } = stop
@@ -45,9 +45,9 @@ export async function stopSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: st
 }
 
 /**
- * Part of a stop: takes back the queued commands of these site upgrades and cuts off their downloads. The caller holds
- * their locks.
- * @returns The MACs of the devices that go on nevertheless; see Stopped.
+ * Part of a stop: withdraws the queued commands of these site upgrades and cuts off their downloads. The caller has
+ * locked them.
+ * @returns The MACs of devices that can't be stopped; see Stopped.
  */
 export async function haltTargets(
   tx: Tx,

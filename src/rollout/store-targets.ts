@@ -36,13 +36,13 @@ export async function listChangedTargets(reader: Reader, deviceIds: readonly str
 }
 
 export interface TargetLimits {
-  /** A target that was commanded before it, and whose command is still queued, needs a look. Service time here and below. */
+  /** Includes targets commanded before this time whose command is still queued. Service time here and below. */
   readonly unsentSinceMs: number
-  /** A target that was commanded before it, and whose command has not ended, needs a look. */
+  /** Includes targets commanded before this time whose command has not ended. */
   readonly stalledSinceMs: number
-  /** Where the last phase opened before it, absent devices are given up. */
+  /** Where the last phase opened before this time, absent devices are given up. */
   readonly absentSinceMs: number
-  /** On the wall clock: where the reboots begin after it, targets that have their image need no look. */
+  /** On the wall clock: where the reboots begin after it, targets that have their image are omitted. */
   readonly now: Date
 }
 
@@ -227,7 +227,7 @@ function targetOf(row: TargetRow): LockedTarget {
   }
 }
 
-/** A device whose session was lost counts as connected for everybody else until it has been away for a while. */
+/** A device whose session was lost counts as connected elsewhere until it has been away for a while. */
 function linkOf(up: boolean, heard: boolean): DeviceLink {
   if (heard) return 'connected'
   return up ? 'expected' : 'absent'

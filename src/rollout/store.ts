@@ -35,7 +35,7 @@ export async function claimSiteUpgrades(
   db: Db,
   { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
 ): Promise<SiteUpgradeClaim[]> {
-  // Subqueries are hashed; arrays would be searched once a row.
+  // Subqueries are hashed, where arrays would be searched for each row.
   const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
     and (due_ms <= ${nowMs}
       or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id in (select unnest(${changed}::uuid[])))
@@ -55,7 +55,7 @@ export async function claimSiteUpgrades(
   return claimed.rows
 }
 
-/** Every caller locks organization upgrades before their site upgrades: one order, hence no deadlock. */
+/** Every caller locks organization upgrades before their site upgrades, to prevent deadlocks. */
 export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<OrgUpgradeNow[]> {
   const rows = await tx
     .selectFrom('orgUpgrade')
@@ -76,7 +76,7 @@ export interface LockedSiteUpgrade extends SiteUpgradeNow {
   readonly orgUpgradeId: string
   readonly siteId: string
   readonly siteName: string | null
-  /** When it was to be looked at again, as of before this round. */
+  /** When its round was due before this one. */
   readonly dueMs: number | null
   /** As in its claim. */
   readonly isDue: boolean
@@ -91,7 +91,7 @@ export interface HeldClaims extends TargetLimits {
 
 const claimColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
 
-/** Locks what was claimed, as far as the claims still hold, and reads what decideNext() wants to know. */
+/** Locks the claimed site upgrades, as far as the claims are still valid, and reads the input of decideNext(). */
 export async function lockSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
@@ -147,7 +147,7 @@ export async function lockSiteUpgrades(
 
 /**
  * Makes all site upgrades due that wait for an instant of the wall clock, or for an earlier process: after a start, and
- * after a step of the clock, their due times in service time are wrong.
+ * after a change of the clock, their due times in service time are wrong.
  */
 export async function expediteSiteUpgrades(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
   const status = which === 'queued' ? sql`and status = 'queued'` : sql``

@@ -35,7 +35,7 @@ export interface OrgUpgradeTable {
   createdAt: Date
 }
 
-/** Whose targets the phases divide: those of the organization's whole upgrade, or of each site by itself. */
+/** The targets that the phases divide: those of the organization's whole upgrade, or of each site separately. */
 export type PhaseScope = 'org' | 'site'
 
 /** Phases that are shares of an organization's whole upgrade. */
@@ -46,19 +46,19 @@ export interface OrgPhasePlan {
   readonly gates: readonly (PhaseGate | null)[] | null
 }
 
-/** What must hold of a phase before the next one opens. An empty phase passes. */
+/** Conditions on a phase for the next one to open. An empty phase passes. */
 export interface PhaseGate {
   /** More hard failures in the phase stop the upgrade at once; null: no such limit. */
   readonly max_failures: number | null
-  /** A larger percentage of hard failures among the devices of the phase holds the upgrade; null: no such limit. */
+  /** A larger percentage of hard failures among the devices of the phase pauses the upgrade; null: no such limit. */
   readonly max_failure_percentage: number | null
-  /** Fewer upgraded devices in the phase hold the upgrade. */
+  /** Fewer upgraded devices in the phase pause the upgrade. */
   readonly min_upgraded: number
 }
 
-/** How a site upgrade proceeds, fixed when it is created. Who is in which phase: the targets' rows. */
+/** How a site upgrade proceeds, fixed at its creation. The targets' rows say which device is in which phase. */
 export interface UpgradePlan {
-  /** For the record. Nothing is decided by it: what the strategy demands is in the other members. */
+  /** For the record only: the other members hold what the strategy demands. */
   readonly strategy: string
   /** `org`: the organization's upgrade opens the phases, and its `phase_plan` has the gates. */
   readonly phase_scope: PhaseScope
@@ -70,25 +70,28 @@ export interface UpgradePlan {
   readonly gates: OrgPhasePlan['gates']
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
-  /** Some devices download apart from their reboot, so the downloads begin with the start. Otherwise nothing begins before the reboot. */
+  /**
+   * True if some devices download separately from their reboot, so that the downloads begin at the start. Otherwise
+   * nothing begins before the reboot.
+   */
   readonly stages: boolean
-  /** Targets less those that were skipped when planning: what the percentage is of. */
+  /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
 }
 
-/** A device that was left out, or (without a MAC) a warning about the whole site. */
+/** A device that was skipped, or (without a MAC) a warning about the whole site. */
 export interface UpgradeNote {
   readonly mac?: string
   readonly reason: string
 }
 
-/** Why no new command goes out: too many failed in the phase that has ended, or somebody paused it. */
+/** Why no new command goes out: too many devices failed in the phase that has ended, or somebody paused the upgrade. */
 export interface UpgradeHold {
   readonly by: 'gate' | 'user'
   readonly reason: string
   readonly since_s: number
-  /** The same in service time. */
+  /** The same instant in service time. */
   readonly since_ms: number
 }
 
@@ -144,7 +147,7 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
-  /** After many devices of the site went away at once. Service time. */
+  /** Set after many devices of the site were lost at once. Service time. */
   graceUntilMs: number | null
   /** Service time, as the lease. */
   dueMs: number | null
@@ -171,7 +174,7 @@ export interface UpgradeTargetTable {
   lostAttempts: Generated<number>
   bootCount: number | null
   enteredAt: Date
-  /** The same in service time. */
+  /** The same instant in service time. */
   enteredMs: Generated<number>
   retryAtMs: number | null
   fetched: Generated<boolean>

@@ -4,12 +4,12 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { RolloutOptions, TargetState } from './rollout.ts'
 
 /**
- * Whether a device can be heard. `expected`: the service has restarted or lost its connections, and the device has not
- * come back yet; for a while nobody calls it disconnected, and it can't be commanded.
+ * Whether a device is reachable. `expected`: the service has restarted or lost its connections, and the device has not
+ * come back yet; for a while it does not count as disconnected, and it can't be commanded.
  */
 export type DeviceLink = 'connected' | 'expected' | 'absent'
 
-/** What is known of the device now. Times in `...Ms` are service time here and below. */
+/** The present facts about the device. Times in `...Ms` are service time here and below. */
 export interface DeviceNow {
   readonly type: DeviceType
   readonly link: DeviceLink
@@ -18,9 +18,9 @@ export interface DeviceNow {
   readonly firmware: string | null
   readonly bootCount: number
   readonly bootedAt: Date | null
-  /** Of the members of a Virtual Chassis; empty for any other device. */
+  /** For each member of a Virtual Chassis; empty for any other device. */
   readonly memberFirmware: readonly string[]
-  /** What its driver can ask it to do. */
+  /** The commands that its driver supports. */
   readonly commands: readonly CommandKind[]
 }
 
@@ -41,7 +41,7 @@ export interface CommandNow {
   readonly sentAt: Date | null
 }
 
-/** What the device of that command fetched. */
+/** The download of that command. */
 export interface DownloadNow {
   readonly bytesServed: number
   readonly touchedMs: number
@@ -59,17 +59,20 @@ export interface TargetNow {
   readonly imageId: string
   readonly force: boolean
   readonly attempt: number
-  /** Attempts that the device refused or got wrong. */
+  /** Attempts that the device refused or failed. */
   readonly failedAttempts: number
-  /** Attempts that ended with the device's connection or without effect, at no cost. Those that we ended are not counted. */
+  /**
+   * Attempts that ended with the device's connection or without effect, at no cost. Those that the service ended are
+   * not counted.
+   */
   readonly lostAttempts: number
-  /** The latest attempt came to nothing; the next one goes out no earlier. */
+  /** The latest attempt had no effect; the next one goes out no earlier than this. */
   readonly retryAtMs: number | null
   /** The image of an earlier attempt has reached the device. */
   readonly fetched: boolean
   /** The device has the image, and `activate` would install it. */
   readonly staged: boolean
-  /** Of the device when the latest command was made. */
+  /** The device's boot count when the latest command was created. */
   readonly bootCount: number | null
   /** Null once the device has left the organization. */
   readonly device: DeviceNow | null
@@ -80,7 +83,7 @@ export interface TargetNow {
 type Attempts = Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>
 
 export type TargetDecision =
-  /** `untilMs`: nothing changes before, unless the device does something. */
+  /** `untilMs`: nothing changes before, unless the device acts. */
   | { readonly kind: 'wait'; readonly untilMs?: number }
   | {
       readonly kind: 'move'
@@ -92,7 +95,7 @@ export type TargetDecision =
       /** Default: as before. */
       readonly staged?: boolean
     }
-  /** The attempt came to nothing. The state stays, and the next attempt waits. */
+  /** The attempt had no effect. The state stays, and the next attempt waits. */
   | (Attempts & {
       readonly kind: 'pause'
       readonly reason: string
@@ -102,24 +105,24 @@ export type TargetDecision =
     })
   /** A new command goes out. */
   | (Attempts & { readonly kind: 'command'; readonly order: UpgradeOrder })
-  /** Take back the command, which is queued still; it may just be leaving, so look again. */
+  /** Withdraws the command, which is still queued; it may just be leaving, so another decision follows. */
   | { readonly kind: 'withdraw'; readonly commandId: string }
-  /** Make sure that the lost command can't flash any more, or learn that it may; then look again. */
+  /** Makes sure that the lost command can't flash any more, or finds that it may; another decision follows. */
   | { readonly kind: 'fence'; readonly commandId: string; readonly imageId: string }
 
 export interface TargetRules {
   readonly nowMs: number
-  /** On the wall clock, for comparison with what devices and commands are stamped with. */
+  /** On the wall clock, to compare with the timestamps of devices and commands. */
   readonly now: Date
   readonly options: RolloutOptions
-  /** No device may be asked to reboot before it. */
+  /** No device may be commanded to reboot before this time. */
   readonly rebootMs: number
-  /** No new command; what is under way may end. */
+  /** No new command goes out; attempts in flight may end. */
   readonly stopping: boolean
-  /** The same, until somebody lets it go on. */
+  /** The same, until somebody resumes the upgrade. */
   readonly held: boolean
-  /** After it, absent devices are given up. Null: not set yet. */
+  /** After this time absent devices are given up. Null: not set yet. */
   readonly offlineDeadlineMs: number | null
-  /** Until then devices that are not there may still be on their way back, after a restart of the service or the like. */
+  /** Until this time absent devices may still be on their way back, for example after a restart of the service. */
   readonly graceUntilMs: number
 }

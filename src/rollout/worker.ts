@@ -20,8 +20,8 @@ import {
 import { type TargetKey, listChangedTargets } from './store-targets.ts'
 
 /**
- * A worker that died holds the claims of one round for so long, and a broken upgrade rests for as long.
- * A round takes milliseconds, a device minutes.
+ * A dead worker keeps the claims of one round for this long, and a broken upgrade rests for as long. A round takes
+ * milliseconds, a device minutes.
  */
 const LEASE_MS = 10_000
 
@@ -30,10 +30,10 @@ const SITE_UPGRADES_PER_ROUND = 50
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 50
-/** Clocks that are disciplined by a time server drift less between two rounds. */
+/** Clocks that a time server disciplines drift less between two rounds. */
 const CLOCK_STEP_MS = 1000
 
-/** Drives all upgrades. Any number of processes may run one: each claim is held by one of them. */
+/** Drives all upgrades. Any number of processes may run it: each claim belongs to one of them. */
 export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
   let offsetMs: number | null = null
   return startPoller({
@@ -51,10 +51,9 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
 }
 
 /**
- * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may hold leases; after
- * a step of the wall clock against service time those that wait for their start.
- *
- * @param lastMs What was returned last; null at first.
+ * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may hold leases;
+ * after a change of the wall clock against service time those that wait for their start.
+ * @param lastMs The last result; null at first.
  * @returns By how much the wall clock is ahead of service time.
  */
 export async function followWallClock(ctx: Context, lastMs: number | null): Promise<number> {
@@ -66,10 +65,11 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
 }
 
 /**
- * Advances every upgrade as far as it goes now. It reads all targets of an upgrade that is due, and of any other one the
- * targets whose devices have changed, so that the cost of a round depends on the changes, not on the size of the upgrade.
- *
- * @param changed Ids of the devices that have changed since the last time. Without it every upgrade in flight is looked at.
+ * Advances every upgrade as far as possible now. It reads all targets of an upgrade that is due, and of any other one
+ * the targets whose devices have changed, so that the cost of a round depends on the changes, not on the size of the
+ * upgrade.
+ * @param changed Ids of the devices that have changed since the last call. Without it every upgrade in flight is
+ *   visited.
  * @returns Null: the next wake or interval is soon enough.
  */
 export async function advanceRollouts(
@@ -113,8 +113,8 @@ interface RoundOptions {
 }
 
 /**
- * Where a round fails, each of its site upgrades gets one of its own, so that a broken one holds up no
- * other. It is tried again when its lease ends.
+ * Where a round fails, each of its site upgrades gets a round of its own, so that a broken one does not delay the
+ * others. It is retried when its lease ends.
  */
 async function advanceEach(
   ctx: Context,
@@ -133,7 +133,10 @@ async function advanceEach(
   }
 }
 
-/** One round of site upgrades of one organization, in one transaction. Claims that no longer hold change nothing. */
+/**
+ * Runs one round of site upgrades of one organization, in one transaction. Claims that are no longer valid change
+ * nothing.
+ */
 export async function advanceSiteUpgrades(
   ctx: Context,
   claims: readonly SiteUpgradeClaim[],
@@ -188,9 +191,9 @@ function limitRound(
 }
 
 /**
- * Gives more time to site upgrades that would fail devices for their absence, if so many other devices lost their
- * connections that the network seems to have failed.
- * @returns The ids of the site upgrades that got it.
+ * Gives more time to site upgrades that would fail devices for their absence, if enough other devices lost their
+ * connections to suggest a failure of the network.
+ * @returns The ids of those site upgrades.
  */
 async function graceDisturbed(
   tx: Tx,
