@@ -120,3 +120,28 @@ it('declares the tables of the migrations, with their columns, types and nulls',
   const types = [...declared].flatMap(([name, columns]) => columns.map((column) => described(name, column)))
   expect(types.toSorted()).toEqual(made.toSorted())
 })
+
+/** Tables that the deletion of an organization does not reach by foreign keys, with what becomes of their rows. */
+const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
+  active_upgrade_target: 'deleted by devices/store-removal',
+  audit_log: 'kept as long as the operator keeps the audit log',
+  device_event: 'deleted by events/store-removal',
+  firmware_download: 'deleted by firmware/store-removal',
+  webhook_body: 'kept until its partition expires',
+  webhook_delivery: 'kept until its partition expires',
+  webhook_outbox: 'routed to no webhook, and deleted',
+}
+
+it('says what becomes of the rows of every table when their organization is deleted', async () => {
+  const { rows } = await sql<{ name: string }>`
+    with recursive reached (id) as (
+      select 'org'::regclass::oid
+      union
+      select conrelid from pg_constraint join reached on confrelid = reached.id where contype = 'f'
+    )
+    select relname as name from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'org_id'
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and pg_class.oid not in (select id from reached)
+    order by 1`.execute(test.ctx.db)
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(WITHOUT_FOREIGN_KEY))
+})
