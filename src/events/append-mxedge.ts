@@ -1,7 +1,6 @@
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
-import { wakeAfterCommit } from '../platform/wakes.ts'
 import { insertMxedgeEvents, insertOutbox } from './store.ts'
 import type { TopicEvents } from './topics.ts'
 
@@ -42,7 +41,6 @@ export async function appendMxedgeEvents(
     events.map((event) => ({ orgId, siteId: event.site_id ?? null, topic: 'mxedge-events' as const, event })),
     at,
   )
-  wakeAfterCommit(tx, 'outbox')
 }
 
 function mxedgeEvent(

@@ -3,7 +3,6 @@ import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import type { DeviceType } from './device-type.ts'
-import { wakeAfterCommit } from '../platform/wakes.ts'
 import { reduceChange } from './reduce-change.ts'
 import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
 import type { TopicEvents } from './topics.ts'
@@ -41,7 +40,6 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
   }
   await insertAuditLog(tx, event, audit.at)
   await insertOutbox(tx, [{ orgId, siteId: event.site_id, topic: 'audits', event }], audit.at)
-  wakeAfterCommit(tx, 'outbox')
   return event.id
 }
 
@@ -128,7 +126,6 @@ export async function appendDeviceEvents(
     ],
     at,
   )
-  wakeAfterCommit(tx, 'outbox')
 }
 
 /** A device words its own refusals; longer texts are cut. */

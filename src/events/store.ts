@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { type Tx, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /** An event of any topic, with the shape of that topic. */
@@ -30,9 +31,11 @@ const outboxColumns = columnsOf('webhookOutbox', {
   createdAt: 'timestamptz',
 })
 
+/** Inserts events for the webhooks, and wakes the router once `tx` has committed. */
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
   const rows = events.map((row) => ({ ...row, id: uuidv7() }))
   for (const part of partsOf(rows)) await insertRows(tx, outboxColumns, part, { every: { createdAt: at } })
+  wakeAfterCommit(tx, 'outbox')
 }
 
 export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {

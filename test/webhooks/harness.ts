@@ -8,7 +8,6 @@ import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import type { Secrets } from '../../src/platform/secrets.ts'
-import { wakeAfterCommit } from '../../src/platform/wakes.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
@@ -99,7 +98,6 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
           },
         }))
         await insertOutbox(tx, events, clock.now())
-        wakeAfterCommit(tx, 'outbox')
       }),
     wake() {
       ctx.wakes.wake('outbox')

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type NewOutboxEvent, insertOutbox } from '../../src/events/store.ts'
 import { type Topic, topics } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
-import { wakeAfterCommit } from '../../src/platform/wakes.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { webhookTopics } from '../../src/webhooks/topics.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -42,10 +41,7 @@ async function emitExample(topic: Topic): Promise<void> {
   const { example, lingerMs } = topics[topic]
   // The compiler knows each pair of topic and event, but not over a union.
   const row = { orgId: harness.scope.orgId, siteId, topic, event: example } as NewOutboxEvent
-  await inTx(harness.ctx, async (tx) => {
-    await insertOutbox(tx, [row], clock.now())
-    wakeAfterCommit(tx, 'outbox')
-  })
+  await inTx(harness.ctx, (tx) => insertOutbox(tx, [row], clock.now()))
   clock.advance(lingerMs)
   harness.wake()
 }
