@@ -71,9 +71,9 @@ export function siteIdOf(scope: SitesScope): string | null {
 }
 
 /** The part of a scope that decides which rows are read, independently of the caller. */
-export type Reach = Pick<SitesScope, typeof granted | 'orgId' | 'siteIds'>
+export type ReadScope = Pick<SitesScope, typeof granted | 'orgId' | 'siteIds'>
 
-export function reachOf({ orgId, siteIds }: SitesScope): Reach {
+export function readScopeOf({ orgId, siteIds }: SitesScope): ReadScope {
   return grant({ orgId, siteIds })
 }
 

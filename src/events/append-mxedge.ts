@@ -18,7 +18,7 @@ export const mxedgeEventTypes = {
   ME_CONFIG_CHANGED_BY_USER: 'Configuration changed by user',
 } as const
 
-export interface MxedgeHappening {
+export interface MxedgeEventInput {
   readonly mxedge: EventMxedge
   readonly type: keyof typeof mxedgeEventTypes
   readonly auditId: string
@@ -29,12 +29,12 @@ export interface MxedgeHappening {
 export async function appendMxedgeEvents(
   tx: Tx,
   scope: InOrg,
-  deviceEvents: readonly MxedgeHappening[],
+  deviceEvents: readonly MxedgeEventInput[],
   at: Date,
 ): Promise<void> {
   if (deviceEvents.length === 0) return
   const { orgId } = scope
-  const events = deviceEvents.map((happening) => mxedgeEvent(orgId, happening, at))
+  const events = deviceEvents.map((input) => mxedgeEvent(orgId, input, at))
   await insertMxedgeEvents(tx, events, at)
   await insertOutbox(
     tx,
@@ -45,7 +45,7 @@ export async function appendMxedgeEvents(
 
 function mxedgeEvent(
   orgId: string,
-  { mxedge, type, auditId, text }: MxedgeHappening,
+  { mxedge, type, auditId, text }: MxedgeEventInput,
   at: Date,
 ): TopicEvents['mxedge-events'] {
   const { id, name, mac, mxclusterId, siteId } = mxedge

@@ -56,7 +56,7 @@ export interface EventDevice {
 /** One thing that happened to a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
 export interface DeviceEventInput {
   readonly device: EventDevice
-  readonly what: DeviceHappeningName
+  readonly what: DeviceEventName
   readonly auditId?: string
   readonly reason?: string
   readonly text?: string
@@ -77,7 +77,7 @@ const levels = {
   UNASSIGNED: 'notice',
 } as const
 
-export type DeviceHappeningName = keyof typeof levels
+export type DeviceEventName = keyof typeof levels
 
 const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
 const familyNames: Record<DeviceType, string> = { ap: 'AP', switch: 'Switch', gateway: 'Gateway' }
@@ -93,7 +93,7 @@ export function deviceEventTypes(): { readonly type: string; readonly display: s
   )
 }
 
-const updowns: ReadonlySet<DeviceHappeningName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
+const updowns: ReadonlySet<DeviceEventName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
 
 /**
  * Appends device events in the caller's transaction. An event that says that a device is up or down also gets its
@@ -107,9 +107,9 @@ export async function appendDeviceEvents(
 ): Promise<void> {
   if (deviceEvents.length === 0) return
   const { orgId } = scope
-  const rows = deviceEvents.map((happening): NewDeviceEvent => {
-    const { device } = happening
-    return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, happening, at) }
+  const rows = deviceEvents.map((input): NewDeviceEvent => {
+    const { device } = input
+    return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, input, at) }
   })
   await insertDeviceEvents(tx, rows, at)
   const twins = deviceEvents.filter(({ what }) => updowns.has(what))
@@ -131,8 +131,8 @@ export async function appendDeviceEvents(
 /** A device words its own refusals; longer texts are cut. */
 const MAX_TEXT_CHARACTERS = 1000
 
-function deviceEvent(orgId: string, happening: DeviceEventInput, at: Date): TopicEvents['device-events'] {
-  const { device, what, auditId, reason, text } = happening
+function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEvents['device-events'] {
+  const { device, what, auditId, reason, text } = input
   return {
     device_name: device.name ?? device.mac,
     device_type: device.type,
@@ -154,7 +154,7 @@ function deviceEvent(orgId: string, happening: DeviceEventInput, at: Date): Topi
 function updownEvent(
   orgId: string,
   device: EventDevice,
-  what: DeviceHappeningName,
+  what: DeviceEventName,
   at: Date,
 ): TopicEvents['device-updowns'] {
   return {

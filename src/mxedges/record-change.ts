@@ -27,6 +27,6 @@ export async function recordChange(tx: Tx, scope: InOrg, change: MxedgeChange): 
     ...(after && { after }),
     at,
   })
-  const happening = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_CONFIG_CHANGED_BY_USER' as const, auditId, text }
-  await appendMxedgeEvents(tx, scope, [happening], at)
+  const event = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_CONFIG_CHANGED_BY_USER' as const, auditId, text }
+  await appendMxedgeEvents(tx, scope, [event], at)
 }

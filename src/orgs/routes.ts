@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
-import { type Reach, reachOf } from '../access/scope.ts'
+import { type ReadScope, readScopeOf } from '../access/scope.ts'
 import { at, org, orgSites, site } from '../http/at.ts'
 import { JsonText } from '../http/json-text.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
@@ -92,7 +92,7 @@ export function siteOperations(context: Context): Operation[] {
       reply: Type.Array(SiteReply),
       run: async (_ctx, { scope, query, reply }) => {
         const page = parsePage(query)
-        const { sites, whole } = await readSites({ reach: reachOf(scope), page })
+        const { sites, whole } = await readSites({ scope: readScopeOf(scope), page })
         setPageHeaders(reply, page, whole)
         return sites
       },
@@ -137,8 +137,8 @@ export function siteOperations(context: Context): Operation[] {
  * once.
  */
 function sitesReader({ hotDb }: Context) {
-  return coalesceEqual(async ({ reach, page }: { readonly reach: Reach; readonly page: Page }) => {
-    const { rows, ...whole } = await listSites(hotDb, reach, page)
+  return coalesceEqual(async ({ scope, page }: { readonly scope: ReadScope; readonly page: Page }) => {
+    const { rows, ...whole } = await listSites(hotDb, scope, page)
     return { sites: new JsonText(rows.map(presentSite)), whole }
   })
 }

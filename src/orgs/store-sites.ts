@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope, Reach, SiteScope } from '../access/scope.ts'
+import type { OrgScope, ReadScope, SiteScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
@@ -19,7 +19,7 @@ export interface SiteContent {
 }
 
 /** Lists sites by name with their total, in one query. */
-export function listSites(db: Db, scope: Reach, page: Page): Promise<Paged<Site>> {
+export function listSites(db: Db, scope: ReadScope, page: Page): Promise<Paged<Site>> {
   const hits = db
     .selectFrom('site')
     .selectAll()

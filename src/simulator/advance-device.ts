@@ -14,13 +14,13 @@ import {
 import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
 /** An input and its time (epoch milliseconds). */
-export interface Happening {
+export interface TimedInput {
   readonly input: DeviceInput
   readonly nowMs: number
 }
 
 /** Implements the behaviour of a simulated device. Inputs that no longer fit its activity change nothing. */
-export function advanceDevice(profile: Profile, state: DeviceState, { input, nowMs }: Happening): Step {
+export function advanceDevice(profile: Profile, state: DeviceState, { input, nowMs }: TimedInput): Step {
   switch (input.on) {
     case 'call':
       // A device that is down receives nothing: the call was still on its way.

@@ -108,10 +108,6 @@ export function healthcheckParams(profile: Profile): Params {
   return { serial: profile.mac, uuid: CONFIG_UUID, sanity: 100, data: {} }
 }
 
-export function pingParams(profile: Profile): Params {
-  return { serial: profile.mac, uuid: CONFIG_UUID }
-}
-
 /** Returns a report that the gateway has asked for. */
 export function telemetryParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   return { serial: profile.mac, data: { state: [[Math.floor(nowMs / 1000), stateParams(profile, state, nowMs)]] } }

@@ -33,7 +33,15 @@ export async function upsertDeviceImage(
       if (device === undefined) throw notFound(deviceId)
       const at = ctx.clock.now()
       const { name, sizeBytes: bytes, width, height } = received
-      const before = await upsertDeviceImageRow(tx, scope, { deviceId, number, name, bytes, width, height, at })
+      const before = await upsertDeviceImageRow(tx, scope, {
+        deviceId: device.id,
+        number,
+        name,
+        bytes,
+        width,
+        height,
+        at,
+      })
       await appendAudit(tx, scope, {
         message: `${before === null ? 'Add' : 'Replace'} image ${number} of device ${device.name ?? device.mac}`,
         siteId: device.siteId,
@@ -55,7 +63,7 @@ export async function deleteDeviceImage(
   const removed = await inTx(ctx, async (tx) => {
     const device = await lock(tx)
     if (device === undefined) throw notFound(deviceId)
-    const name = await deleteDeviceImageRow(tx, scope, { deviceId, number })
+    const name = await deleteDeviceImageRow(tx, scope, { deviceId: device.id, number })
     if (name === null) throw notFound(`image${number}`)
     await appendAudit(tx, scope, {
       message: `Delete image ${number} of device ${device.name ?? device.mac}`,

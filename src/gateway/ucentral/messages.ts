@@ -253,10 +253,6 @@ export function isDeviceMessage<M extends DeviceMethod>(method: M, params: unkno
   return deviceChecks[method].Check(params)
 }
 
-export function isGatewayMethod(method: string): method is GatewayMethod {
-  return Object.hasOwn(gatewayCalls, method)
-}
-
 export function isGatewayCall<M extends GatewayMethod>(method: M, params: unknown): params is GatewayCall<M> {
   return gatewayChecks[method].Check(params)
 }

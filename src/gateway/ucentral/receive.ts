@@ -26,10 +26,10 @@ export async function receiveCall(host: LinkHost, session: Session, { method, pa
   const { serial } = params
   // The certificate identifies the device; one that claims to be another device is not served at all.
   if (typeof serial === 'string' && serial.toLowerCase() !== session.mac) {
-    return expel(host, session, { what: 'wrong_serial', reason: 'serial differs from certificate' })
+    return disconnect(host, session, { what: 'wrong_serial', reason: 'serial differs from certificate' })
   }
   if (!session.isConnected && method !== 'connect') {
-    return expel(host, session, { what: 'not_connected', reason: 'connect must come first' })
+    return disconnect(host, session, { what: 'not_connected', reason: 'connect must come first' })
   }
   if (session.isConnected && method === 'connect') {
     return dropMessage(host, session, { what: 'repeated_connect', detail: '' })
@@ -45,7 +45,7 @@ export async function receiveCall(host: LinkHost, session: Session, { method, pa
   }
 }
 
-function expel(
+function disconnect(
   { ctx, counters }: LinkHost,
   session: Session,
   { what, reason }: { what: 'wrong_serial' | 'not_connected'; reason: string },
