@@ -1,4 +1,4 @@
-// Checks two rules of docs/decisions/0029-scopes.md:
+// Checks the rules of docs/decisions/0029-scopes.md:
 //
 // - A function that accepts a scope of one or several sites uses its sites. A function that reads only the organization or
 //   the actor of such a scope would show rows of sites that the caller may not see. It should filter, or accept an InOrg if
@@ -6,6 +6,8 @@
 // - A store of `accounts` accepts a scope: of the organization whose rows it uses, or of the person. A store that needs none,
 //   such as the look-up of a mailed token, gives the reason after the tag `@unscoped` of its docstring. No store accepts the
 //   id of an organization as plain text, or that of a person without the scope of an organization.
+// - Only `access` imports grant(). Routes import no function that makes a scope from an id: their operations receive the
+//   scope that `at` proves.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -63,10 +65,21 @@ function scopeFault({ doc, isExported, params }) {
   return undefined
 }
 
+/** Returns the functions that the file must not import from access/scope.ts. */
+function forbiddenImports(file, text) {
+  const [, names = ''] = /import (?:type )?\{([^}]*)\} from '[./]*\/access\/scope\.ts'/.exec(text) ?? []
+  const makers = /\/routes[^/]*\.ts$/.test(file)
+    ? /^(grant|systemScope|systemScopeOf|actorScope|adminScope)$/
+    : /^grant$/
+  return names.split(',').filter((name) => makers.test(name.trim()))
+}
+
 const faults = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) => {
-  const functions = functionsIn(readFileSync(join(ROOT, file), 'utf8'))
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const functions = functionsIn(text)
   const isAccountStore = /^src\/accounts\/(?:.*\/)?store[^/]*\.ts$/.test(file)
   return [
+    ...forbiddenImports(file, text).map((name) => `imports ${name.trim()}, which makes a scope from any id`),
     ...functions.filter(ignoresSites).map(({ name }) => `${name} takes a scope of sites and looks at none of them`),
     ...(isAccountStore ? functions : []).flatMap((it) => {
       const fault = scopeFault(it)

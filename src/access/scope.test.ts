@@ -38,6 +38,15 @@ describe('the types of scopes', () => {
     expectTypeOf<{ orgId: string; siteIds: 'all'; actor: InOrg['actor'] }>().not.toExtend<InOrg>()
     expectTypeOf<{ adminId: string }>().not.toExtend<AdminScope>()
   })
+
+  it("can't be changed: a copy with other members is no scope", () => {
+    const scope = systemScope('gateway', orgId)
+    const copy = { ...scope, orgId: siteId }
+    expectTypeOf(copy).not.toExtend<InOrg>()
+    const widened = { ...(scope as SitesScope), siteIds: 'all' as const }
+    expectTypeOf(widened).not.toExtend<OrgScope>()
+    expectTypeOf({ ...adminScope(siteId), adminId: orgId }).not.toExtend<AdminScope>()
+  })
 })
 
 describe('the scope of a person', () => {

@@ -13,7 +13,7 @@ const REFUSAL = 'You do not have permission to perform this action.'
 export function requirePerson(caller: Caller, refusal = REFUSAL): Person {
   const { adminId } = caller.principal
   if (adminId === null) throw new AppError('forbidden', refusal)
-  return { ...caller, ...adminScope(adminId), principal: { ...caller.principal, adminId } }
+  return Object.assign({}, caller, adminScope(adminId), { principal: { ...caller.principal, adminId } })
 }
 
 /** The place of operations on the caller's own account. Their scope is the person. */

@@ -46,9 +46,8 @@ export const siteSettingOperations: Operation[] = [
       const ofOrg = (await findSetting(ctx.db, scope))?.doc ?? {}
       const reveals = await revealsSecrets(ctx, caller, scope)
       // A caller who may write in this site only does not see the organization's secrets.
-      const { siteId: _, ...orgScope } = scope
       const doc = deriveSetting(
-        reveals && may(caller, orgScope, 'write') ? ofOrg : omitSecrets(ofOrg),
+        reveals && may(caller, { orgId: scope.orgId }, 'write') ? ofOrg : omitSecrets(ofOrg),
         reveals ? (setting?.doc ?? {}) : omitSecrets(setting?.doc ?? {}),
       )
       return presentSiteSetting({ ...scope, setting, doc })
