@@ -52,7 +52,7 @@ type SearchCall<L extends Location, P extends TProperties, Q extends Query, S> =
   readonly search: S
 }
 
-/** Declares a search: what is found of a time, page by page. Source: contract, "Search". */
+/** Declares a search: the rows of a time range, page by page. Source: contract, "Search". */
 export function searchOperation<
   L extends Location,
   I extends TSchema,
@@ -67,9 +67,9 @@ export function searchOperation<
 }: Heading<L, P, Q> & {
   readonly query: Q
   readonly item: I
-  /** Of the answer, which `run` sets. */
+  /** Headers of the answer, which `run` sets. */
   readonly headers?: TProperties
-  /** What is asked for. @throws AppError invalid naming the field. */
+  /** Returns what the query asks for. @throws AppError invalid naming the field. */
   readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => MaybePromise<Paged<Static<I>>>
 }): Operation[] {
@@ -84,7 +84,7 @@ export function searchOperation<
   })
 }
 
-/** Declares a count: how often each value of a field is there. Source: contract, "Count". */
+/** Declares a count: how often each value of a field occurs. Source: contract, "Count". */
 export function countOperation<
   L extends Location,
   S extends TimeRange & { readonly distinct: string; readonly limit: number },
@@ -96,7 +96,7 @@ export function countOperation<
   ...heading
 }: Heading<L, P, Q> & {
   readonly query: Q
-  /** What is asked for. @throws AppError invalid naming the field. */
+  /** Returns what the query asks for. @throws AppError invalid naming the field. */
   readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => Promise<Counts>
 }): Operation[] {

@@ -12,7 +12,7 @@ export const pageQuery = {
   ),
 }
 
-/** Of every list's answer. */
+/** Headers of every list's answer. */
 export const pageHeaders = {
   'X-Page-Total': Type.Integer({ description: 'rows on all pages' }),
   'X-Page-Limit': Type.Integer({ description: 'rows of a page: as asked for, or fewer where so many might not fit' }),

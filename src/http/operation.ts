@@ -8,7 +8,7 @@ import { takeJson } from './json.ts'
 import { takeStreams } from './streams.ts'
 import type { Tag } from './openapi/tags.ts'
 
-/** One operation of the interface, as it is registered, documented and tested. */
+/** An operation of the interface. Its route, its documentation and the access matrix are made from it. */
 export interface Operation {
   /** As the contract names it. */
   readonly id: string
@@ -45,14 +45,14 @@ export type QueryOf<Q extends Query> = Q extends TObject
     ? Static<O> | Static<S>
     : never
 
-/** What `run` knows of the request; all of it has been checked. */
+/** What `run` receives. Path, query and body match their schemas; `run` checks forms and streams itself. */
 export interface Call<L extends Location, P extends TProperties, Q extends Query, B extends TSchema> {
   readonly scope: ScopeAt<L>
   readonly caller: CallerAt<L>
   readonly params: Static<TObject<P>>
   readonly query: QueryOf<Q>
   readonly body: Static<B>
-  /** Path and query, as they came. */
+  /** Path and query, as the client sent them. */
   readonly url: string
   readonly request: FastifyRequest
   /** For headers and cookies: the body of the answer is what `run` returns. */
@@ -64,7 +64,7 @@ type OneOrTwo<L extends Location, T> = L extends At<unknown, unknown> ? T : { re
 
 export type MaybePromise<T> = T | Promise<T>
 
-/** What every declaration says, whatever it answers. */
+/** The members that all declarations have. */
 export interface Heading<L extends Location, P extends TProperties, Q extends Query> {
   readonly id: OneOrTwo<L, string>
   /** What it does: one line that starts with a verb, without a final period. */
@@ -88,7 +88,7 @@ export type Result<R extends TSchema> =
 
 /**
  * Declares an operation: its path, who may call it, what it takes and answers, and what it does. Nothing else registers
- * one, so no caller comes in but by `at`.
+ * operations, so every caller is authorized by `at`.
  *
  * @returns Two operations where `at` is an organization and a site, else one.
  */
@@ -106,11 +106,11 @@ export function operation<
      * content type the client declares, where it says `application/octet-stream`.
      */
     readonly body?: B
-    /** Of the answer with status 200. */
+    /** The answer with status 200. */
     readonly reply: R
-    /** Of that answer, where it is a text of another type than JSON. */
+    /** The content type of that answer, if it is a text other than JSON. */
     readonly mediaType?: string
-    /** Further content types of that answer, where `run` sets the type. */
+    /** Schemas of that answer by further content types, if `run` sets the type. */
     readonly otherReplies?: Readonly<Record<string, TSchema>>
     /** Headers of that answer, which `run` sets. */
     readonly headers?: TProperties
@@ -122,7 +122,7 @@ export function operation<
   return (['org', 'site'] as const).map((twin) => operationAt(location[twin], declaredOf(rest, twin)))
 }
 
-/** The declaration of one of the twins, whose types have been checked. */
+/** Returns the declaration of one of the twins. The compiler has checked its types. */
 function declaredOf(declared: object, twin: 'org' | 'site'): Declared {
   const entries = Object.entries(declared).map(([key, value]) => [
     key,
@@ -131,7 +131,7 @@ function declaredOf(declared: object, twin: 'org' | 'site'): Declared {
   return Object.fromEntries(entries) as Declared
 }
 
-/** What twins may declare one by one. */
+/** The members that twins may declare separately. */
 const varying: ReadonlySet<string> = new Set(['id', 'summary', 'tag', 'query'])
 
 interface Declared {
@@ -213,7 +213,7 @@ export function contentOf(body: TSchema): Readonly<Record<string, TSchema>> {
   return Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, schema]))
 }
 
-/** What can be checked before the operation runs: it reads forms and streams itself. */
+/** Returns the schema that is checked before the operation runs, which reads forms and streams itself. */
 function checkedBodyOf(body: TSchema): object | undefined {
   const { 'application/json': json, ...others } = contentOf(body)
   if (Object.keys(others).length === 0) return json
