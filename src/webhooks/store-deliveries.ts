@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { InOrg } from '../access/scope.ts'
+import type { InOrg, PlaceScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import type { Counts } from '../http/search.ts'
@@ -7,6 +7,7 @@ import { countsOf, pageOf } from '../http/store-pages.ts'
 import { type Db, containing } from '../platform/db.ts'
 import type { WebhookDeliveryTable } from './tables.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
+import { selectWebhooks } from './store.ts'
 
 export interface DeliveryFilter {
   readonly webhookId: string
@@ -23,11 +24,13 @@ export interface DeliverySearch extends DeliveryFilter, Page {
   readonly direction: 'asc' | 'desc'
 }
 
-function hitsOf(db: Db, scope: InOrg, filter: DeliveryFilter) {
+/** Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. */
+function hitsOf(db: Db, scope: PlaceScope, filter: DeliveryFilter) {
   let hits = db
     .selectFrom('webhookDelivery as d')
     .where('d.orgId', '=', scope.orgId)
     .where('d.webhookId', '=', filter.webhookId)
+    .where((eb) => eb.exists(selectWebhooks(db, scope).where('id', '=', filter.webhookId)))
     .where('d.createdAt', '>=', filter.start)
     .where('d.createdAt', '<=', filter.end)
   if (filter.status !== undefined) hits = hits.where('d.status', '=', filter.status)
@@ -40,7 +43,11 @@ function hitsOf(db: Db, scope: InOrg, filter: DeliveryFilter) {
 type Exchange = DeliveryRecord['exchange']
 
 /** Lists attempts by time, with request and response as long as these are kept; empty texts replace expired ones. */
-export async function searchDeliveries(db: Db, scope: InOrg, search: DeliverySearch): Promise<Paged<DeliveryRecord>> {
+export async function searchDeliveries(
+  db: Db,
+  scope: PlaceScope,
+  search: DeliverySearch,
+): Promise<Paged<DeliveryRecord>> {
   const { rows, ...whole } = await pageOf<Selectable<WebhookDeliveryTable> & Exchange>(
     db,
     {
@@ -82,7 +89,7 @@ export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
 /** Counts the attempts for each distinct value. */
 export function countDeliveries(
   db: Db,
-  scope: InOrg,
+  scope: PlaceScope,
   { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
 ): Promise<Counts> {
   return countsOf(db, hitsOf(db, scope, filter).selectAll('d'), { field: sql.ref(distinct), limit })

@@ -20,7 +20,7 @@ export interface StoredContent {
 }
 
 /** Lists the webhooks of exactly this place: an organization's list has none of its sites. */
-function selectWebhooks(reader: Reader, scope: PlaceScope) {
+export function selectWebhooks(reader: Reader, scope: PlaceScope) {
   return reader
     .selectFrom('webhook')
     .selectAll()

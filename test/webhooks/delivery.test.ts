@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { appendAudit } from '../../src/events/append.ts'
+import { systemScope, systemScopeOf } from '../../src/access/scope.ts'
+import { searchDeliveries } from '../../src/webhooks/store-deliveries.ts'
 import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
@@ -291,5 +294,30 @@ describe('a disabled webhook', () => {
     harness.wake()
     await drained()
     expect(receiver.received.length).toBe(1)
+  })
+})
+
+describe('the record of deliveries', () => {
+  it("is empty in the scope of another place, whoever asks for the webhook's id", async () => {
+    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    await harness.start()
+    await harness.audit('one')
+    await receiver.waitFor(1)
+    const now = clock.now().getTime()
+    const search = {
+      webhookId: webhook.id,
+      start: new Date(now - 60_000),
+      end: new Date(now + 60_000),
+      direction: 'asc' as const,
+      limit: 10,
+      page: 1,
+    }
+    const { db } = harness.ctx
+    const { orgId } = harness.scope
+    await waitUntil('the record', async () => (await searchDeliveries(db, harness.scope, search)).total === 1)
+    const site = systemScopeOf('webhooks', { orgId, siteId: await harness.addSite('Elsewhere') })
+    expect(await searchDeliveries(db, site, search)).toMatchObject({ rows: [], total: 0 })
+    const other = systemScope('webhooks', randomUUID())
+    expect(await searchDeliveries(db, other, search)).toMatchObject({ rows: [], total: 0 })
   })
 })
