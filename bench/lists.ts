@@ -73,12 +73,12 @@ async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
     )
     await database.query(
       `insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
-       select id, mac, 'S' || mac, model, type, 'C-' || mac, $1, at from made order by random()`,
+       select id, mac, 'S' || mac, model, type, 'BEN' || upper(mac), $1, at from made order by random()`,
       [orgId],
     )
     await database.query(
       `insert into device (org_id, id, site_id, mac, serial, model, type, name, claim_code, created_at, modified_at)
-       select $1, id, site_id, mac, 'S' || mac, model, type, 'Device ' || mac, 'C-' || mac, at, at
+       select $1, id, site_id, mac, 'S' || mac, model, type, 'Device ' || mac, 'BEN' || upper(mac), at, at
        from made order by random()`,
       [orgId],
     )

@@ -21,7 +21,7 @@ export async function claimDevices({ orgId, call, operate }: Signalbox, count: n
     const mac = `02${index.toString(16).padStart(10, '0')}`
     return { mac, serial: `B${mac}`, model: 'EAP101', type: 'ap' }
   })
-  const codeOf = ({ mac }: BenchDevice): string => `BENCH-${mac}`
+  const codeOf = ({ mac }: BenchDevice): string => `BEN${mac.toUpperCase()}`
   for (let from = 0; from < count; from += CLAIMS_AT_ONCE) {
     const some = devices.slice(from, from + CLAIMS_AT_ONCE)
     const manifest = some.map((device) => Object.assign({ claim_code: codeOf(device) }, device))

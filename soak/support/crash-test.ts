@@ -113,7 +113,7 @@ async function setUp(bare: Bare): Promise<Run> {
     serial,
     model,
     type,
-    claim_code: `SOAK0-${String(index).padStart(5, '0')}-00000`,
+    claim_code: `SOAK0${String(index).padStart(5, '0')}00000`,
   }))
   await operator.call('POST', '/operator/v1/manifest', { devices: manifest })
   await client.call(

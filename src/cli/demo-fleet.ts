@@ -49,7 +49,7 @@ export function demoDevices(): DemoDevice[][] {
         const number = siteIndex * 100 + ordinal
         const device = { ...identity(number, 0), model: kind.model, type: kind.type }
         const name = `${site.name.toLowerCase().replaceAll(' ', '-')}-${kind.type}-${kind.model.toLowerCase()}-${index + 1}`
-        const plain = { ...device, name, claim_code: `DEMO0-${pad(number, 5)}-00000` }
+        const plain = { ...device, name, claim_code: `DEMO0${pad(number, 5)}00000` }
         if (!('members' in kind)) return plain
         const members = Array.from({ length: kind.members }, (__, member) => ({
           member,

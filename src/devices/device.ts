@@ -22,8 +22,11 @@ export function deviceIdOf(mac: string): string {
 /** Without letters and digits that people confuse when they read a label. */
 const claimAlphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 
-/** Returns a code as a device's label would carry it: three groups of five, about 74 bits. */
+/** Clients recognize claim codes by this length. */
+const CLAIM_CODE_LENGTH = 15
+
+/** Returns a random code of about 74 bits, in the only form that the Terraform provider accepts: without dashes. */
 export function newClaimCode(): string {
-  const group = (): string => Array.from({ length: 5 }, () => claimAlphabet[randomInt(claimAlphabet.length)]).join('')
-  return [group(), group(), group()].join('-')
+  const letter = () => claimAlphabet[randomInt(claimAlphabet.length)]
+  return Array.from({ length: CLAIM_CODE_LENGTH }, letter).join('')
 }

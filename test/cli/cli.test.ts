@@ -31,7 +31,7 @@ it('bootstraps, imports a large manifest, lists unclaimed devices and issues cer
 
   const rows = Array.from({ length: 4500 }, (_, index) => {
     const mac = `02${index.toString(16).padStart(10, '0')}`
-    return `${mac},S${index},EAP102,CODE-${String(index).padStart(6, '0')}`
+    return `${mac},S${index},EAP102,CODE-${String(index).padStart(11, '0')}`
   })
   const manifest = join(dataDir, 'manifest.csv')
   await writeFile(manifest, ['mac,serial,model,claim_code', ...rows, 'nonsense,S,EAP102,CODE-X'].join('\n'))

@@ -35,12 +35,12 @@ const list = (query: string): Promise<Answer> => server.call('GET', `${path}?${q
 describe('claim', () => {
   it('accepts a code in any spelling, once, with its audit record and events', async () => {
     const [one, two] = await makeDevices(server.ctx, 2)
-    const codes = [one?.claim_code.toLowerCase(), two?.claim_code.replace('-', '')]
+    const codes = [one?.claim_code.toLowerCase(), two?.claim_code.replace(/^(.{5})(.{5})/, '$1-$2-')]
     const first = await server.call('POST', path, { body: codes })
     expect(first).toMatchObject({ status: 200, body: { added: codes, duplicated: [], error: [], reason: [] } })
     expect(first.body.inventory_added).toContainEqual({
       mac: one?.mac,
-      magic: one?.claim_code,
+      magic: expect.stringMatching(/^[0-9A-Z]{15}$/),
       model: 'AP45',
       serial: one?.serial,
       type: 'ap',
@@ -344,7 +344,7 @@ describe('manifest', () => {
   const unclaimed = async () => (await listUnclaimed(server.ctx.db, { limit: 1000, page: 1 })).rows
 
   it('is imported once, and reports each conflicting row', async () => {
-    const row = { mac: '02:00:00:00:01:01', serial: 'M1', model: 'AP45', claim_code: 'MAN11-FEST1' }
+    const row = { mac: '02:00:00:00:01:01', serial: 'M1', model: 'AP45', claim_code: 'MAN11-FEST1-00001' }
     expect(await importManifest(server.ctx, [row])).toEqual({ imported: 1, unchanged: 0, conflicts: [] })
     expect(await importManifest(server.ctx, [row])).toEqual({ imported: 0, unchanged: 1, conflicts: [] })
     expect(await unclaimed()).toContainEqual(expect.objectContaining({ mac: '020000000101', orgId: null }))
@@ -353,8 +353,8 @@ describe('manifest', () => {
     const other = { ...row, mac: '020000000102' }
     const report = await importManifest(server.ctx, [
       { ...row, serial: 'M2' },
-      { ...other, claim_code: 'man11fest1' },
-      { ...other, claim_code: 'OTHER-CODE1' },
+      { ...other, claim_code: 'man11fest100001' },
+      { ...other, claim_code: 'OTHER-CODE1-00001' },
     ])
     expect(report).toEqual({
       imported: 1,
@@ -368,9 +368,9 @@ describe('manifest', () => {
 
   it('overrides the data of a device that was known only from its connection', async () => {
     await connectDevice(server.ctx, '020000000103', { model: 'unknown' })
-    const row = { mac: '020000000103', serial: 'M3', model: 'EAP102', claim_code: 'HELD1-HELD1' }
+    const row = { mac: '020000000103', serial: 'M3', model: 'EAP102', claim_code: 'HELD1-HELD1-HELD1' }
     expect((await importManifest(server.ctx, [row])).imported).toBe(1)
-    expect((await server.call('POST', path, { body: ['HELD1-HELD1'] })).body.inventory_added).toMatchObject([
+    expect((await server.call('POST', path, { body: ['HELD1-HELD1-HELD1'] })).body.inventory_added).toMatchObject([
       { model: 'EAP102' },
     ])
     expect((await list('mac=020000000103')).body).toMatchObject([{ connected: true, serial: 'M3' }])

@@ -22,12 +22,12 @@ describe('a manifest in CSV', () => {
   it('makes devices claimable, once, and reports row, line and column of errors', async () => {
     const csv = [
       'claim_code,mac,serial,model,type',
-      'CSV01-AAAAA,02:00:00:00:0c:01,"S,1",EAP102,',
-      'CSV02-AAAAA,nonsense,S2,EAP102,',
-      'CSV03-AAAAA,020000000c03,S3,Box,toaster',
-      'CSV04-AAAAA,020000000c04,S4,Box,switch',
-      'csv01aaaaa,020000000c05,S5,EAP102,',
-      'CSV06-AAAAA,020000000c06,,EAP102,',
+      'CSV01-AAAAA-00000,02:00:00:00:0c:01,"S,1",EAP102,',
+      'CSV02-AAAAA-00000,nonsense,S2,EAP102,',
+      'CSV03-AAAAA-00000,020000000c03,S3,Box,toaster',
+      'CSV04-AAAAA-00000,020000000c04,S4,Box,switch',
+      'csv01aaaaa00000,020000000c05,S5,EAP102,',
+      'CSV06-AAAAA-00000,020000000c06,,EAP102,',
     ].join('\r\n')
     const conflicts = [
       { row: 1, line: 3, mac: 'nonsense', column: 'mac', reason: 'invalid mac' },
@@ -43,7 +43,7 @@ describe('a manifest in CSV', () => {
     ])
     expect(await post(csv)).toMatchObject({ status: 200, body: { imported: 0, unchanged: 2, conflicts } })
     expect(await registry()).toEqual(after)
-    const claim = await server.call('POST', `/orgs/${server.org.orgId}/inventory`, { body: ['csv04-aaaaa'] })
+    const claim = await server.call('POST', `/orgs/${server.org.orgId}/inventory`, { body: ['csv04-aaaaa-00000'] })
     expect(claim).toMatchObject({ status: 200, body: { inventory_added: [{ serial: 'S4' }] } })
   })
 

@@ -209,11 +209,11 @@ describe('a manifest', () => {
 
   it('contains devices and edge appliances, and reports errors by the row numbers of the whole file', async () => {
     const rows = [
-      { mac: '020000000a01', serial: 'S1', model: 'EAP102', claim_code: 'MIX-AP' },
-      { mac: '020000000a02', serial: 'S2', model: 'ME-X1', claim_code: 'MIX-ED-GE' },
-      { mac: 'nonsense', serial: 'S3', model: 'ME-X1', claim_code: 'MIX-BAD' },
-      { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'MIX-BOX' },
-      { mac: '020000000a05', serial: 'S5', model: 'Box', claim_code: 'MIX-UNKNOWN' },
+      { mac: '020000000a01', serial: 'S1', model: 'EAP102', claim_code: 'MIX00-00000-000AP' },
+      { mac: '020000000a02', serial: 'S2', model: 'ME-X1', claim_code: 'MIX-00000000-ED-GE' },
+      { mac: 'nonsense', serial: 'S3', model: 'ME-X1', claim_code: 'MIX000000000BAD' },
+      { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'mix00-00000-00box' },
+      { mac: '020000000a05', serial: 'S5', model: 'Box', claim_code: 'MIX0000UNKNOWN0' },
     ]
     const conflicts = [
       { row: 2, mac: 'nonsense', reason: 'invalid mac' },
@@ -222,9 +222,9 @@ describe('a manifest', () => {
     expect(await post(rows)).toMatchObject({ status: 200, body: { imported: 3, unchanged: 0, conflicts } })
     expect(await post(rows)).toMatchObject({ status: 200, body: { imported: 0, unchanged: 3, conflicts } })
     const list = async () => (await server.call('GET', '/operator/v1/unclaimed-mxedges', operator)).body
-    const box = { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'MIX-BOX' }
+    const box = { mac: '020000000a04', serial: 'S4', model: 'Box', type: 'mxedge', claim_code: 'MIX000000000BOX' }
     expect(await list()).toContainEqual(box)
-    expect((await claim('mixbox')).status).toBe(200)
+    expect((await claim('mix000000000-box')).status).toBe(200)
     expect(await list()).not.toContainEqual(box)
     const changed = [{ ...box, serial: 'other' }]
     expect((await post(changed)).body.conflicts).toEqual([

@@ -31,7 +31,7 @@ describe('edge appliances', () => {
       mxagent_registered: false,
       tunterm_registered: false,
     })
-    expect(magic).toMatch(/^\w{5}-\w{5}-\w{5}$/)
+    expect(magic).toMatch(/^[0-9A-Z]{15}$/)
     expect(created_time).toBe(modified_time)
     expect((await server.call('GET', `${mxedges}/${id}`)).body).toMatchObject({ id, magic, name: 'Made' })
   })

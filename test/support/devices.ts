@@ -27,7 +27,7 @@ export async function makeDevices(
       mac,
       serial: `S${mac}`,
       model: 'AP45',
-      claim_code: `CODE1-${mac.toUpperCase()}`,
+      claim_code: `COD${mac.toUpperCase()}`,
       ...traits,
     }
   })

@@ -13,7 +13,7 @@ export interface MadeMxedge extends ManifestRow<'mxedge'> {
 /** Adds new hardware, which the service knows from its manifest and no organization has claimed. */
 export async function makeMxedge(ctx: Context, traits: Partial<ManifestRow<'mxedge'>> = {}): Promise<MadeMxedge> {
   const mac = randomBytes(6).toString('hex')
-  const row = { mac, serial: `S${mac}`, model: 'ME-X5', claim_code: `EDGE1-${mac.toUpperCase()}`, ...traits }
+  const row = { mac, serial: `S${mac}`, model: 'ME-X5', claim_code: `EDG${mac.toUpperCase()}`, ...traits }
   const { conflicts } = await importMxedgeManifest(ctx, [row])
   if (conflicts.length > 0) throw new Error(JSON.stringify(conflicts))
   return { ...row, id: deviceIdOf(mac) }

@@ -69,7 +69,7 @@ export const InventoryItemReply = named(
     model: Type.String(),
     type: DeviceTypeName,
     name: Type.String(),
-    magic: Type.Optional(Type.String({ description: 'claim code' })),
+    magic: Type.Optional(Type.String({ description: 'claim code, in upper case without dashes' })),
     deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
     vc_mac: Type.Optional(Type.String()),
     connected: Type.Boolean(),

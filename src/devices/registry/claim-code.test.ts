@@ -21,8 +21,7 @@ describe('plainClaimCode', () => {
   it('recognizes a code in every spelling', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }), fc.boolean(), (dashAfter, lower) => {
-        const code = newClaimCode()
-        const plain = code.replaceAll('-', '')
+        const plain = newClaimCode()
         const spelt = Array.from(plain, (letter, index) => (dashAfter[index] === true ? `${letter}-` : letter)).join('')
         expect(plainClaimCode(lower ? spelt.toLowerCase() : spelt)).toBe(plain)
       }),

@@ -2,10 +2,15 @@
 const ClaimCode = /^-*[A-Za-z0-9][A-Za-z0-9-]{0,63}$/
 
 /**
- * Normalizes a claim code for comparison: without dashes, in upper case. Null for a text that is no claim code. It must
- * equal the expression of the index `device_registry_by_claim`.
+ * Returns the form in which claim codes are stored, compared and answered: upper case without dashes. Null for a text
+ * that is no claim code. It must equal the expression of the index `device_registry_by_claim`.
  */
 export function plainClaimCode(text: string): string | null {
   const code = text.trim()
   return ClaimCode.test(code) ? code.replaceAll('-', '').toUpperCase() : null
+}
+
+/** True if clients accept the code. The Terraform provider hides a device with any other. @param plain From plainClaimCode(). */
+export function isPortableClaimCode(plain: string): boolean {
+  return /^[0-9A-Z]{15}$/.test(plain)
 }

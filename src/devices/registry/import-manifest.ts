@@ -1,6 +1,5 @@
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { plainClaimCode } from './claim-code.ts'
 import { typeOfModel } from './models.ts'
 import { type ManifestConflict, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
 import { lockRegistryOf, upsertManifest } from './store.ts'
@@ -19,7 +18,7 @@ export interface ImportReport {
  */
 export async function importManifest(ctx: Context, rows: readonly ManifestRow[]): Promise<ImportReport> {
   const { devices, conflicts } = checkManifest(rows, typeOfModel)
-  const codes = devices.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
+  const codes = devices.map(({ claimCode }) => claimCode)
   return inTx(ctx, async (tx) => {
     const plan = planImport(devices, await lockRegistryOf(tx, devices, codes))
     await upsertManifest(tx, plan.save, ctx.clock.now())

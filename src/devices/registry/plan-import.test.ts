@@ -4,11 +4,13 @@ import { typeOfModel } from './models.ts'
 import { type ManifestItem, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
 import type { RegisteredDevice } from './store.ts'
 
+const codeOf = (number: number) => `C${number.toString(16).toUpperCase().padStart(14, '0')}`
+
 const row = (number: number, traits: Partial<ManifestRow> = {}): ManifestRow => ({
   mac: number.toString(16).padStart(12, '0'),
   serial: `S${number}`,
   model: 'AP45',
-  claim_code: `CODE-${number}`,
+  claim_code: codeOf(number),
   ...traits,
 })
 
@@ -30,15 +32,15 @@ const registered = (device: ManifestItem, orgId: string | null = null): Register
 describe('checkManifest', () => {
   it('normalizes rows, and derives the type from the model unless it is given', () => {
     const { devices, conflicts } = check([
-      row(1, { mac: '00:00:00:00:00:0A', claim_code: ' code-1 ' }),
+      row(1, { mac: '00:00:00:00:00:0A', claim_code: ' c0000-00000-00001 ' }),
       row(2, { model: 'EX4100-48P' }),
       row(3, { model: 'AP45', type: 'switch' }),
     ])
     expect(conflicts).toEqual([])
     expect(devices.map(({ row, mac, type, claimCode }) => [row, mac, type, claimCode])).toEqual([
-      [0, '00000000000a', 'ap', 'code-1'],
-      [1, '000000000002', 'switch', 'CODE-2'],
-      [2, '000000000003', 'switch', 'CODE-3'],
+      [0, '00000000000a', 'ap', codeOf(1)],
+      [1, '000000000002', 'switch', codeOf(2)],
+      [2, '000000000003', 'switch', codeOf(3)],
     ])
   })
 
@@ -49,7 +51,7 @@ describe('checkManifest', () => {
       row(3, { claim_code: '!' }),
       row(4, { model: 'Toaster' }),
       row(1, { claim_code: 'OTHER' }),
-      row(5, { claim_code: 'code1' }),
+      row(5, { claim_code: 'c0000-0000000001' }),
     ])
     expect(devices.map(({ row }) => row)).toEqual([0])
     expect(conflicts.map(({ row, reason }) => [row, reason])).toEqual([
@@ -80,10 +82,22 @@ describe('planImport', () => {
   })
 
   it('refuses the claim code of another device', () => {
-    const holder = registered({ ...two, claimCode: 'code1' })
+    const holder = registered({ ...two, claimCode: one.claimCode })
     expect(planImport([one], [holder]).conflicts).toMatchObject([
       { row: 0, reason: 'another device has this claim_code' },
     ])
+  })
+
+  it('refuses a code that clients do not accept, unless the registry has the device with it', () => {
+    for (const claim_code of ['SHORT-1', 'LONGER-THAN-15-CHARS']) {
+      const { devices } = check([row(1, { claim_code })])
+      const [device] = devices
+      if (device === undefined) throw new Error('the manifest is wrong')
+      const refused = { row: 0, column: 'claim_code', reason: 'claim_code must have 15 letters and digits' }
+      expect(planImport(devices, [])).toMatchObject({ save: [], conflicts: [refused] })
+      expect(planImport(devices, [registered(one)])).toMatchObject({ save: [], conflicts: [refused] })
+      expect(planImport(devices, [registered(device)])).toEqual({ save: [], unchanged: 1, conflicts: [] })
+    }
   })
 
   it('changes nothing the second time', () => {

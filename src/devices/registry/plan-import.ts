@@ -1,4 +1,4 @@
-import { plainClaimCode } from './claim-code.ts'
+import { isPortableClaimCode, plainClaimCode } from './claim-code.ts'
 import { type DeviceType, deviceIdOf, parseMac } from '../device.ts'
 
 /** A line of a manifest, as the operator wrote it. */
@@ -28,6 +28,7 @@ export interface ManifestItem<T extends string = DeviceType> {
   readonly serial: string
   readonly model: string
   readonly type: T
+  /** From plainClaimCode(). */
   readonly claimCode: string
 }
 
@@ -62,7 +63,7 @@ export function checkManifest<T extends string>(
       macs.add(mac)
       codes.add(code)
       const { serial, model } = given
-      devices.push({ row, id: deviceIdOf(mac), mac, serial, model, type, claimCode: given.claim_code.trim() })
+      devices.push({ row, id: deviceIdOf(mac), mac, serial, model, type, claimCode: code })
     }
   }
   return { devices, conflicts }
@@ -97,13 +98,15 @@ export function planImport<T extends string>(
   let unchanged = 0
   for (const { row, ...device } of devices) {
     const known = byId.get(device.id)
-    const holder = byCode.get(plainClaimCode(device.claimCode))
+    const holder = byCode.get(device.claimCode)
     const { mac } = device
-    if (holder !== undefined && holder.id !== device.id)
+    // A registered device keeps a code of another length, so that its old manifest can be imported again.
+    if (known !== undefined && isSame(known, device)) unchanged += 1
+    else if (!isPortableClaimCode(device.claimCode))
+      conflicts.push({ row, mac, column: 'claim_code', reason: 'claim_code must have 15 letters and digits' })
+    else if (holder !== undefined && holder.id !== device.id)
       conflicts.push({ row, mac, column: 'claim_code', reason: 'another device has this claim_code' })
-    else if (known === undefined) save.push(device)
-    else if (isSame(known, device)) unchanged += 1
-    else if (known.orgId === null) save.push(device)
+    else if (known === undefined || known.orgId === null) save.push(device)
     else conflicts.push({ row, mac, reason: 'claimed already, with other data' })
   }
   return { save, unchanged, conflicts }
@@ -114,6 +117,6 @@ function isSame<T extends string>(known: RegisteredItem<T>, device: ManifestItem
     known.serial === device.serial &&
     known.model === device.model &&
     known.type === device.type &&
-    plainClaimCode(known.claimCode) === plainClaimCode(device.claimCode)
+    plainClaimCode(known.claimCode) === device.claimCode
   )
 }

@@ -1,4 +1,3 @@
-import { plainClaimCode } from '../../devices/registry/claim-code.ts'
 import type { ImportReport } from '../../devices/registry/import-manifest.ts'
 import { type ManifestRow, checkManifest, planImport } from '../../devices/registry/plan-import.ts'
 import type { Context } from '../../platform/context.ts'
@@ -11,7 +10,7 @@ export async function importMxedgeManifest(
   rows: readonly ManifestRow<'mxedge'>[],
 ): Promise<ImportReport> {
   const { devices: mxedges, conflicts } = checkManifest(rows, () => 'mxedge' as const)
-  const codes = mxedges.flatMap(({ claimCode }) => plainClaimCode(claimCode) ?? [])
+  const codes = mxedges.map(({ claimCode }) => claimCode)
   return inTx(ctx, async (tx) => {
     const known = await lockRegistryOf(tx, mxedges, codes)
     const plan = planImport(
