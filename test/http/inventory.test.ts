@@ -208,6 +208,23 @@ describe('assign, unassign, delete', () => {
     })
   })
 
+  it('changes nothing where no device is named', async () => {
+    const site_id = await addSite(server)
+    const before = await auditMessages()
+    for (const body of [
+      { op: 'delete' },
+      { op: 'delete', macs: [], serials: [] },
+      { op: 'unassign' },
+      { op: 'unassign', macs: [] },
+      { op: 'assign', site_id, macs: [] },
+    ])
+      expect(await server.call('PUT', path, { body }), JSON.stringify(body)).toMatchObject({
+        status: 200,
+        body: { op: body.op, success: [], error: [], reason: [] },
+      })
+    expect(await auditMessages()).toEqual(before)
+  })
+
   it('refuses to delete a device in a running upgrade', async () => {
     const [device] = await claimNewDevices(server, 1)
     await server.ctx.db
@@ -240,7 +257,6 @@ describe('assign, unassign, delete', () => {
     ['an unknown op', { op: 'explode', macs: ['aabbccddeeff'] }, 'op'],
     ['a missing op', { macs: ['aabbccddeeff'] }, 'op'],
     ['an op that is not supported', { op: 'upgrade_to_mist', macs: ['aabbccddeeff'] }, 'op'],
-    ['missing macs', { op: 'unassign' }, 'macs'],
     ['a missing site', { op: 'assign', macs: ['aabbccddeeff'] }, 'site_id'],
     ['a site that is not a UUID', { op: 'assign', site_id: '7', macs: ['aabbccddeeff'] }, 'site_id'],
     ['macs of a wrong type', { op: 'delete', macs: 'aabbccddeeff' }, 'macs'],

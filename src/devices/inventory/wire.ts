@@ -178,7 +178,6 @@ export function parseInventoryUpdate(body: Static<typeof InventoryUpdateBody>): 
   const { op, macs = [], serials = [], site_id: siteId, no_reassign: noReassign = false } = body
   if (op === 'downgrade_to_jsi' || op === 'upgrade_to_mist') throw invalidField('op', `${op} is not supported`)
   const names = { macs, serials }
-  if (macs.length + serials.length === 0) throw invalidField('macs', 'name at least one device by mac or serial')
   if (op !== 'assign') return { op, names }
   if (siteId === undefined) throw invalidField('site_id', 'is required to assign')
   return { op, names, siteId, noReassign, settings: settingsOf(body) }
