@@ -26,7 +26,7 @@ export function assignMxedges(
     await shareOrg(tx, scope)
     const siteName = await shareSiteName(tx, scope, siteId)
     if (siteName === undefined) throw notFound(siteId)
-    return move(tx, scope, { ids, to: { siteId, siteName }, at: ctx.clock.now() })
+    return moveByIds(tx, scope, { ids, to: { siteId, siteName }, at: ctx.clock.now() })
   })
 }
 
@@ -34,33 +34,45 @@ export function assignMxedges(
 export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    return move(tx, scope, { ids, to: null, at: ctx.clock.now() })
+    return moveByIds(tx, scope, { ids, to: null, at: ctx.clock.now() })
   })
 }
 
 interface Move {
-  readonly ids: readonly string[]
+  /** Null: they leave their sites. */
   readonly to: { readonly siteId: string; readonly siteName: string } | null
   readonly at: Date
 }
 
-async function move(tx: Tx, scope: OrgScope, { ids, to, at }: Move): Promise<AssignReport> {
+async function moveByIds(
+  tx: Tx,
+  scope: OrgScope,
+  { ids, ...move }: Move & { readonly ids: readonly string[] },
+): Promise<AssignReport> {
   const wanted = [...new Set(ids.map((id) => id.toLowerCase()))]
   const found = await lockMxedges(tx, scope, wanted)
-  const siteId = to?.siteId ?? null
-  const moved = found.filter((mxedge) => mxedge.siteId !== siteId)
-  if (moved.length > 0) {
-    await moveMxedges(tx, scope, { ids: moved.map(({ id }) => id), siteId, at })
-    await record(tx, scope, { moved, to, at })
-  }
+  await moveLocked(tx, scope, { mxedges: found, ...move })
   const known = new Set(found.map(({ id }) => id))
   return { success: wanted.filter((id) => known.has(id)), unknown: wanted.filter((id) => !known.has(id)) }
+}
+
+/** Moves locked appliances; the caller has also locked the organization and the site. */
+export async function moveLocked(
+  tx: Tx,
+  scope: OrgScope,
+  { mxedges, to, at }: Move & { readonly mxedges: readonly Mxedge[] },
+): Promise<void> {
+  const siteId = to?.siteId ?? null
+  const moved = mxedges.filter((mxedge) => mxedge.siteId !== siteId)
+  if (moved.length === 0) return
+  await moveMxedges(tx, scope, { ids: moved.map(({ id }) => id), siteId, at })
+  await record(tx, scope, { moved, to, at })
 }
 
 async function record(
   tx: Tx,
   scope: OrgScope,
-  { moved, to, at }: { readonly moved: readonly Mxedge[] } & Pick<Move, 'to' | 'at'>,
+  { moved, to, at }: { readonly moved: readonly Mxedge[] } & Move,
 ): Promise<void> {
   const siteId = to?.siteId ?? null
   const [first] = moved

@@ -1,41 +1,64 @@
 import type { OrgScope } from '../access/scope.ts'
+import { type ClaimPlan, planClaim } from '../devices/inventory/plan-claim.ts'
 import { plainClaimCode } from '../devices/registry/claim-code.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
-import { type AppError, invalidField } from '../platform/errors.ts'
-import { type Mxedge, titleOf } from './mxedge.ts'
+import { invalidField } from '../platform/errors.ts'
+import { titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
-import { type RegisteredMxedge, lockRegistryByCode, updateOwner } from './registry/store.ts'
-import { insertMxedge, isRegistrationCodeUsed } from './store.ts'
+import { type RegisteredMxedge, lockRegistryByCodes, updateOwner } from './registry/store.ts'
+import { insertMxedge, listUsedRegistrationCodes } from './store.ts'
+
+const CLAIMED = 'already claimed'
 
 /**
  * Claims hardware by the code on its label, in any spelling; it registers with the same code.
  * @throws AppError invalid where no unclaimed hardware has this code; the error does not reveal an owner.
  */
-export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<Mxedge> {
-  const at = ctx.clock.now()
+export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<RegisteredMxedge> {
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    const hardware = await findClaimable(tx, code)
-    const { id, mac, serial, model, claimCode } = hardware
-    const content = { name: mac, model, mxclusterId: null, doc: {} }
-    const mxedge = await insertMxedge(tx, scope, { ...content, id, mac, serial, registrationCode: claimCode, at })
-    await updateOwner(tx, scope, id)
-    const message = `Claim ${titleOf(mxedge)}`
-    await recordChange(tx, scope, { mxedge, message, text: 'Claimed', after: { mac, serial, model }, at })
-    return mxedge
+    const { added, refused } = await claimMxedges(tx, scope, { codes: [code], at: ctx.clock.now() })
+    const [claimed] = added
+    if (claimed !== undefined) return claimed.device
+    const isClaimed = refused.every(({ reason }) => reason === CLAIMED)
+    throw invalidField('code', isClaimed ? CLAIMED : 'no edge appliance has this claim code')
   })
 }
 
-async function findClaimable(tx: Tx, code: string): Promise<RegisteredMxedge> {
-  const plain = plainClaimCode(code)
-  const hardware = plain === null ? undefined : await lockRegistryByCode(tx, plain)
-  if (plain === null || hardware === undefined) throw refusal('no edge appliance has this claim code')
-  if (hardware.orgId !== null || (await isRegistrationCodeUsed(tx, plain))) throw refusal('already claimed')
-  return hardware
+/**
+ * Claims hardware by its codes. A code that can't be claimed does not affect the others. The caller has locked the
+ * organization.
+ * @param codes As the client wrote them.
+ */
+export async function claimMxedges(
+  tx: Tx,
+  scope: OrgScope,
+  { codes, at }: { readonly codes: readonly string[]; readonly at: Date },
+): Promise<ClaimPlan<RegisteredMxedge>> {
+  const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
+  const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
+  // An appliance without a label may have got this code at random, and appliances register by code alone.
+  const used = await listUsedRegistrationCodes(
+    tx,
+    plan.added.map(({ device }) => device.claimCode),
+  )
+  const free = plan.added.filter(({ device }) => !used.has(device.claimCode))
+  for (const { device } of free) await addMxedge(tx, scope, { hardware: device, at })
+  const taken = plan.added.filter(({ device }) => used.has(device.claimCode))
+  return { ...plan, added: free, refused: [...plan.refused, ...taken.map(({ code }) => ({ code, reason: CLAIMED }))] }
 }
 
-function refusal(why: string): AppError {
-  return invalidField('code', why)
+async function addMxedge(
+  tx: Tx,
+  scope: OrgScope,
+  { hardware, at }: { readonly hardware: RegisteredMxedge; readonly at: Date },
+): Promise<void> {
+  const { id, mac, serial, model, claimCode } = hardware
+  const content = { name: mac, model, mxclusterId: null, doc: {} }
+  const mxedge = await insertMxedge(tx, scope, { ...content, id, mac, serial, registrationCode: claimCode, at })
+  await updateOwner(tx, scope, id)
+  const message = `Claim ${titleOf(mxedge)}`
+  await recordChange(tx, scope, { mxedge, message, text: 'Claimed', after: { mac, serial, model }, at })
 }

@@ -1,10 +1,10 @@
 import type { SitesScope } from '../access/scope.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { type Tx, inTx } from '../platform/db.ts'
 import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
 import { findImages } from './images/store.ts'
-import { auditDocument, titleOf } from './mxedge.ts'
+import { type Mxedge, auditDocument, titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
 import { releaseMxedge } from './registry/store.ts'
 import { deleteMxedgeRow, lockMxedge } from './store.ts'
@@ -22,18 +22,27 @@ export async function deleteMxedge(
   const at = ctx.clock.now()
   const pictures = await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    const before = await lockMxedge(tx, scope, id)
-    const images = (await findImages(tx, scope, [id])).get(id)
-    await deleteMxedgeRow(tx, scope, id)
-    await releaseMxedge(tx, scope, id)
-    await recordChange(tx, scope, {
-      mxedge: before,
-      message: `Delete ${titleOf(before)}`,
-      text: 'Deleted',
-      before: auditDocument(before),
-      at,
-    })
-    return images?.values() ?? []
+    return removeMxedge(tx, scope, { mxedge: await lockMxedge(tx, scope, id), at })
   })
   for (const name of pictures) await removeImage(files, name)
+}
+
+/** Deletes a locked appliance. @returns The files of its pictures, to delete after the commit. */
+export async function removeMxedge(
+  tx: Tx,
+  scope: SitesScope,
+  { mxedge, at }: { readonly mxedge: Mxedge; readonly at: Date },
+): Promise<string[]> {
+  const { id } = mxedge
+  const images = (await findImages(tx, scope, [id])).get(id)
+  await deleteMxedgeRow(tx, scope, id)
+  await releaseMxedge(tx, scope, id)
+  await recordChange(tx, scope, {
+    mxedge,
+    message: `Delete ${titleOf(mxedge)}`,
+    text: 'Deleted',
+    before: auditDocument(mxedge),
+    at,
+  })
+  return [...(images?.values() ?? [])]
 }

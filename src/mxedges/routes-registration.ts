@@ -48,8 +48,8 @@ export const registrationOperations: Operation[] = [
     body: ClaimMxedgeBody,
     reply: ClaimMxedgeReply,
     run: async (ctx, { scope, body }) => {
-      const { id, registrationCode } = await claimMxedge(ctx, scope, body.code)
-      return { id, magic: registrationCode }
+      const { id, claimCode } = await claimMxedge(ctx, scope, body.code)
+      return { id, magic: claimCode }
     },
   }),
   operation({

@@ -15,6 +15,7 @@ import { deleteMxedge } from './delete-mxedge.ts'
 import { mxedgeEventOperations } from './events/routes.ts'
 import { mxedgeImageOperations } from './images/routes.ts'
 import { findImages } from './images/store.ts'
+import { inventoryChangeOperations } from './inventory/routes.ts'
 import type { Mxedge } from './mxedge.ts'
 import { agentOperations } from './routes-agent.ts'
 import { mxedgeConstOperations } from './routes-const.ts'
@@ -33,6 +34,7 @@ export function mxedgeOperations(files: ImageFiles): Operation[] {
     ...singleOperations(files),
     ...agentOperations,
     ...clusterOperations,
+    ...inventoryChangeOperations(files),
     ...mxedgeConstOperations,
     ...mxedgeEventOperations,
     ...mxedgeImageOperations(files),

@@ -57,6 +57,19 @@ export function lockMxedges(tx: Tx, scope: SitesScope, ids: readonly string[]): 
   return selectMxedges(tx, scope).where('id', '=', anyOf(ids)).orderBy('id').forUpdate().execute()
 }
 
+/** Locks appliances by their labels, in the order of ids. @param names As plainNames() returns them. */
+export function lockMxedgesBy(
+  tx: Tx,
+  scope: SitesScope,
+  { macs, serials }: { readonly macs: readonly string[]; readonly serials: readonly string[] },
+): Promise<Mxedge[]> {
+  return selectMxedges(tx, scope)
+    .where((eb) => eb.or([eb('mac', '=', anyOf(macs)), eb('serial', '=', anyOf(serials))]))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
 export interface NewMxedge extends MxedgeContent {
   readonly id: string
   readonly mac: string | null
@@ -127,12 +140,12 @@ export async function deleteMxedgeRow(tx: Tx, scope: InOrg, id: string): Promise
   await tx.deleteFrom('mxedge').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 
-/** True if an appliance of any organization registers with this code. @param code As plainClaimCode() returns it. */
-export async function isRegistrationCodeUsed(tx: Tx, code: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('mxedge')
-    .select('id')
-    .where(sql<string>`upper(replace(registration_code, '-', ''))`, '=', code)
-    .executeTakeFirst()
-  return row !== undefined
+/**
+ * Returns those of `codes` with which an appliance of any organization registers.
+ * @param codes As plainClaimCode() returns them.
+ */
+export async function listUsedRegistrationCodes(tx: Tx, codes: readonly string[]): Promise<Set<string>> {
+  const code = sql<string>`upper(replace(registration_code, '-', ''))`
+  const rows = await tx.selectFrom('mxedge').select(code.as('code')).where(code, '=', anyOf(codes)).execute()
+  return new Set(rows.map((row) => row.code))
 }

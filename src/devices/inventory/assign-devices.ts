@@ -1,7 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
-import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { countOf } from './claim-devices.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
@@ -16,36 +15,42 @@ export interface AssignRequest {
   readonly settings: Record<string, unknown>
 }
 
+/** The reason why a device is refused that `noReassign` protects. */
+export const ELSEWHERE = 'already assigned to another site'
+
 /** Assigns devices to a site of the organization. @throws AppError not_found for the site. */
-export function assignDevices(ctx: Context, scope: OrgScope, request: AssignRequest): Promise<ChangeReport> {
-  const { names, siteId, noReassign, settings } = request
-  return inTx(ctx, async (tx) => {
-    const siteName = await shareSiteName(tx, scope, siteId)
-    if (siteName === undefined) throw notFound(siteId)
-    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
-    const elsewhere = found.filter(({ device }) => noReassign && device.siteId !== null && device.siteId !== siteId)
-    const accepted = found.filter((item) => !elsewhere.includes(item))
-    await move(tx, scope, {
-      devices: accepted.map(({ device }) => device).filter((device) => differs(device, siteId, settings)),
-      to: { siteId, siteName },
-      settings,
-      at: ctx.clock.now(),
-    })
-    return {
-      success: accepted.map(({ name }) => name),
-      refused: [...refused, ...elsewhere.map(({ name }) => ({ name, reason: 'already assigned to another site' }))],
-    }
+export async function assignDevices(
+  tx: Tx,
+  scope: OrgScope,
+  { names, siteId, noReassign, settings, at }: AssignRequest & { readonly at: Date },
+): Promise<ChangeReport> {
+  const siteName = await shareSiteName(tx, scope, siteId)
+  if (siteName === undefined) throw notFound(siteId)
+  const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
+  const elsewhere = found.filter(({ device }) => noReassign && device.siteId !== null && device.siteId !== siteId)
+  const accepted = found.filter((item) => !elsewhere.includes(item))
+  await move(tx, scope, {
+    devices: accepted.map(({ device }) => device).filter((device) => differs(device, siteId, settings)),
+    to: { siteId, siteName },
+    settings,
+    at,
   })
+  return {
+    success: accepted.map(({ name }) => name),
+    refused: [...refused, ...elsewhere.map(({ name }) => ({ name, reason: ELSEWHERE }))],
+  }
 }
 
 /** Takes devices out of their sites; they stay in the inventory. */
-export function unassignDevices(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
-  return inTx(ctx, async (tx) => {
-    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
-    const devices = found.map(({ device }) => device).filter(({ siteId }) => siteId !== null)
-    await move(tx, scope, { devices, to: { siteId: null, siteName: null }, settings: {}, at: ctx.clock.now() })
-    return { success: found.map(({ name }) => name), refused }
-  })
+export async function unassignDevices(
+  tx: Tx,
+  scope: OrgScope,
+  { names, at }: { readonly names: DeviceNames; readonly at: Date },
+): Promise<ChangeReport> {
+  const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names)))
+  const devices = found.map(({ device }) => device).filter(({ siteId }) => siteId !== null)
+  await move(tx, scope, { devices, to: { siteId: null, siteName: null }, settings: {}, at })
+  return { success: found.map(({ name }) => name), refused }
 }
 
 function differs(device: Device, siteId: string, settings: Record<string, unknown>): boolean {

@@ -14,12 +14,19 @@ import { takeOverSessions } from '../sessions/take-over-session.ts'
  * @param codes As the client wrote them.
  */
 export function claimDevices(ctx: Context, scope: InOrg, codes: readonly string[]): Promise<ClaimPlan> {
-  return inTx(ctx, async (tx) => {
-    const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
-    const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
-    if (plan.added.length > 0) await addDevices(tx, scope, { added: plan.added, at: ctx.clock.now() })
-    return plan
-  })
+  return inTx(ctx, (tx) => claimDevicesIn(tx, scope, { codes, at: ctx.clock.now() }))
+}
+
+/** As claimDevices(), in the transaction of a larger change. */
+export async function claimDevicesIn(
+  tx: Tx,
+  scope: InOrg,
+  { codes, at }: { readonly codes: readonly string[]; readonly at: Date },
+): Promise<ClaimPlan> {
+  const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
+  const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
+  if (plan.added.length > 0) await addDevices(tx, scope, { added: plan.added, at })
+  return plan
 }
 
 async function addDevices(

@@ -1,17 +1,21 @@
 import { plainClaimCode } from '../registry/claim-code.ts'
 import type { RegisteredDevice } from '../registry/store.ts'
+import { NOT_FOUND } from './select-devices.ts'
 
-export interface ClaimPlan {
+/** What the registry of devices, or another one, knows of claimable hardware. */
+export type Claimable = Pick<RegisteredDevice, 'id' | 'claimCode' | 'orgId'>
+
+export interface ClaimPlan<T extends Claimable = RegisteredDevice> {
   /** Devices to claim, each with the code as the client wrote it. */
-  readonly added: readonly ClaimedByCode[]
+  readonly added: readonly ClaimedByCode<T>[]
   /** Devices that the organization already has. */
-  readonly duplicated: readonly ClaimedByCode[]
+  readonly duplicated: readonly ClaimedByCode<T>[]
   readonly refused: readonly { readonly code: string; readonly reason: string }[]
 }
 
-export interface ClaimedByCode {
+export interface ClaimedByCode<T extends Claimable = RegisteredDevice> {
   readonly code: string
-  readonly device: RegisteredDevice
+  readonly device: T
 }
 
 /**
@@ -20,18 +24,22 @@ export interface ClaimedByCode {
  * @param codes As the client wrote them.
  * @param registered The registry's devices of these codes; others are ignored.
  */
-export function planClaim(codes: readonly string[], registered: readonly RegisteredDevice[], orgId: string): ClaimPlan {
+export function planClaim<T extends Claimable>(
+  codes: readonly string[],
+  registered: readonly T[],
+  orgId: string,
+): ClaimPlan<T> {
   const byCode = new Map(registered.map((device) => [plainClaimCode(device.claimCode), device]))
   const seen = new Set<string>()
   const plan = {
-    added: [] as ClaimedByCode[],
-    duplicated: [] as ClaimedByCode[],
+    added: [] as ClaimedByCode<T>[],
+    duplicated: [] as ClaimedByCode<T>[],
     refused: [] as { code: string; reason: string }[],
   }
   for (const code of codes) {
     const plain = plainClaimCode(code)
     const device = plain === null ? undefined : byCode.get(plain)
-    if (device === undefined) plan.refused.push({ code, reason: plain === null ? 'invalid claim code' : 'not found' })
+    if (device === undefined) plan.refused.push({ code, reason: plain === null ? 'invalid claim code' : NOT_FOUND })
     else if (device.orgId !== null && device.orgId !== orgId) plan.refused.push({ code, reason: 'already claimed' })
     else if (device.orgId === orgId || seen.has(device.id)) plan.duplicated.push({ code, device })
     else plan.added.push({ code, device })

@@ -1,31 +1,11 @@
-import type { OrgScope } from '../../access/scope.ts'
 import { org, orgSites } from '../../http/at.ts'
 import { countOperation, listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { ListErrorReply } from '../../http/schemas.ts'
-import type { Context } from '../../platform/context.ts'
-import { assignDevices, unassignDevices } from './assign-devices.ts'
-import { claimDevices } from './claim-devices.ts'
 import { replaceDevice } from './replace-device.ts'
-import type { ChangeReport } from './select-devices.ts'
 import { listInventory } from './store.ts'
 import { countInventory, searchInventory } from './store-search.ts'
-import { unclaimDevices } from './unclaim-devices.ts'
-import {
-  ClaimBody,
-  ClaimReply,
-  type InventoryChange,
-  InventoryItemReply,
-  InventoryQuery,
-  InventoryUpdateBody,
-  InventoryUpdateReply,
-  parseInventory,
-  parseInventoryUpdate,
-  presentClaim,
-  presentInventory,
-  presentInventoryUpdate,
-} from './wire.ts'
+import { InventoryItemReply, InventoryQuery, InventoryUpdateReply, parseInventory, presentInventory } from './wire.ts'
 import { ReplaceBody, parseReplace, presentReplace } from './wire-replace.ts'
 import {
   InventoryCountQuery,
@@ -38,7 +18,10 @@ import {
 
 const tag = 'Orgs Inventory'
 
-/** Devices that an organization owns: claim, assign, release, search. Source: contract, Orgs Inventory. */
+/**
+ * Devices that an organization owns: list, replace, search. Those that change edge appliances too are in
+ * `mxedges/inventory`. Source: contract, Orgs Inventory.
+ */
 export const inventoryOperations: Operation[] = [
   listOperation({
     id: 'getOrgInventory',
@@ -49,31 +32,6 @@ export const inventoryOperations: Operation[] = [
     item: InventoryItemReply,
     run: async (ctx, { scope, query, page }) =>
       presentPage(await listInventory(ctx.db, scope, { filter: parseInventory(query), page }), presentInventory),
-  }),
-  operation({
-    id: 'addOrgInventory',
-    summary: 'Claim devices for an organization',
-    method: 'POST',
-    tag,
-    at: org('/inventory', { needs: 'write' }),
-    body: ClaimBody,
-    reply: ClaimReply,
-    errors: { 400: ListErrorReply },
-    run: async (ctx, { scope, body }) => presentClaim(await claimDevices(ctx, scope, body)),
-  }),
-  operation({
-    id: 'updateOrgInventoryAssignment',
-    summary: 'Assign, unassign or give up devices of the inventory',
-    method: 'PUT',
-    tag,
-    at: org('/inventory', { needs: 'write' }),
-    body: InventoryUpdateBody,
-    reply: InventoryUpdateReply,
-    errors: { 400: ListErrorReply },
-    run: async (ctx, { scope, body }) => {
-      const change = parseInventoryUpdate(body)
-      return presentInventoryUpdate(change.op, await apply(ctx, scope, change))
-    },
   }),
   operation({
     id: 'replaceOrgDevices',
@@ -112,14 +70,3 @@ export const inventoryOperations: Operation[] = [
     run: (ctx, { scope, search }) => countInventory(ctx.db, scope, search),
   }),
 ].flat()
-
-function apply(ctx: Context, scope: OrgScope, change: InventoryChange): Promise<ChangeReport> {
-  switch (change.op) {
-    case 'assign':
-      return assignDevices(ctx, scope, change)
-    case 'unassign':
-      return unassignDevices(ctx, scope, change.names)
-    case 'delete':
-      return unclaimDevices(ctx, scope, change.names)
-  }
-}

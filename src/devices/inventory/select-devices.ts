@@ -1,5 +1,7 @@
 import { parseMac } from '../device.ts'
-import type { Device } from '../store.ts'
+
+/** The reason why a name or a claim code is refused that nothing has. */
+export const NOT_FOUND = 'not found'
 
 /** Devices as a client names them. */
 export interface DeviceNames {
@@ -14,9 +16,17 @@ export interface ChangeReport {
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
 
-export interface Selection {
+/** What a device is named by. */
+export interface Labelled {
+  readonly id: string
+  /** Null, as the serial: it has no label, so no name finds it. */
+  readonly mac: string | null
+  readonly serial: string | null
+}
+
+export interface Selection<T extends Labelled> {
   /** One entry per device, with the first name that the client gave it. */
-  readonly found: readonly { readonly name: string; readonly device: Device }[]
+  readonly found: readonly { readonly name: string; readonly device: T }[]
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
 
@@ -26,18 +36,18 @@ export function plainNames({ macs, serials }: DeviceNames): DeviceNames {
 }
 
 /** Matches names with devices. A device that is named twice, by MAC and by serial, counts once. */
-export function selectDevices({ macs, serials }: DeviceNames, devices: readonly Device[]): Selection {
-  const byMac = new Map(devices.map((device) => [device.mac, device]))
-  const bySerial = new Map(devices.map((device) => [device.serial, device]))
+export function selectDevices<T extends Labelled>({ macs, serials }: DeviceNames, devices: readonly T[]): Selection<T> {
+  const byMac = new Map<string | null, T>(devices.map((device) => [device.mac, device]))
+  const bySerial = new Map<string | null, T>(devices.map((device) => [device.serial, device]))
   const named = [
     ...macs.map((name) => ({
       name,
       device: byMac.get(parseMac(name) ?? ''),
-      unknown: parseMac(name) === null ? 'invalid mac' : 'not found',
+      unknown: parseMac(name) === null ? 'invalid mac' : NOT_FOUND,
     })),
-    ...serials.map((name) => ({ name, device: bySerial.get(name), unknown: 'not found' })),
+    ...serials.map((name) => ({ name, device: bySerial.get(name), unknown: NOT_FOUND })),
   ]
-  const found = new Map<string, { name: string; device: Device }>()
+  const found = new Map<string, { name: string; device: T }>()
   const refused: { name: string; reason: string }[] = []
   for (const { name, device, unknown } of named) {
     if (device === undefined) refused.push({ name, reason: unknown })

@@ -1,7 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
-import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { countOf } from './claim-devices.ts'
 import { deviceIdOf } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
@@ -12,29 +11,27 @@ import { clearOwner, lockRegistry } from '../registry/store.ts'
  * Releases devices from the organization: anybody who has their claim code may claim them next. A device in a running
  * upgrade is refused, because its upgrade would never end.
  */
-export function unclaimDevices(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
-  return inTx(ctx, async (tx) => {
-    const plain = plainNames(names)
-    // Connecting devices lock the registry first, then the device; so does this.
-    await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
-    const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
-    const busy = await listDevicesInUpgrades(
-      tx,
-      scope,
-      found.map(({ device }) => device.id),
-    )
-    const free = found.filter(({ device }) => !busy.has(device.id))
-    if (free.length > 0) await remove(tx, scope, { devices: free.map(({ device }) => device), at: ctx.clock.now() })
-    return {
-      success: free.map(({ name }) => name),
-      refused: [
-        ...refused,
-        ...found
-          .filter(({ device }) => busy.has(device.id))
-          .map(({ name }) => ({ name, reason: 'in a running upgrade' })),
-      ],
-    }
-  })
+export async function unclaimDevices(
+  tx: Tx,
+  scope: OrgScope,
+  { names, at }: { readonly names: DeviceNames; readonly at: Date },
+): Promise<ChangeReport> {
+  const plain = plainNames(names)
+  // Connecting devices lock the registry first, then the device; so does this.
+  await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
+  const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
+  const busy = await listDevicesInUpgrades(
+    tx,
+    scope,
+    found.map(({ device }) => device.id),
+  )
+  const free = found.filter(({ device }) => !busy.has(device.id))
+  if (free.length > 0) await remove(tx, scope, { devices: free.map(({ device }) => device), at })
+  const occupied = found.filter(({ device }) => busy.has(device.id))
+  return {
+    success: free.map(({ name }) => name),
+    refused: [...refused, ...occupied.map(({ name }) => ({ name, reason: 'in a running upgrade' }))],
+  }
 }
 
 async function remove(

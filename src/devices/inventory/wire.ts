@@ -4,8 +4,9 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { AssignRequest } from './assign-devices.ts'
-import { parseMac } from '../device.ts'
-import type { ClaimPlan, ClaimedByCode } from './plan-claim.ts'
+import { type DeviceType, parseMac } from '../device.ts'
+import type { ManifestItem } from '../registry/plan-import.ts'
+import type { Claimable, ClaimPlan, ClaimedByCode } from './plan-claim.ts'
 import type { ChangeReport, DeviceNames } from './select-devices.ts'
 import type { InventoryFilter, InventoryItem } from './store.ts'
 import { DeviceTypeName } from '../wire.ts'
@@ -129,8 +130,11 @@ export const ClaimReply = named(
   }),
 )
 
+/** Devices and edge appliances. */
+export type ClaimedHardware = ManifestItem<DeviceType | 'mxedge'> & Claimable
+
 /** @throws AppError invalid, with the same members, where nothing could be claimed. */
-export function presentClaim({ added, duplicated, refused }: ClaimPlan): Static<typeof ClaimReply> {
+export function presentClaim({ added, duplicated, refused }: ClaimPlan<ClaimedHardware>): Static<typeof ClaimReply> {
   const reply = {
     added: added.map(({ code }) => code),
     duplicated: duplicated.map(({ code }) => code),
@@ -143,7 +147,7 @@ export function presentClaim({ added, duplicated, refused }: ClaimPlan): Static<
   throw new AppError('invalid', `No device could be claimed: ${reply.reason[0] ?? 'no code'}`, reply)
 }
 
-function presentClaimed({ device }: ClaimedByCode): Static<typeof ClaimedItem> {
+function presentClaimed({ device }: ClaimedByCode<ClaimedHardware>): Static<typeof ClaimedItem> {
   const { mac, claimCode, model, serial, type } = device
   return { mac, magic: claimCode, model, serial, type }
 }

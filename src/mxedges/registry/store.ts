@@ -15,11 +15,17 @@ export type RegisteredMxedge = Selectable<MxedgeRegistryTable>
 const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
 
 /**
- * The registry has no tenant: knowing the claim code is what authorizes.
- * @param code As plainClaimCode() returns it.
+ * The registry has no tenant: knowing the claim code is what authorizes. Rows are locked by id, to prevent deadlocks.
+ * @param codes As plainClaimCode() returns them.
  */
-export function lockRegistryByCode(tx: Tx, code: string): Promise<RegisteredMxedge | undefined> {
-  return tx.selectFrom('mxedgeRegistry').selectAll().where(plainCode, '=', code).forUpdate().executeTakeFirst()
+export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<RegisteredMxedge[]> {
+  return tx
+    .selectFrom('mxedgeRegistry')
+    .selectAll()
+    .where(plainCode, '=', anyOf(codes))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
 }
 
 /** Makes the organization the owner of unclaimed hardware. */

@@ -1,0 +1,70 @@
+import type { OrgScope } from '../../access/scope.ts'
+import type { ChangeReport } from '../../devices/inventory/select-devices.ts'
+import {
+  ClaimBody,
+  ClaimReply,
+  type InventoryChange,
+  InventoryUpdateBody,
+  InventoryUpdateReply,
+  parseInventoryUpdate,
+  presentClaim,
+  presentInventoryUpdate,
+} from '../../devices/inventory/wire.ts'
+import { org } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { ListErrorReply } from '../../http/schemas.ts'
+import type { Context } from '../../platform/context.ts'
+import type { ImageFiles } from '../../platform/images/image-files.ts'
+import { assignHardware, unassignHardware, unclaimHardware } from './change-hardware.ts'
+import { claimHardware } from './claim-hardware.ts'
+
+const tag = 'Orgs Inventory'
+
+/**
+ * Changes of the inventory that reach devices and edge appliances alike. Edge appliances have a registry of their own, and
+ * `devices` doesn't know it. Source: contract, Orgs Inventory.
+ */
+export function inventoryChangeOperations(files: ImageFiles): Operation[] {
+  return [
+    operation({
+      id: 'addOrgInventory',
+      summary: 'Claim devices for an organization',
+      method: 'POST',
+      tag,
+      at: org('/inventory', { needs: 'write' }),
+      body: ClaimBody,
+      reply: ClaimReply,
+      errors: { 400: ListErrorReply },
+      run: async (ctx, { scope, body }) => presentClaim(await claimHardware(ctx, scope, body)),
+    }),
+    operation({
+      id: 'updateOrgInventoryAssignment',
+      summary: 'Assign, unassign or give up devices of the inventory',
+      method: 'PUT',
+      tag,
+      at: org('/inventory', { needs: 'write' }),
+      body: InventoryUpdateBody,
+      reply: InventoryUpdateReply,
+      errors: { 400: ListErrorReply },
+      run: async (ctx, { scope, body }) => {
+        const change = parseInventoryUpdate(body)
+        return presentInventoryUpdate(change.op, await apply(ctx, scope, { files, change }))
+      },
+    }),
+  ].flat()
+}
+
+function apply(
+  ctx: Context,
+  scope: OrgScope,
+  { files, change }: { readonly files: ImageFiles; readonly change: InventoryChange },
+): Promise<ChangeReport> {
+  switch (change.op) {
+    case 'assign':
+      return assignHardware(ctx, scope, change)
+    case 'unassign':
+      return unassignHardware(ctx, scope, change.names)
+    case 'delete':
+      return unclaimHardware(ctx, scope, { files, names: change.names })
+  }
+}
