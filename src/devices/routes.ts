@@ -5,7 +5,7 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
-import { revealsSecrets } from '../orgs/reveal.ts'
+import { revealTo } from '../orgs/reveal.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
@@ -80,8 +80,8 @@ export const deviceOperations: Operation[] = [
     body: UpdateDeviceBody,
     reply: DeviceReply,
     run: async (ctx, { scope, caller, params: { device_id: deviceId }, body }) => {
-      const present = await presenterFor(ctx, caller, scope)
-      return present(await updateDevice(ctx, scope, { deviceId, change: body }))
+      const device = await updateDevice(ctx, scope, { deviceId, change: body })
+      return presentDevice(device, { urlOf: urlsOf(ctx), reveal: await revealTo(ctx, caller, scope, body) })
     },
   }),
   operation({
@@ -105,5 +105,9 @@ async function presenterFor(ctx: Context, caller: Caller, scope: SiteScope) {
 
 /** Returns how to present devices of the site to the caller. */
 export async function presentingFor(ctx: Context, caller: Caller, scope: SiteScope): Promise<Presenting> {
-  return { urlOf: (image) => imageUrl(ctx, image), withSecrets: await revealsSecrets(ctx, caller, scope) }
+  return { urlOf: urlsOf(ctx), reveal: await revealTo(ctx, caller, scope) }
+}
+
+function urlsOf(ctx: Context): Presenting['urlOf'] {
+  return (image) => imageUrl(ctx, image)
 }

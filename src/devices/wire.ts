@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { RestartParams } from './commands/command.ts'
 import type { DeviceType } from './device.ts'
@@ -74,15 +74,15 @@ export const DeviceReply = named(
 export interface Presenting {
   /** Returns the address of a picture, given the name of its file. */
   readonly urlOf: (image: string) => string
-  /** True if the caller may see secrets: people store passwords in documents of devices. */
-  readonly withSecrets: boolean
+  /** People store passwords in documents of devices. */
+  readonly reveal: Reveal
 }
 
 /** Clients require `type`; `name` is empty where none was given. */
-export function presentDevice(device: Device, { urlOf, withSecrets }: Presenting): Static<typeof DeviceReply> {
+export function presentDevice(device: Device, { urlOf, reveal }: Presenting): Static<typeof DeviceReply> {
   const { id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
   return {
-    ...(withSecrets ? device.doc : omitSecrets(device.doc)),
+    ...presentSecrets(device.doc, reveal),
     id,
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),

@@ -5,8 +5,9 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
-import { revealsSecrets } from '../orgs/reveal.ts'
+import { revealTo } from '../orgs/reveal.ts'
 import type { Context } from '../platform/context.ts'
+import type { Document } from '../platform/document.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
 import { clusterOperations } from './clusters/routes.ts'
@@ -55,7 +56,7 @@ const collectionOperations: Operation[] = [
     body: CreateMxedgeBody,
     reply: MxedgeReply,
     run: async (ctx, { scope, caller, body }) =>
-      presentOne(ctx, { caller, scope }, await createMxedge(ctx, scope, body)),
+      presentOne(ctx, { caller, scope, written: body }, await createMxedge(ctx, scope, body)),
   }),
   listOperation({
     id: 'listOrgMxEdges',
@@ -114,7 +115,7 @@ function singleOperations(files: ImageFiles): Operation[] {
       body: UpdateMxedgeBody,
       reply: MxedgeReply,
       run: async (ctx, { scope, caller, params: { mxedge_id: id }, body }) =>
-        presentOne(ctx, { caller, scope }, await updateMxedge(ctx, scope, { id, body })),
+        presentOne(ctx, { caller, scope, written: body }, await updateMxedge(ctx, scope, { id, body })),
     }),
     operation({
       id: { org: 'deleteOrgMxEdge', site: 'deleteSiteMxEdge' },
@@ -138,6 +139,8 @@ function singleOperations(files: ImageFiles): Operation[] {
 interface Viewer {
   readonly caller: Caller
   readonly scope: InOrg
+  /** The request's body, where it is a write. */
+  readonly written?: Document
 }
 
 async function presentOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {
@@ -146,13 +149,13 @@ async function presentOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {
 }
 
 /** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
-async function presenterOf(ctx: Context, { caller, scope }: Viewer, mxedges: readonly Mxedge[]) {
-  const withSecrets = await revealsSecrets(ctx, caller, scope)
+async function presenterOf(ctx: Context, { caller, scope, written }: Viewer, mxedges: readonly Mxedge[]) {
+  const reveal = await revealTo(ctx, caller, scope, written)
   const ids = mxedges.map(({ id }) => id)
   const images = await findImages(ctx.db, scope, ids)
   return (mxedge: Mxedge) => {
     const names = images.get(mxedge.id) ?? new Map<number, string>()
     const imageUrls = new Map(Array.from(names, ([number, name]) => [number, imageUrl(ctx, name)]))
-    return presentMxedge(mxedge, { withSecrets, imageUrls })
+    return presentMxedge(mxedge, { reveal, imageUrls })
   }
 }

@@ -4,7 +4,7 @@ import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'
 import type { AssignReport } from './assign-mxedges.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
 import type { Mxedge } from './mxedge.ts'
 import { kept, mxedgeFields } from './wire-documents.ts'
 
@@ -64,16 +64,17 @@ export const MxedgeReply = named(
 )
 
 export interface Showing {
-  /** See revealsSecrets(); without it, secrets look as if they were never set. */
-  readonly withSecrets: boolean
+  /** Other secrets look as if they were never set. */
+  readonly reveal: Reveal
   /** The addresses of its pictures, by number. */
   readonly imageUrls: ReadonlyMap<number, string>
 }
 
-export function presentMxedge(mxedge: Mxedge, { withSecrets, imageUrls }: Showing): Static<typeof MxedgeReply> {
+export function presentMxedge(mxedge: Mxedge, { reveal, imageUrls }: Showing): Static<typeof MxedgeReply> {
   const { doc, registrationCode } = mxedge
   return {
-    ...(withSecrets ? { ...doc, magic: registrationCode } : omitSecrets(doc)),
+    ...presentSecrets(doc, reveal),
+    ...(reveal === 'all' && { magic: registrationCode }),
     ...presentOwn(mxedge),
     ...Object.fromEntries(Array.from(imageUrls, ([number, url]) => [`image${number}_url`, url])),
   }

@@ -1,6 +1,8 @@
 import { type Caller, may } from '../access/authorize.ts'
 import type { InOrg } from '../access/scope.ts'
+import type { Document } from '../platform/document.ts'
 import type { Context } from '../platform/context.ts'
+import type { Reveal } from './secrets.ts'
 import { hidesSecrets } from './store-setting.ts'
 
 /**
@@ -9,4 +11,13 @@ import { hidesSecrets } from './store-setting.ts'
  */
 export async function revealsSecrets(ctx: Context, caller: Caller, scope: InOrg): Promise<boolean> {
   return may(caller, scope, 'write') && !(await hidesSecrets(ctx.db, scope))
+}
+
+/**
+ * Returns which secrets an answer shows to the caller. The answer to a write always contains what the request wrote:
+ * clients compare the two, and Terraform fails where they differ.
+ * @param written The request's body; empty for a read.
+ */
+export async function revealTo(ctx: Context, caller: Caller, scope: InOrg, written: Document = {}): Promise<Reveal> {
+  return (await revealsSecrets(ctx, caller, scope)) ? 'all' : { written }
 }

@@ -3,7 +3,8 @@ import type { InOrg } from '../access/scope.ts'
 import { org, orgSites } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import type { Context } from '../platform/context.ts'
-import { revealsSecrets } from './reveal.ts'
+import type { Document } from '../platform/document.ts'
+import { revealTo } from './reveal.ts'
 import { type Setting, findSetting } from './store-setting.ts'
 import { updateSetting } from './update-setting.ts'
 import { SettingBody, SettingReply, presentSetting } from './wire-setting.ts'
@@ -30,14 +31,18 @@ export const orgSettingOperations: Operation[] = [
     body: SettingBody,
     reply: SettingReply,
     run: async (ctx, { scope, caller, body }) =>
-      present(ctx, caller, { scope, setting: await updateSetting(ctx, scope, body) }),
+      present(ctx, caller, { scope, setting: await updateSetting(ctx, scope, body), written: body }),
   }),
 ].flat()
 
 async function present(
   ctx: Context,
   caller: Caller,
-  { scope, setting }: { readonly scope: InOrg; readonly setting: Setting | undefined },
+  {
+    scope,
+    setting,
+    written,
+  }: { readonly scope: InOrg; readonly setting: Setting | undefined; readonly written?: Document },
 ) {
-  return presentSetting({ orgId: scope.orgId, setting }, await revealsSecrets(ctx, caller, scope))
+  return presentSetting({ orgId: scope.orgId, setting }, await revealTo(ctx, caller, scope, written))
 }

@@ -44,4 +44,14 @@ describe('omitSecrets', () => {
       deep: [{ proxy: { url: shown, pool_url: shown, note: url } }],
     })
   })
+
+  it('keeps what the request wrote, where the document has the same in the same place', () => {
+    const url = 'https://user:login@example.test/'
+    const document = { psk: 'a', wlans: [{ psk: 'b', id: 1 }, { psk: 'c' }], proxy: { url }, auth_keys: { '1': 'd' } }
+    expect(omitSecrets(document, document)).toEqual(document)
+    expect(omitSecrets(document, { wlans: [{ psk: 'c' }, { psk: 'c' }], psk: { a: 'a' }, proxy: url })).toEqual({
+      wlans: [{ id: 1 }, { psk: 'c' }],
+      proxy: { url: 'https://example.test/' },
+    })
+  })
 })

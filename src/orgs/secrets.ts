@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
 
@@ -5,16 +6,29 @@ const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|t
 /** Fields that hold several secrets under names of their own, as those of OSPF do. */
 const secretsName = /(^|_)(auth_keys|passwords|secrets|psks)$/i
 
+/** Which secrets an answer shows: all, or only those that the request itself has written. */
+export type Reveal = 'all' | { readonly written: Document }
+
+export function presentSecrets(document: Document, reveal: Reveal): Document {
+  return reveal === 'all' ? document : omitSecrets(document, reveal.written)
+}
+
 /**
  * Returns the document without secrets, for the audit log and for callers who may not see them. It drops texts whose
  * names say that they are secrets, and logins in addresses, at any depth.
+ * @param written Its values are kept where the document has the same in the same place.
  */
-export function omitSecrets(document: Document): Record<string, unknown> {
+export function omitSecrets(document: Document, written: Document = {}): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(document)
-      .filter(([name, value]) => !isSecret(name, value))
-      .map(([name, value]) => [name, isUrl(name, value) ? withoutLogin(value) : withoutSecrets(value)]),
+      .filter(([name, value]) => !isSecret(name, value) || isDeepStrictEqual(value, written[name]))
+      .map(([name, value]) => [name, presentField(name, value, written[name])]),
   )
+}
+
+function presentField(name: string, value: unknown, written: unknown): unknown {
+  if (isSecret(name, value)) return value
+  return isUrl(name, value) && value !== written ? withoutLogin(value) : withoutSecrets(value, written)
 }
 
 function isSecret(name: string, value: unknown): boolean {
@@ -30,7 +44,10 @@ function withoutLogin(url: string): string {
   return url.replace(/^([^/?#]*\/\/)?[^/?#]*@/, '$1')
 }
 
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
-  return isObject(value) ? omitSecrets(value) : value
+function withoutSecrets(value: unknown, written: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = Array.isArray(written) ? written : []
+    return value.map((item, index) => withoutSecrets(item, items[index]))
+  }
+  return isObject(value) ? omitSecrets(value, isObject(written) ? written : {}) : value
 }

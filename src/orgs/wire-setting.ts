@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
-import { omitSecrets } from './secrets.ts'
+import { type Reveal, presentSecrets } from './secrets.ts'
 import type { Setting } from './store-setting.ts'
 
 const PasswordPolicy = named(
@@ -88,11 +88,11 @@ export const SettingReply = named(
 /** @param setting Undefined while there are no settings. */
 export function presentSetting(
   { orgId, setting }: { readonly orgId: string; readonly setting: Setting | undefined },
-  withSecrets: boolean,
+  reveal: Reveal,
 ): Static<typeof SettingReply> {
   if (setting === undefined) return { org_id: orgId }
   return {
-    ...(withSecrets ? setting.doc : omitSecrets(setting.doc)),
+    ...presentSecrets(setting.doc, reveal),
     org_id: orgId,
     created_time: epochS(setting.createdAt),
     modified_time: epochS(setting.modifiedAt),

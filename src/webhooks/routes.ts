@@ -3,7 +3,7 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
-import { revealsSecrets } from '../orgs/reveal.ts'
+import { revealTo } from '../orgs/reveal.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { createWebhook } from './create-webhook.ts'
 import { deleteWebhook } from './delete-webhook.ts'
@@ -55,8 +55,8 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
       item: WebhookReply,
       run: async (ctx, { scope, caller, page }) => {
         const found = await listWebhooks(ctx.db, scope, page)
-        const withSecrets = await revealsSecrets(ctx, caller, scope)
-        return presentPage(found, (row) => presentWebhook(webhookOf(ctx.secrets, row), withSecrets))
+        const reveal = await revealTo(ctx, caller, scope)
+        return presentPage(found, (row) => presentWebhook(webhookOf(ctx.secrets, row), reveal))
       },
     }),
     operation({
@@ -72,7 +72,7 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
       reply: WebhookReply,
       run: async (ctx, { scope, caller, body }) => {
         const webhook = await createWebhook(ctx, scope, { body, outbound })
-        return presentWebhook(webhook, await revealsSecrets(ctx, caller, scope))
+        return presentWebhook(webhook, await revealTo(ctx, caller, scope, body))
       },
     }),
   ].flat()
@@ -93,7 +93,7 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       reply: WebhookReply,
       run: async (ctx, { scope, caller, params: { webhook_id: id } }) => {
         const row = await getWebhook(ctx.db, scope, id)
-        return presentWebhook(webhookOf(ctx.secrets, row), await revealsSecrets(ctx, caller, scope))
+        return presentWebhook(webhookOf(ctx.secrets, row), await revealTo(ctx, caller, scope))
       },
     }),
     operation({
@@ -110,7 +110,7 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       reply: WebhookReply,
       run: async (ctx, { scope, caller, params: { webhook_id: id }, body }) => {
         const webhook = await updateWebhook(ctx, scope, { id, body, outbound })
-        return presentWebhook(webhook, await revealsSecrets(ctx, caller, scope))
+        return presentWebhook(webhook, await revealTo(ctx, caller, scope, body))
       },
     }),
     operation({

@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/documents.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
+import type { Document } from '../platform/document.ts'
 import type { WebhookTopic } from './topics.ts'
 import { type Webhook, webhookTypes } from './webhook.ts'
 
@@ -57,15 +60,22 @@ export const WebhookReply = named(
 )
 
 /**
- * @param withSecrets See revealsSecrets(). If false, secrets and headers are left out. They are not masked,
- * because a client that sends the webhook back would store the mask.
+ * @param reveal Secrets and headers that it doesn't reveal are left out. They are not masked, because a client that sends
+ * the webhook back would store the mask.
  */
-export function presentWebhook(webhook: Webhook, withSecrets: boolean): Static<typeof WebhookReply> {
-  const { siteId, doc } = webhook
+export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof WebhookReply> {
+  const { siteId } = webhook
+  const all: Document = { ...webhook.doc, ...webhook.secrets }
+  const secret = ['headers', ...Object.keys(webhook.secrets ?? {})]
   return {
     type: 'http-post',
     verify_cert: true,
-    ...(withSecrets ? { ...doc, ...webhook.secrets } : omitFields(doc, ['headers'])),
+    ...(reveal === 'all'
+      ? all
+      : omitFields(
+          all,
+          secret.filter((name) => !isDeepStrictEqual(all[name], reveal.written[name])),
+        )),
     id: webhook.id,
     org_id: webhook.orgId,
     ...(siteId !== null && { site_id: siteId }),

@@ -33,6 +33,8 @@ it('passwords of a device are hidden from everyone if the organization is config
   expect((await server.call('GET', `${path}/${device.id}`)).body.switch_mgmt).toEqual({ use_mxedge_proxy: true })
   const renamed = await server.call('PUT', `${path}/${device.id}`, { body: { name: 'Core 1' } })
   expect(renamed.body.switch_mgmt).toEqual({ use_mxedge_proxy: true })
+  const written = { switch_mgmt: { root_password: 'hunter2', use_mxedge_proxy: true } }
+  expect((await server.call('PUT', `${path}/${device.id}`, { body: written })).body).toMatchObject(written)
   await server.call('PUT', setting, { body: { api_policy: { no_reveal: false } } })
   expect((await server.call('GET', `${path}/${device.id}`)).body.switch_mgmt.root_password).toBe('hunter2')
 })

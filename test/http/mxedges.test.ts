@@ -103,6 +103,25 @@ describe('edge appliances', () => {
       expect(JSON.stringify([shown.body, audit, event])).not.toContain(secret)
   })
 
+  it('show secrets to nobody but in the answer to their write, where the organization hides them', async () => {
+    const setting = `/orgs/${server.org.orgId}/setting`
+    await server.call('PUT', setting, { body: { api_policy: { no_reveal: true } } })
+    const written = { proxy: { url: 'https://user:hidden@proxy.example.test:3128/' }, radsec: { server_key: 'k' } }
+    for (const [path, made] of [
+      [mxedges, await addMxedge(server, written)],
+      [`/orgs/${server.org.orgId}/mxclusters`, await addCluster(server, written)],
+    ] as const) {
+      expect(made).toMatchObject(written)
+      const one = `${path}/${made.id}`
+      expect((await server.call('PUT', one, { body: { ...written, name: 'B' } })).body).toMatchObject(written)
+      const renamed = await server.call('PUT', one, { body: { name: 'C', radsec: { server_key: 'new' } } })
+      expect(renamed.body.radsec).toEqual({ server_key: 'new' })
+      for (const { body } of [renamed, await server.call('GET', one)])
+        expect(JSON.stringify(body)).not.toMatch(/hidden|magic/)
+    }
+    await server.call('PUT', setting, { body: { api_policy: { no_reveal: false } } })
+  })
+
   it('have audit records with the state before and after each change, and an event', async () => {
     const { id } = await addMxedge(server, { name: 'Told' })
     const first = await lastRecords(server)

@@ -97,7 +97,7 @@ describe('api_policy.no_reveal', () => {
   const secretOf = async (method: string, of: string, options: object = {}) =>
     (await server.call(method, of, options)).body.secret
 
-  it('hides secrets from callers who may only read, or from everyone', async () => {
+  it('hides secrets from callers who may only read, or from everyone but the answer to their write', async () => {
     const { org } = server
     const site = await addSite(server, 'Hooks')
     const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
@@ -110,7 +110,12 @@ describe('api_policy.no_reveal', () => {
       await put({ api_policy: { no_reveal: true } })
       expect(await secretOf('GET', one)).toBeUndefined()
       expect(await secretOf('PUT', one, { body: { name: 'x' } })).toBeUndefined()
-      expect(await secretOf('POST', `${place}/webhooks`, { body: hook })).toBeUndefined()
+      const written = { secret: 'new', headers: { 'X-Key': 'value' } }
+      expect((await server.call('PUT', one, { body: written })).body).toMatchObject(written)
+      expect((await server.call('PUT', one, { body: { headers: written.headers } })).body).not.toHaveProperty('secret')
+      expect((await server.call('GET', one)).body).not.toHaveProperty('headers')
+      await server.call('PUT', one, { body: { secret: 'hunter2' } })
+      expect(await secretOf('POST', `${place}/webhooks`, { body: hook })).toBe('hunter2')
       for (const entry of (await server.call('GET', `${place}/webhooks`)).body) expect(entry.secret).toBeUndefined()
       await put({ api_policy: { no_reveal: false } })
       // A hidden secret is still stored.
@@ -125,6 +130,9 @@ describe('api_policy.no_reveal', () => {
     expect((await server.call('GET', path)).body.cloudshark).toHaveProperty('apitoken', 'hunter2')
     expect((await server.call('GET', path, { as: reader })).body.cloudshark).toEqual(hidden)
     expect((await put({ api_policy: { no_reveal: true } })).body.cloudshark).toEqual(hidden)
+    expect((await server.call('GET', path)).body.cloudshark).toEqual(hidden)
+    const cloudshark = { ...hidden, apitoken: 'hunter3' }
+    expect((await put({ cloudshark })).body.cloudshark).toEqual(cloudshark)
     expect((await server.call('GET', path)).body.cloudshark).toEqual(hidden)
     await put({ api_policy: { no_reveal: false } })
   })

@@ -137,6 +137,7 @@ describe('the derived setting of a site', () => {
     await put({ api_policy: { no_reveal: true } }, ofOrg())
     expect(JSON.stringify(await derived())).not.toContain('hunter')
     expect(JSON.stringify((await put({ vars: {} })).body)).not.toContain('hunter')
+    expect((await put({ ssr: all.ssr })).body.ssr).toEqual(all.ssr)
     await put({ api_policy: { no_reveal: false } }, ofOrg())
   })
 })

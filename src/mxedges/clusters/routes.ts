@@ -3,7 +3,7 @@ import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
-import { revealsSecrets } from '../../orgs/reveal.ts'
+import { revealTo } from '../../orgs/reveal.ts'
 import { createCluster } from './create-cluster.ts'
 import { deleteCluster } from './delete-cluster.ts'
 import { getCluster, listClusters } from './store.ts'
@@ -24,8 +24,8 @@ export const clusterOperations: Operation[] = [
     item: ClusterReply,
     run: async (ctx, { scope, caller, page }) => {
       const found = await listClusters(ctx.db, scope, page)
-      const withSecrets = await revealsSecrets(ctx, caller, scope)
-      return presentPage(found, (cluster) => presentCluster(cluster, withSecrets))
+      const reveal = await revealTo(ctx, caller, scope)
+      return presentPage(found, (cluster) => presentCluster(cluster, reveal))
     },
   }),
   operation({
@@ -37,7 +37,7 @@ export const clusterOperations: Operation[] = [
     body: ClusterBody,
     reply: ClusterReply,
     run: async (ctx, { scope, caller, body }) =>
-      presentCluster(await createCluster(ctx, scope, body), await revealsSecrets(ctx, caller, scope)),
+      presentCluster(await createCluster(ctx, scope, body), await revealTo(ctx, caller, scope, body)),
   }),
   operation({
     id: 'getOrgMxEdgeCluster',
@@ -49,7 +49,7 @@ export const clusterOperations: Operation[] = [
     reply: ClusterReply,
     run: async (ctx, { scope, caller, params }) => {
       const cluster = await getCluster(ctx.db, scope, params.mxcluster_id)
-      return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
+      return presentCluster(cluster, await revealTo(ctx, caller, scope))
     },
   }),
   operation({
@@ -63,7 +63,7 @@ export const clusterOperations: Operation[] = [
     reply: ClusterReply,
     run: async (ctx, { scope, caller, params, body }) => {
       const cluster = await updateCluster(ctx, scope, { id: params.mxcluster_id, body })
-      return presentCluster(cluster, await revealsSecrets(ctx, caller, scope))
+      return presentCluster(cluster, await revealTo(ctx, caller, scope, body))
     },
   }),
   operation({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import { omitSecrets } from '../../orgs/secrets.ts'
+import { type Reveal, presentSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
 
@@ -25,13 +25,13 @@ export const ClusterReply = named(
   ),
 )
 
-/** @param withSecrets See revealsSecrets(); without it, secrets look as if they were never set. */
+/** @param reveal Other secrets look as if they were never set. */
 export function presentCluster(
   { id, orgId, doc, createdAt, modifiedAt }: Cluster,
-  withSecrets: boolean,
+  reveal: Reveal,
 ): Static<typeof ClusterReply> {
   return {
-    ...(withSecrets ? doc : omitSecrets(doc)),
+    ...presentSecrets(doc, reveal),
     id,
     org_id: orgId,
     for_site: false,

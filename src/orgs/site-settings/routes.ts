@@ -3,8 +3,9 @@ import type { SiteScope } from '../../access/scope.ts'
 import { site } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import type { Context } from '../../platform/context.ts'
-import { revealsSecrets } from '../reveal.ts'
-import { omitSecrets } from '../secrets.ts'
+import type { Document } from '../../platform/document.ts'
+import { revealTo, revealsSecrets } from '../reveal.ts'
+import { omitSecrets, presentSecrets } from '../secrets.ts'
 import { deriveSetting } from '../setting.ts'
 import { findSetting } from '../store-setting.ts'
 import { findSiteSetting } from './store.ts'
@@ -32,7 +33,7 @@ export const siteSettingOperations: Operation[] = [
     body: SiteSettingBody,
     run: async (ctx, { scope, caller, body }) => {
       await updateSiteSetting(ctx, scope, body)
-      return presentOwn(ctx, caller, scope)
+      return presentOwn(ctx, caller, scope, body)
     },
   }),
   operation({
@@ -55,9 +56,8 @@ export const siteSettingOperations: Operation[] = [
   }),
 ].flat()
 
-async function presentOwn(ctx: Context, caller: Caller, scope: SiteScope) {
+async function presentOwn(ctx: Context, caller: Caller, scope: SiteScope, written: Document = {}) {
   const setting = await findSiteSetting(ctx.db, scope)
-  const doc = setting?.doc ?? {}
-  const shown = (await revealsSecrets(ctx, caller, scope)) ? doc : omitSecrets(doc)
-  return presentSiteSetting({ ...scope, setting, doc: shown })
+  const doc = presentSecrets(setting?.doc ?? {}, await revealTo(ctx, caller, scope, written))
+  return presentSiteSetting({ ...scope, setting, doc })
 }
