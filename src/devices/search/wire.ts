@@ -4,7 +4,7 @@ import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
-import { DeviceTypeName, parseType } from '../wire.ts'
+import { parseType } from '../wire.ts'
 import { parseMacFilter } from '../inventory/wire.ts'
 import type { DeviceCountQuery, DeviceHit, DeviceSearch, HitFilter } from './store.ts'
 
@@ -216,7 +216,7 @@ export const DeviceHitReply = named(
     {
       org_id: Uuid,
       site_id: Type.Optional(Uuid),
-      type: DeviceTypeName,
+      type: Type.Optional(Type.Enum(['gateway', 'switch'], { description: 'absent: an access point' })),
       mac: Type.String(),
       model: Type.String(),
       serial: Type.String(),
@@ -235,7 +235,8 @@ export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitRe
   return {
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
-    type,
+    // Typed clients decide by `type` which kind of result they have, and have none for access points.
+    ...(type !== 'ap' && { type }),
     mac,
     model,
     serial,
