@@ -25,7 +25,7 @@ describe('an SSO', () => {
       role_attr_from: 'groups',
       ignore_unmatched_roles: true,
     }
-    const made = await create({ ...fields, id: 'mine', domain: 'mine', org_id: 'other', ldap_bind_password: 'secret' })
+    const made = await create({ ...fields, id: 'mine', domain: 'mine', org_id: 'other' })
     expect(made.body).toEqual({
       ...fields,
       name: 'Company',
@@ -62,11 +62,11 @@ describe('an SSO', () => {
     ['idp_sso_url', { idp_sso_url: 'javascript:alert(1)' }],
     ['idp_sso_url', { idp_sso_url: 'not an address' }],
     ['custom_logout_url', { custom_logout_url: 'data:text/html,bye' }],
-    ['idp_cert', { idp_cert: 'no certificate' }],
     ['role_attr_extraction', { role_attr_extraction: 'OU' }],
     ['scim_enabled', { scim_enabled: true }],
     ['name', { name: '' }],
     ['issuer', { issuer: 7 }],
+    ['oauth_type', { oauth_type: 'carrier pigeon' }],
   ])('is refused with a bad %s, on creation and later', async (field, fields) => {
     const refused = { status: 400, body: { detail: expect.stringContaining(`Invalid field ${field}: `) } }
     expect(await create(fields)).toMatchObject(refused)
@@ -75,9 +75,54 @@ describe('an SSO', () => {
     await server.call('DELETE', `${path}/${body.id}`)
   })
 
-  it('needs a certificate with a strong RSA key, in PEM or bare base64', async () => {
+  it('keeps the fields of other identity providers, and shows their secrets to administrators only', async () => {
+    const secrets = { ldap_bind_password: 'hunter1', oauth_cc_client_secret: 'hunter2', scim_secret_token: 'hunter3' }
+    const fields = {
+      oauth_provider_domain: 'mist.example.test',
+      oauth_type: 'okta',
+      ldap_server_hosts: ['a.example.test'],
+      mxedge_proxy: { ssids: ['Guests'], auth_servers: [{ host: '192.0.2.1', secret: 'hunter4' }] },
+      openroaming_ssids: [],
+      scim_enabled: false,
+      later: { deep: 1 },
+    }
+    const made = await create({ name: 'Other', ...fields, ...secrets })
+    expect(made).toMatchObject({ status: 200, body: { ...fields, ...secrets } })
+    const one = `${path}/${made.body.id}`
+    expect((await server.call('PUT', one, { body: made.body })).body).toMatchObject({ ...fields, ...secrets })
+    const token = await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, {
+      body: { name: 'writer', privileges: [{ scope: 'org', role: 'write' }] },
+    })
+    const as = { ...server.org, token: token.body.key }
+    for (const place of [one, path]) {
+      const shown = JSON.stringify((await server.call('GET', place, { as })).body)
+      expect(shown).toContain('oauth_provider_domain')
+      expect(shown).not.toContain('hunter')
+    }
+    const logs = JSON.stringify(await server.ctx.db.selectFrom('auditLog').selectAll().execute())
+    expect(logs).toContain('oauth_provider_domain')
+    expect(logs).not.toContain('hunter')
+  })
+
+  it('keeps a certificate that it can not use, says so, and admits nobody with it', async () => {
     const weak = await makeKeys(1024)
-    expect(await create({ idp_cert: weak.cert })).toMatchObject({ status: 400 })
+    const usable = { issuer: 'https://idp.example/id', idp_sso_url: 'https://idp.example/sso' }
+    for (const [idp_cert, warning] of [
+      ['your_idp_cert', 'idp_cert must be a certificate in PEM form, or up to 4'],
+      [weak.cert, 'idp_cert must have a key of 2048 bits or more'],
+      [keys.cert, undefined],
+    ] as const) {
+      const { status, body: sso } = await create({ name: 'Later', ...usable, idp_cert })
+      expect({ status, idp_cert: sso.idp_cert }).toEqual({ status: 200, idp_cert })
+      const { body } = await server.call('GET', `${path}/${sso.id}/metadata`)
+      expect(body.warnings).toEqual(warning === undefined ? undefined : [warning])
+      const login = await fetch(`${server.url}/saml/${sso.domain}/login`, { redirect: 'manual' })
+      expect(login.status).toBe(warning === undefined ? 302 : 400)
+      await server.call('DELETE', `${path}/${sso.id}`)
+    }
+  })
+
+  it('accepts a certificate in PEM or bare base64', async () => {
     const bare = keys.cert.replaceAll(/-----[^-]+-----|\s/g, '')
     expect(await create({ idp_cert: bare })).toMatchObject({ status: 200, body: { idp_cert: bare } })
   })

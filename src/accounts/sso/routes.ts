@@ -1,14 +1,19 @@
 import { Type } from 'typebox'
-import { may } from '../../access/authorize.ts'
+import { type Caller, may } from '../../access/authorize.ts'
+import type { OrgScope } from '../../access/scope.ts'
 import { org } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { parsePage, presentPage, setPageHeaders } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { parseTimeRange } from '../../http/search.ts'
+import { revealTo } from '../../orgs/reveal.ts'
+import type { Reveal } from '../../orgs/secrets.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Document } from '../../platform/document.ts'
 import { deleteAdminsOfSso } from './delete-sso-admins.ts'
 import { metadataOf } from './saml-client.ts'
-import { samlUrls } from './sso.ts'
+import { certificateFault, samlUrls } from './sso.ts'
 import { createSso, deleteSso, updateSso } from './ssos.ts'
 import { getSso, listSsos } from './store.ts'
 import { listFailures } from './store-failures.ts'
@@ -37,7 +42,11 @@ export const ssoOperations: Operation[] = [
     tag,
     at: org('/ssos', { needs: 'read' }),
     item: SsoReply,
-    run: async (ctx, { scope, page }) => presentPage(await listSsos(ctx.db, scope, page), presentSso),
+    run: async (ctx, { scope, caller, page }) => {
+      const found = await listSsos(ctx.db, scope, page)
+      const reveal = await revealSso(ctx, caller, scope)
+      return presentPage(found, (sso) => presentSso(sso, reveal))
+    },
   }),
   operation({
     id: 'createOrgSso',
@@ -47,7 +56,8 @@ export const ssoOperations: Operation[] = [
     at: org('/ssos', { needs: 'admin' }),
     body: CreateSsoBody,
     reply: SsoReply,
-    run: async (ctx, { scope, caller, body }) => presentSso(await createSso(ctx, scope, { caller, body })),
+    run: async (ctx, { scope, caller, body }) =>
+      presentSso(await createSso(ctx, scope, { caller, body }), await revealSso(ctx, caller, scope, body)),
   }),
   operation({
     id: 'getOrgSso',
@@ -57,7 +67,8 @@ export const ssoOperations: Operation[] = [
     at: org('/ssos/:sso_id', { needs: 'read' }),
     params,
     reply: SsoReply,
-    run: async (ctx, { scope, params }) => presentSso(await getSso(ctx.db, scope, params.sso_id)),
+    run: async (ctx, { scope, caller, params }) =>
+      presentSso(await getSso(ctx.db, scope, params.sso_id), await revealSso(ctx, caller, scope)),
   }),
   operation({
     id: 'updateOrgSso',
@@ -68,8 +79,10 @@ export const ssoOperations: Operation[] = [
     params,
     body: UpdateSsoBody,
     reply: SsoReply,
-    run: async (ctx, { scope, caller, params, body }) =>
-      presentSso(await updateSso(ctx, scope, { id: params.sso_id, caller, body })),
+    run: async (ctx, { scope, caller, params, body }) => {
+      const sso = await updateSso(ctx, scope, { id: params.sso_id, caller, body })
+      return presentSso(sso, await revealSso(ctx, caller, scope, body))
+    },
   }),
   operation({
     id: 'deleteOrgSso',
@@ -114,7 +127,8 @@ export const ssoInsightOperations: Operation[] = [
     reply: MetadataReply,
     run: async (ctx, { scope, params }) => {
       const sso = await getSso(ctx.db, scope, params.sso_id)
-      return presentMetadata(samlUrls(ctx.baseUrl, sso.domain), await metadataOf(ctx, sso))
+      const metadata = await metadataOf(ctx, sso)
+      return presentMetadata(samlUrls(ctx.baseUrl, sso.domain), { metadata, fault: certificateFault(sso) })
     },
   }),
   operation({
@@ -148,3 +162,8 @@ export const ssoInsightOperations: Operation[] = [
     },
   }),
 ].flat()
+
+/** Only administrators may write here, so only they see secrets. */
+async function revealSso(ctx: Context, caller: Caller, scope: OrgScope, written: Document = {}): Promise<Reveal> {
+  return may(caller, scope, 'admin') ? revealTo(ctx, caller, scope, written) : { written }
+}

@@ -1,38 +1,26 @@
 import { X509Certificate } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import { mergeDocument } from '../../http/documents.ts'
+import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SsoDocument, SsoTable } from '../tables.ts'
 
 export type Sso = Selectable<SsoTable>
 
-const fields = [
-  'name',
-  'idp_type',
-  'issuer',
-  'idp_cert',
-  'idp_sign_algo',
-  'idp_sso_url',
-  'nameid_format',
-  'custom_logout_url',
-  'role_attr_from',
-  'role_attr_extraction',
-  'default_role',
-  'ignore_unmatched_roles',
-] as const satisfies readonly (keyof SsoDocument)[]
+/** Fields that the service sets itself; a client that sends them back changes nothing. */
+const ownFields = ['id', 'org_id', 'msp_id', 'site_id', 'domain', 'created_time', 'modified_time']
 
 /**
- * Merges a client's body, whose types have been checked, into the stored document. Fields for other kinds of identity
- * providers than SAML are dropped.
+ * Merges a client's body, whose types have been checked, into the stored document. Signalbox stores the fields for other
+ * kinds of identity providers than SAML without acting on them.
  *
  * @throws AppError invalid, which names the field.
  */
 export function mergeSso(before: SsoDocument | null, body: Readonly<Record<string, unknown>>): SsoDocument {
-  const merged = mergeDocument({ ...before }, body)
+  const merged = omitFields(mergeDocument({ ...before }, body), ownFields)
   if (merged['scim_enabled'] === true) throw invalidField('scim_enabled', 'is not supported')
-  const known = Object.fromEntries(fields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
-  // The route's schema has checked the type of each of `fields`, in this body and in earlier ones.
-  const doc = known as unknown as SsoDocument
+  // The route's schema has checked the type of each field of SsoDocument, in this body and in earlier ones.
+  const doc = merged as unknown as SsoDocument
   assertSso(doc)
   return doc
 }
@@ -46,7 +34,6 @@ function assertSso(doc: SsoDocument): void {
     throw invalidField('role_attr_extraction', 'must be CN where it is set')
   assertAddress('idp_sso_url', doc.idp_sso_url)
   assertAddress('custom_logout_url', doc.custom_logout_url)
-  if (isSet(doc.idp_cert)) assertCertificates(doc.idp_cert)
 }
 
 /** Asserts that browsers can be redirected to the URL, and would run nothing. */
@@ -59,19 +46,25 @@ function assertAddress(field: string, value: string | undefined): void {
 const MIN_KEY_BITS = 2048
 const MAX_CERTIFICATES = 4
 
-function assertCertificates(text: string): void {
-  const certificates = readCertificates(text)
+/**
+ * Says why the certificates can't verify messages, null if they can. They are checked where they are used: a record may
+ * contain others, as clients store records before they have the certificate.
+ */
+export function certificateFault({ doc: { idp_cert: text } }: Pick<Sso, 'doc'>): string | null {
+  if (!isSet(text)) return null
+  const certificates = parseCertificates(text)
   if (certificates === null || certificates.length > MAX_CERTIFICATES)
-    throw invalidField('idp_cert', `must be a certificate in PEM form, or up to ${MAX_CERTIFICATES}`)
+    return `idp_cert must be a certificate in PEM form, or up to ${MAX_CERTIFICATES}`
   for (const { publicKey: key } of certificates) {
-    if (key.asymmetricKeyType !== 'rsa') throw invalidField('idp_cert', 'must have an RSA key')
+    if (key.asymmetricKeyType !== 'rsa') return 'idp_cert must have an RSA key'
     if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_KEY_BITS)
-      throw invalidField('idp_cert', `must have a key of ${MIN_KEY_BITS} bits or more`)
+      return `idp_cert must have a key of ${MIN_KEY_BITS} bits or more`
   }
+  return null
 }
 
 /** Parses the certificates; null if any of them is malformed. */
-function readCertificates(text: string): X509Certificate[] | null {
+function parseCertificates(text: string): X509Certificate[] | null {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
   const pems = found ?? [`-----BEGIN CERTIFICATE-----\n${text.trim()}\n-----END CERTIFICATE-----`]
   try {
@@ -94,11 +87,14 @@ export interface IdentityProvider {
   readonly ssoUrl: string
 }
 
-/** Returns null until everything has been set: the administrator of the identity provider needs our URLs first. */
-export function identityProviderOf({ doc }: Pick<Sso, 'doc'>): IdentityProvider | null {
-  const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = doc
-  if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl)) return null
-  const certificates = readCertificates(cert)
+/**
+ * Returns null until everything has been set, and the certificates are good: the administrator of the identity provider
+ * needs our URLs first.
+ */
+export function identityProviderOf(sso: Pick<Sso, 'doc'>): IdentityProvider | null {
+  const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = sso.doc
+  if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl) || certificateFault(sso) !== null) return null
+  const certificates = parseCertificates(cert)
   return certificates && { issuer, certs: certificates.map(String), ssoUrl }
 }
 
@@ -125,7 +121,7 @@ export function samlUrls(baseUrl: string, domain: string): SamlUrls {
   }
 }
 
-/** The SSO as the audit log shows it. */
+/** Returns the SSO in the form that the audit log shows. */
 export function auditDocument({ domain, doc }: Sso): Record<string, unknown> {
-  return { ...doc, domain }
+  return { ...omitSecrets({ ...doc }), domain }
 }

@@ -3,8 +3,10 @@ import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
+import { type Reveal, presentSecrets } from '../../orgs/secrets.ts'
 import type { SamlUrls, Sso } from './sso.ts'
 import type { SsoFailure } from './store-failures.ts'
+import { storedFields } from './wire-fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 1000 }))
 
@@ -23,6 +25,7 @@ const settable = {
   default_role: Text,
   ignore_unmatched_roles: Type.Optional(Type.Boolean({ default: false })),
   scim_enabled: Type.Optional(Type.Boolean({ default: false })),
+  ...storedFields,
 }
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
@@ -51,9 +54,14 @@ export const SsoReply = named(
   ),
 )
 
-export function presentSso({ orgId, id, domain, doc, createdAt, modifiedAt }: Sso): Static<typeof SsoReply> {
+/** @param reveal Other secrets look as if they were never set. */
+export function presentSso(
+  { orgId, id, domain, doc, createdAt, modifiedAt }: Sso,
+  reveal: Reveal,
+): Static<typeof SsoReply> {
   return {
-    ...doc,
+    name: doc.name,
+    ...presentSecrets({ ...doc }, reveal),
     idp_type: 'saml',
     id,
     org_id: orgId,
@@ -70,11 +78,22 @@ export const MetadataReply = named(
     entity_id: Type.String(),
     logout_url: Type.String(),
     metadata: Type.String({ description: 'XML' }),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'why nobody can sign in yet' })),
   }),
 )
 
-export function presentMetadata(urls: SamlUrls, metadata: string): Static<typeof MetadataReply> {
-  return { acs_url: urls.acsUrl, entity_id: urls.entityId, logout_url: urls.logoutUrl, metadata }
+/** @param fault From certificateFault(). */
+export function presentMetadata(
+  urls: SamlUrls,
+  { metadata, fault }: { readonly metadata: string; readonly fault: string | null },
+): Static<typeof MetadataReply> {
+  return {
+    acs_url: urls.acsUrl,
+    entity_id: urls.entityId,
+    logout_url: urls.logoutUrl,
+    metadata,
+    ...(fault !== null && { warnings: [fault] }),
+  }
 }
 
 export const DeleteAdminsBody = named(
