@@ -24,6 +24,8 @@ export function isMxedgeModel(model: string): boolean {
   return /^me-/i.test(model)
 }
 
+/** `VM` is how the Terraform provider writes it. */
 export function isVirtual(model: string): boolean {
-  return mxedgeModels.some((known) => known.virtual && known.model === model.toUpperCase())
+  const name = model.toUpperCase()
+  return name === 'VM' || mxedgeModels.some((known) => known.virtual && known.model === name)
 }

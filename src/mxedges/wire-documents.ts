@@ -167,7 +167,9 @@ export const mxedgeFields = {
         {
           downstream_ports: texts,
           separate_upstream_downstream: flag,
-          upstream_port_vlan_id: integer,
+          upstream_port_vlan_id: kept(
+            Type.Union([Type.Integer(), Type.String({ maxLength: 100, description: 'a number or a variable' })]),
+          ),
           upstream_ports: texts,
         },
         open,

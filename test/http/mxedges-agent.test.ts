@@ -65,6 +65,8 @@ it('the list of package versions is empty', async () => {
 
 it('the name and model of a virtual machine are returned, and other hardware is refused', async () => {
   expect((await server.call('GET', `${mxedges}/${id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'ME-VM' })
+  const vm = await addMxedge(server, { model: 'VM' })
+  expect((await server.call('GET', `${mxedges}/${vm.id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'VM' })
   const box = await addMxedge(server, { model: 'ME-X5' })
   expect((await server.call('GET', `${mxedges}/${box.id}/vm_params`)).status).toBe(400)
 })

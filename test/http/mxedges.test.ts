@@ -55,7 +55,15 @@ describe('edge appliances', () => {
     expect((await server.call('GET', `${mxedges}/${id}`)).body).toEqual(changed.body)
   })
 
+  it.each([7, '7', '{{uplink_vlan}}'])('return the upstream VLAN %j as it was sent', async (vlan) => {
+    const ports = { tunterm_port_config: { upstream_port_vlan_id: vlan } }
+    const { id, ...made } = await addMxedge(server, ports)
+    expect(made).toMatchObject(ports)
+    expect((await server.call('GET', `${mxedges}/${id}`)).body).toMatchObject(ports)
+  })
+
   it.each([
+    [{ tunterm_port_config: { upstream_port_vlan_id: true } }, 'tunterm_port_config.upstream_port_vlan_id'],
     [{ name: 5 }, 'name'],
     [{ name: '' }, 'name'],
     [{ model: null }, 'model'],
