@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { isObject } from '../platform/is-object.ts'
 import type { SiteMapTable } from './tables.ts'
 
 /** A floor plan, or a section of a street map. */
@@ -9,24 +10,34 @@ export type SiteMap = Selectable<SiteMapTable>
 export type MapDocument = Readonly<Record<string, unknown>>
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */
-const OWN_FIELDS = [
-  'id',
-  'org_id',
-  'site_id',
-  'created_time',
-  'modified_time',
-  'for_site',
-  'flags',
-  'url',
-  'thumbnail_url',
-]
+const OWN_FIELDS = ['id', 'org_id', 'site_id', 'created_time', 'modified_time', 'for_site', 'url', 'thumbnail_url']
 
 /** A node of a path takes some hundred bytes, and a drawn building has thousands of them. */
 const MAX_MAP_BYTES = 512 * 1024
 
 /** Replaces the top-level fields that `change` names; see mergeDocument(). */
 export function mergeMap(before: MapDocument, change: MapDocument): Record<string, unknown> {
-  return omitFields(mergeDocument(before, change, MAX_MAP_BYTES), OWN_FIELDS)
+  return omitFields(mergeDocument(before, keepVendorMap(before, change), MAX_MAP_BYTES), OWN_FIELDS)
+}
+
+/**
+ * The specification has `wayfinding.mapvendor.map_id` only in answers, so a client that writes `mapvendor` without it
+ * keeps the map that is known of the same account.
+ */
+function keepVendorMap(before: MapDocument, change: MapDocument): MapDocument {
+  const wayfinding = objectOf(change['wayfinding'])
+  const vendor = wayfinding['mapvendor']
+  if (!isObject(vendor) || 'map_id' in vendor) return change
+  const known = objectOf(before['wayfinding'])
+  const account = [known['mapvendor'], known['micello']]
+    .map(objectOf)
+    .find((one) => one['map_id'] !== undefined && one['account_key'] === vendor['account_key'])
+  if (account === undefined) return change
+  return { ...change, wayfinding: { ...wayfinding, mapvendor: { ...vendor, map_id: account['map_id'] } } }
+}
+
+function objectOf(value: unknown): MapDocument {
+  return isObject(value) ? value : {}
 }
 
 /** Returns the map's name for people, as the audit log shows it. */

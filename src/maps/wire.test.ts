@@ -114,17 +114,7 @@ describe('a map body', () => {
   ])('names %s', (field, body) => expect(refusedFor(body)).toBe(field))
 
   it("can't set the fields of the service", () => {
-    const own = [
-      'id',
-      'org_id',
-      'site_id',
-      'created_time',
-      'modified_time',
-      'for_site',
-      'flags',
-      'url',
-      'thumbnail_url',
-    ]
+    const own = ['id', 'org_id', 'site_id', 'created_time', 'modified_time', 'for_site', 'url', 'thumbnail_url']
     const body = Object.fromEntries(own.map((name) => [name, 'theirs']))
     expect(mergeMap({ name: 'kept' }, body)).toEqual({ name: 'kept' })
   })

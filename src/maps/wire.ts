@@ -3,6 +3,7 @@ import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField } from '../platform/errors.ts'
+import { isObject } from '../platform/is-object.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
 import type { WayfindingLink } from './link-wayfinding.ts'
 import type { SiteMap } from './map.ts'
@@ -72,6 +73,18 @@ const Geofence = named(
  * addendum.
  */
 const fields = {
+  flags: Type.Optional(
+    named(
+      'MapFlags',
+      Type.Object(
+        {
+          assetHoldTime: Type.Optional(Whole({ description: 'default 0; stored without effect' })),
+          storeTime: Type.Optional(Whole({ description: 'default 0; stored without effect' })),
+        },
+        { additionalProperties: Whole() },
+      ),
+    ),
+  ),
   geofences: Type.Optional(Type.Array(Geofence)),
   group_idx: Type.Optional(Whole({ description: 'later name of mapstack_floor' })),
   group_name: Type.Optional(Type.String({ description: 'later name of mapstack_id' })),
@@ -140,6 +153,7 @@ export const MapReply = named(
 
 /** Defaults of the specification, which its clients expect even where nobody set the field. */
 const defaults = { locked: false, orientation: 0, type: 'image' as const }
+const defaultFlags = { assetHoldTime: 0, storeTime: 0 }
 
 /** The image stands for the thumbnail until the job has made it. */
 export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> {
@@ -147,6 +161,7 @@ export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> 
   return {
     ...defaults,
     ...doc,
+    flags: { ...defaultFlags, ...(isObject(doc['flags']) && doc['flags']) },
     id,
     org_id: orgId,
     site_id: siteId,

@@ -59,6 +59,7 @@ const everyField = {
   wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }, {}, { position: { x: 1 } }] },
   width: 1200,
   width_m: 30.75,
+  flags: { assetHoldTime: 30, storeTime: 60 },
   'x-ours': { kept: [1, null] },
 }
 
@@ -73,7 +74,8 @@ describe('a map', () => {
     const made = await server.call('POST', path, { body: everyField })
     expect(made.status).toBe(200)
     const { id, created_time: created, modified_time: modified, ...rest } = made.body
-    expect(rest).toEqual({ ...everyField, org_id: server.org.orgId, site_id: siteId, for_site: true })
+    const own = { org_id: server.org.orgId, site_id: siteId, for_site: true }
+    expect(rest).toEqual({ ...everyField, ...own })
     expect(modified).toBe(created)
     expect(await server.call('GET', `${path}/${id}`)).toMatchObject({ status: 200, body: made.body })
   })
@@ -81,7 +83,18 @@ describe('a map', () => {
   it('has the defaults of the specification, and no other unset field', async () => {
     const { body } = await server.call('POST', path, { body: {} })
     expect(Object.keys(body).sort()).toEqual(
-      ['created_time', 'for_site', 'id', 'locked', 'modified_time', 'org_id', 'orientation', 'site_id', 'type'].sort(),
+      [
+        'created_time',
+        'flags',
+        'for_site',
+        'id',
+        'locked',
+        'modified_time',
+        'org_id',
+        'orientation',
+        'site_id',
+        'type',
+      ].sort(),
     )
     expect(body).toMatchObject({ locked: false, orientation: 0, type: 'image' })
   })
@@ -99,11 +112,26 @@ describe('a map', () => {
       id: randomUUID(),
       site_id: randomUUID(),
       url: 'https://x.test',
-      flags: 1,
     }
     const { body } = await server.call('PUT', `${path}/${id}`, { body: change })
     expect(body).toMatchObject({ id, site_id: siteId, name: 'New' })
-    for (const gone of ['ppm', 'wall_path', 'url', 'flags']) expect(body).not.toHaveProperty(gone)
+    for (const gone of ['ppm', 'wall_path', 'url']) expect(body).not.toHaveProperty(gone)
+  })
+
+  it('always has flags, which a write may set', async () => {
+    const defaults = { assetHoldTime: 0, storeTime: 0 }
+    const id = await add({ name: 'Flagged' })
+    const one = `${path}/${id}`
+    expect((await server.call('GET', one)).body.flags).toEqual(defaults)
+    const flags = { storeTime: 60, later: 1 }
+    expect((await server.call('PUT', one, { body: { flags } })).body.flags).toEqual({ ...defaults, ...flags })
+    expect((await server.call('PUT', one, { body: { name: 'x' } })).body.flags).toEqual({ ...defaults, ...flags })
+    expect((await server.call('PUT', one, { body: { '-flags': '' } })).body.flags).toEqual(defaults)
+    for (const bad of [1, { storeTime: 'x' }, { later: 0.5 }])
+      expect(await server.call('PUT', one, { body: { flags: bad } })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('flags') },
+      })
   })
 
   it('has audit records with its state before and after', async () => {
@@ -242,6 +270,20 @@ describe('wayfinding', () => {
     const { body } = await server.call('GET', `${path}/${id}`)
     expect(body.wayfinding).toEqual({ snap_to_path: true, [vendor]: account })
   })
+
+  it.each(['micello', 'mapvendor'])(
+    'keeps the map of %s when a client writes its account without it',
+    async (vendor) => {
+      const id = await add({})
+      await link(id, { vendor_name: vendor, ...account })
+      const { map_id, ...rest } = account
+      const put = async (mapvendor: object) =>
+        (await server.call('PUT', `${path}/${id}`, { body: { wayfinding: { mapvendor } } })).body.wayfinding
+      expect(await put(rest)).toEqual({ mapvendor: { ...rest, map_id } })
+      expect(await put({ ...rest, map_id: 'own' })).toEqual({ mapvendor: { ...rest, map_id: 'own' } })
+      expect(await put({ account_key: 'another' })).toEqual({ mapvendor: { account_key: 'another' } })
+    },
+  )
 
   it('of a service that Signalbox would have to call is refused', async () => {
     const id = await add({})
