@@ -29,6 +29,7 @@ export function updateDevice(
     await appendAudit(tx, scope, {
       message: `Update device ${name ?? device.mac}`,
       siteId: scope.siteId,
+      deviceId,
       before: omitSecrets(before),
       after: omitSecrets(after),
       at,

@@ -14,6 +14,8 @@ import type { TopicEvents } from './topics.ts'
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
+  /** The device, where the change concerns a single one. */
+  readonly deviceId?: string | undefined
   readonly before?: Record<string, unknown>
   readonly after?: Record<string, unknown>
   readonly at: Date
@@ -26,11 +28,13 @@ export interface Audit {
  */
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
+  const { siteId = null, deviceId } = audit
   const event: TopicEvents['audits'] = {
     id: uuidv7(),
     timestamp: epochS(audit.at),
     org_id: orgId,
-    site_id: audit.siteId ?? null,
+    ...(siteId !== null && { site_id: siteId }),
+    ...(deviceId !== undefined && { device_id: deviceId }),
     admin_id: actor.adminId,
     admin_name: actor.name,
     message: audit.message,
@@ -39,7 +43,7 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
     ...reduceChange(audit),
   }
   await insertAuditLog(tx, event, audit.at)
-  await insertOutbox(tx, [{ orgId, siteId: event.site_id, topic: 'audits', event }], audit.at)
+  await insertOutbox(tx, [{ orgId, siteId, topic: 'audits', event }], audit.at)
   return event.id
 }
 

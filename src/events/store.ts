@@ -44,7 +44,7 @@ export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: D
     .values({
       orgId: event.org_id,
       id: event.id,
-      siteId: event.site_id,
+      siteId: event.site_id ?? null,
       adminId: event.admin_id,
       adminName: event.admin_name,
       message: event.message,

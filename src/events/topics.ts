@@ -35,7 +35,8 @@ export const topics = {
       id: Type.String(),
       timestamp: Type.Number(),
       org_id: Type.String(),
-      site_id: NullableText,
+      site_id: Optional(Type.String()),
+      device_id: Optional(Type.String()),
       admin_id: NullableText,
       admin_name: Type.String(),
       message: Type.String(),
@@ -147,10 +148,10 @@ export const topics = {
     event: Type.Object({
       id: Type.String(),
       name: Type.String(),
-      site_id: NullableText,
+      site_id: Optional(Type.String()),
       timestamp: Type.Number(),
     }),
-    example: { id: '0193a1c0-0000-7000-8000-000000000005', name: 'Alerts', site_id: null, timestamp: 1_790_000_000.25 },
+    example: { id: '0193a1c0-0000-7000-8000-000000000005', name: 'Alerts', timestamp: 1_790_000_000.25 },
   }),
 } satisfies Record<string, TopicDeclaration<TSchema>>
 

@@ -44,6 +44,7 @@ export async function locateDevice(
     await appendAudit(tx, installer.scope, {
       message: `${kind === 'locate' ? 'Locate' : 'Unlocate'} device ${device.name ?? device.mac}`,
       siteId: device.siteId,
+      deviceId: device.id,
       after: { mac: device.mac },
       at,
     })

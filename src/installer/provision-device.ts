@@ -122,6 +122,7 @@ async function write(tx: Tx, { scope }: Installer, { device, site, provision, at
   const auditId = await appendAudit(tx, scope, {
     message: `Provision device ${name}`,
     siteId: site?.id ?? null,
+    deviceId: id,
     before: { ...omitSecrets(device.doc), name: device.name, ...(siteId !== null && { site_id: siteId }) },
     after: { ...omitSecrets(doc), name, ...(site !== null && { site_id: site.id }) },
     at,
@@ -144,6 +145,7 @@ export async function unassignDevice(ctx: Context, installer: Installer, mac: st
     const auditId = await appendAudit(tx, scope, {
       message: `Unassign device ${mac}`,
       siteId,
+      deviceId: id,
       before: { mac, site_id: siteId },
       after: { mac },
       at,

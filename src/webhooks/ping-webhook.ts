@@ -16,7 +16,13 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
   const { orgId } = scope
   await inTx(ctx, async (tx) => {
     const { doc } = await lockWebhook(tx, scope, id)
-    const event: TopicEvents['ping'] = { id, name: webhookName(doc), site_id: siteIdOf(scope), timestamp: epochS(at) }
+    const siteId = siteIdOf(scope)
+    const event: TopicEvents['ping'] = {
+      id,
+      name: webhookName(doc),
+      ...(siteId !== null && { site_id: siteId }),
+      timestamp: epochS(at),
+    }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
     await insertMessages(tx, [{ orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }], at)
     await recountLanes(tx, [{ orgId, webhookId: id }])

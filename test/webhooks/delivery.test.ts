@@ -249,10 +249,8 @@ describe('a disabled webhook', () => {
     await pingWebhook(harness.ctx, harness.scope, id)
     const [ping] = await receiver.waitFor(1)
     const timestamp = clock.now().getTime() / 1000
-    expect(ping).toMatchObject({
-      topic: 'ping',
-      events: [{ id: webhook.id, name: 'Off', site_id: null, timestamp }],
-    })
+    expect(ping).toMatchObject({ topic: 'ping' })
+    expect(ping?.events).toEqual([{ id: webhook.id, name: 'Off', timestamp }])
     await drained()
     clock.advance(3600e3)
     harness.wake()

@@ -37,7 +37,6 @@ async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
     id: uuidv7(),
     timestamp: at.getTime() / 1000,
     org_id: orgId,
-    site_id: null,
     admin_id: null,
     admin_name: 'Ada',
     message: 'Update Site',

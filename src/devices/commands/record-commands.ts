@@ -10,6 +10,7 @@ import {
   requeueCommands,
   timeOutCommands,
 } from './store.ts'
+import { deviceIdOf } from '../device.ts'
 import { expireCommands } from './store-expiry.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
@@ -54,6 +55,7 @@ async function recordExpired(tx: Tx, at: Date): Promise<void> {
     await appendAudit(tx, systemScope('gateway', orgId), {
       message: `The ${kind} of device ${name ?? mac} expired: it could not be sent within ${waitedS} s`,
       siteId,
+      deviceId: deviceIdOf(mac),
       after: { mac },
       at,
     })

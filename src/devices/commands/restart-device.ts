@@ -49,6 +49,7 @@ export async function restartDevice(
     const auditId = await appendAudit(tx, scope, {
       message,
       siteId: scope.siteId,
+      deviceId: device.id,
       after: { mac: device.mac, ...part },
       at,
     })

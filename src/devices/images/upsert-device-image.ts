@@ -45,6 +45,7 @@ export async function upsertDeviceImage(
       await appendAudit(tx, scope, {
         message: `${before === null ? 'Add' : 'Replace'} image ${number} of device ${device.name ?? device.mac}`,
         siteId: device.siteId,
+        deviceId,
         after: { mac: device.mac, image_number: number, width, height },
         at,
       })
@@ -68,6 +69,7 @@ export async function deleteDeviceImage(
     await appendAudit(tx, scope, {
       message: `Delete image ${number} of device ${device.name ?? device.mac}`,
       siteId: device.siteId,
+      deviceId,
       before: { mac: device.mac, image_number: number },
       at: ctx.clock.now(),
     })

@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { countOf } from './claim-devices.ts'
+import { countOf, onlyOf } from './claim-devices.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
 import { type Device, assignToSite, deviceOfEvent, shareSiteName, lockDevicesBy } from '../store.ts'
 
@@ -69,7 +69,13 @@ async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move
   await assignToSite(tx, scope, { deviceIds: devices.map(({ id }) => id), siteId: to.siteId, settings, at })
   const macs = devices.map(({ mac }) => mac)
   const message = to.siteId === null ? `Unassign ${countOf(macs)}` : `Assign ${countOf(macs)} to site ${to.siteName}`
-  const auditId = await appendAudit(tx, scope, { message, siteId: to.siteId, after: { macs, ...settings }, at })
+  const auditId = await appendAudit(tx, scope, {
+    message,
+    siteId: to.siteId,
+    deviceId: onlyOf(devices)?.id,
+    after: { macs, ...settings },
+    at,
+  })
   const moved = devices.filter(({ siteId }) => siteId !== to.siteId)
   const deviceEvents = moved.map((device) =>
     to.siteId === null

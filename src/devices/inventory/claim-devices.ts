@@ -49,7 +49,12 @@ async function addDevices(
   })
   await updateOwner(tx, scope, deviceIds)
   const macs = devices.map(({ mac }) => mac)
-  const auditId = await appendAudit(tx, scope, { message: `Claim ${countOf(macs)}`, after: { macs }, at })
+  const auditId = await appendAudit(tx, scope, {
+    message: `Claim ${countOf(macs)}`,
+    deviceId: onlyOf(deviceIds),
+    after: { macs },
+    at,
+  })
   const deviceEvents = devices.map(({ id, mac, type }) => ({
     device: { id, mac, type, name: null, siteId: null, siteName: null },
     what: 'CLAIMED' as const,
@@ -57,6 +62,11 @@ async function addDevices(
   }))
   await appendDeviceEvents(tx, scope, deviceEvents, at)
   await takeOverSessions(tx, scope, { deviceIds, at })
+}
+
+/** Returns the single item; undefined where there are none or several. */
+export function onlyOf<T>(items: readonly T[]): T | undefined {
+  return items.length === 1 ? items[0] : undefined
 }
 
 /** Names devices in audit messages: a single one by its MAC, several by their number. */

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
-import { countOf } from './claim-devices.ts'
+import { countOf, onlyOf } from './claim-devices.ts'
 import { deviceIdOf } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
 import { type Device, deleteDevices, deviceOfEvent, listDevicesInUpgrades, lockDevicesBy } from '../store.ts'
@@ -43,7 +43,12 @@ async function remove(
   const macs = devices.map(({ mac }) => mac)
   await deleteDevices(tx, scope, ids)
   await clearOwner(tx, scope, ids)
-  const auditId = await appendAudit(tx, scope, { message: `Unclaim ${countOf(macs)}`, before: { macs }, at })
+  const auditId = await appendAudit(tx, scope, {
+    message: `Unclaim ${countOf(macs)}`,
+    deviceId: onlyOf(ids),
+    before: { macs },
+    at,
+  })
   const deviceEvents = devices.map((device) => ({ device: deviceOfEvent(device), what: 'UNCLAIMED' as const, auditId }))
   await appendDeviceEvents(tx, scope, deviceEvents, at)
 }
