@@ -51,7 +51,9 @@ const Monitoring = kept(
           {
             host: kept(Type.String({ minLength: 1 })),
             port: integer,
-            protocol: kept(Type.Enum(['arp', 'ping', 'tcp'])),
+            protocol: kept(
+              Type.String({ minLength: 1, maxLength: 100, description: '`arp`, `ping`, `tcp` or a later one' }),
+            ),
             src_vlan_id: integer,
             timeout: integer,
           },

@@ -207,6 +207,14 @@ describe('appliances of a site', () => {
 })
 
 describe('clusters', () => {
+  it('keep a site and monitors of later protocols as they were sent', async () => {
+    const monitor = { host: '10.2.8.15', protocol: 'icmp', timeout: 300 }
+    const body = { name: 'Monitored', site_id: siteId, tunterm_monitoring: [[monitor]] }
+    const { id, ...made } = await addCluster(server, body)
+    expect(made).toMatchObject({ ...body, for_site: false })
+    expect((await server.call('PUT', `${clusters}/${id}`, { body: made })).body).toMatchObject(body)
+  })
+
   it('keep the whole document, each field separately', async () => {
     const body = {
       name: 'Wide',

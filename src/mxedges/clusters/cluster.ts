@@ -3,7 +3,7 @@ import type { Document } from '../../platform/document.ts'
 import type { Cluster } from './store.ts'
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */
-const ownFields = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
+const ownFields = ['id', 'org_id', 'for_site', 'created_time', 'modified_time']
 
 /** Merges `body` into the document of a cluster. */
 export function mergeCluster(before: Document, body: Document): Document {

@@ -8,7 +8,14 @@ import type { Cluster } from './store.ts'
 /** The rest of a cluster's document is stored as received. */
 export const ClusterBody = named(
   'MxclusterUpdate',
-  Type.Object({ name: kept(Type.String({ maxLength: 200 })), ...clusterFields }, { additionalProperties: true }),
+  Type.Object(
+    {
+      name: kept(Type.String({ maxLength: 200 })),
+      site_id: kept(Type.String({ format: 'uuid', description: 'stored without effect' })),
+      ...clusterFields,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 export const ClusterReply = named(
