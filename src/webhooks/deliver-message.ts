@@ -65,9 +65,7 @@ export async function deliverMessage(
   const { url, verifyCert } = receiver
   const at = ctx.clock.now()
   const headers = {
-    'User-Agent': USER_AGENT,
-    ...receiver.headers,
-    'Content-Type': 'application/json',
+    ...withDefaults(receiver.headers),
     'Accept-Encoding': 'identity',
     ...signatureHeaders(receiver.secrets, { messageId: message.id, at, body: message.body }),
   }
@@ -134,6 +132,16 @@ function answerOf(result: Outcome): Pick<DeliveryRecord['exchange'], 'respHeader
 /** PostgreSQL can't store NUL in a text. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}
+
+/** Names of headers have no case: a second spelling would be sent beside the first. */
+function withDefaults(custom: Readonly<Record<string, string>>): Record<string, string> {
+  const names = new Set(Object.keys(custom).map((name) => name.toLowerCase()))
+  const defaults = { 'User-Agent': USER_AGENT, 'Content-Type': 'application/json' }
+  return {
+    ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))),
+    ...custom,
+  }
 }
 
 /** Anyone who may read can see the record, but not credentials for the receiver, which custom headers often are. */

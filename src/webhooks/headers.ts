@@ -5,7 +5,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const value = /^[\t\x20-\x7e\x80-\xff]*$/
 /** Headers that the connection or the signature depends on. */
 const reserved =
-  /^(host|content-.*|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|webhook-.*|x-mist-signature.*)$/i
+  /^(host|content-(?!type$).*|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|webhook-.*|x-mist-signature.*)$/i
 
 /** Returns why these headers can't be sent with every delivery; null when they can. */
 export function headerFault(headers: Readonly<Record<string, string>>): string | null {

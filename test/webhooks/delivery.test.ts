@@ -33,6 +33,16 @@ const drained = () =>
   })
 
 describe('delivery', () => {
+  it('sends a media type and an agent that the webhook sets, once and in any spelling', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'USER-AGENT': 'mine' }
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], headers })
+    await harness.start()
+    await harness.audit('first')
+    const [message] = await receiver.waitFor(1)
+    expect(message?.headers).toMatchObject({ 'content-type': headers['content-type'], 'user-agent': 'mine' })
+    await drained()
+  })
+
   it('sends signed messages whose signatures verify, and records the exchange', async () => {
     const secret = 'sécret of the lab'
     const headers = { 'X-Lab': '7', Authorization: 'Bearer hidden' }
