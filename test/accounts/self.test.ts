@@ -45,7 +45,6 @@ describe('the account record', () => {
       ...before,
       email: 'evil@example.test',
       admin_id: other.adminId,
-      enable_two_factor: true,
       via_sso: true,
       password_hash: 'x',
       sso_id: other.orgId,
@@ -53,6 +52,12 @@ describe('the account record', () => {
       is_superuser: true,
       privileges: [{ scope: 'org', role: 'admin', org_id: other.orgId }],
     }
+    for (const [field, value] of [['enable_two_factor', true] as const, ['tags', ['vip']] as const])
+      expect(await browser.call('PUT', '/self', { ...mass, [field]: value })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(`Invalid field ${field}: `) },
+      })
+    expect((await browser.call('PUT', '/self', { ...mass, tags: [] })).body).toEqual(before)
     expect((await browser.call('PUT', '/self', mass)).body).toEqual(before)
     expect((await browser.call('GET', '/self')).body).toEqual(before)
     expect((await browser.call('GET', `/orgs/${other.orgId}`)).status).toBe(404)

@@ -38,7 +38,8 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       body: UpdateBody,
       reply: SelfReply,
       run: async (ctx, { scope: caller, body }) => {
-        const admin = await updateSelf(ctx, { ...parts, ...guard }, { caller, change: parseSelfChange(body) })
+        const change = parseSelfChange(body, caller.principal)
+        const admin = await updateSelf(ctx, { ...parts, ...guard }, { caller, change })
         return present(withAdmin(caller.principal, admin))
       },
     }),

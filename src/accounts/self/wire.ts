@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
 import { Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 
@@ -91,6 +92,8 @@ export const UpdateBody = named(
   'SelfUpdate',
   Type.Object({
     ...ownFields,
+    enable_two_factor: Type.Optional(Type.Boolean({ description: 'as it is; see /self/two_factor' })),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: 100, description: 'none: accounts have no tags' })),
     password: Password,
     old_password: Type.Optional(
       Type.String({
@@ -102,8 +105,19 @@ export const UpdateBody = named(
   }),
 )
 
-/** Picks the fields that owners may set, because clients send whole records back. */
-export function parseSelfChange(body: Static<typeof UpdateBody>): SelfChange {
+/**
+ * Picks the fields that owners may set, because clients send whole records back.
+ * @param principal The account as it is.
+ * @throws AppError invalid for another value of a field that owners can't set here.
+ */
+export function parseSelfChange(
+  body: Static<typeof UpdateBody>,
+  { hasSecondFactor }: Pick<Principal, 'hasSecondFactor'>,
+): SelfChange {
+  const { enable_two_factor: enable = hasSecondFactor, tags = [] } = body
+  if (enable !== hasSecondFactor)
+    throw invalidField('enable_two_factor', 'can not be changed here: use /self/two_factor')
+  if (tags.length > 0) throw invalidField('tags', 'can not be set: accounts have no tags')
   const known = new Set(Object.keys(ownFields))
   const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
   return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }
