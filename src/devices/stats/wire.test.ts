@@ -54,6 +54,20 @@ describe('presentStats', () => {
     expect(presentStats({ ...base, load: { cpu_percent: 'odd' } }, at)).not.toHaveProperty('cpu_util')
   })
 
+  it('has the configuration and tag fields that clients require, except for access points', () => {
+    const nothing = {
+      config_version: 0,
+      config_timestamp: 0,
+      tag_id: 0,
+      tag_uuid: '00000000-0000-0000-0000-000000000000',
+    }
+    for (const type of ['switch', 'gateway'] as const) {
+      expect(presentStats({ ...base, type }, at)).toMatchObject(nothing)
+      expect(presentStats({ ...base, type, load: { config_version: 7 } }, at)).toMatchObject({ config_version: 7 })
+    }
+    for (const field of Object.keys(nothing)) expect(presentStats(base, at)).not.toHaveProperty(field)
+  })
+
   it('presents a single member as no Virtual Chassis', () => {
     const member = { member: 0, mac: base.mac, serial: 'S1', model: 'EX', firmware: '1' }
     const stats = presentStats({ ...base, type: 'switch', members: [member] }, at)

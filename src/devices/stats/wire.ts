@@ -82,6 +82,7 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
     ...presentLoad(stats),
     ...(members !== null && members.length > 0 && presentMembers(mac, members)),
     ...(fwupdate !== null && { fwupdate }),
+    ...(type !== 'ap' && presentConfig(stats)),
     created_time: epochS(stats.createdAt),
     modified_time: epochS(stats.modifiedAt),
   }
@@ -130,6 +131,20 @@ function presentLoad({ type, load }: DeviceStats): Record<string, unknown> {
     ...address,
     ...(cpu !== null && { cpu_stat: { idle: 100 - cpu } }),
     ...(used !== null && total !== null && total > 0 && { memory_stat: { usage: Math.round((used / total) * 100) } }),
+  }
+}
+
+/**
+ * Clients decode no statistics of switches and gateways without these fields. Nothing here has tags, and devices don't
+ * report when they applied their configuration: zeros stand for "none". Source: contract, `stats_switch`,
+ * `stats_gateway`.
+ */
+function presentConfig({ load }: DeviceStats) {
+  return {
+    config_version: numberIn(load, 'config_version') ?? 0,
+    config_timestamp: 0,
+    tag_id: 0,
+    tag_uuid: '00000000-0000-0000-0000-000000000000',
   }
 }
 

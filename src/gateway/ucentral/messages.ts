@@ -69,7 +69,13 @@ const StateContent = Type.Object({
   ),
 })
 
-export const State = Type.Object({ serial: Serial, state: StateContent })
+const StateParts = {
+  state: StateContent,
+  /** The version of the configuration that the device has applied. */
+  uuid: Type.Optional(Type.Number()),
+}
+
+export const State = Type.Object({ serial: Serial, ...StateParts })
 export type State = Static<typeof State>
 
 /** A report that the gateway asked for: for each type, a list of pairs of epoch seconds and content. */
@@ -77,7 +83,7 @@ export const Telemetry = Type.Object({
   serial: Serial,
   data: Type.Optional(
     Type.Object({
-      state: Type.Optional(Type.Array(Type.Tuple([Type.Number(), Type.Object({ state: StateContent })]))),
+      state: Type.Optional(Type.Array(Type.Tuple([Type.Number(), Type.Object(StateParts)]))),
     }),
   ),
 })

@@ -2,17 +2,21 @@ import type { State, Telemetry } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { LinkHost } from '../../protocol.ts'
 
-export function onState(host: LinkHost, session: Session, { state }: State): Promise<void> | undefined {
-  return reportState(host, session, state)
+export function onState(host: LinkHost, session: Session, message: State): Promise<void> | undefined {
+  return reportState(host, session, message)
 }
 
 /** Handles a requested report. If it holds several states, only the last one counts. */
 export function onTelemetry(host: LinkHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
   const [, last] = data?.state?.at(-1) ?? []
-  return reportState(host, session, last?.state ?? {})
+  return reportState(host, session, last ?? { state: {} })
 }
 
-function reportState(host: LinkHost, session: Session, state: State['state']): Promise<void> | undefined {
+function reportState(
+  host: LinkHost,
+  session: Session,
+  { state, uuid: configVersion }: Pick<State, 'state' | 'uuid'>,
+): Promise<void> | undefined {
   const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
   const cpuPercent = cpuLoad?.[0]
   const ip = addressOf(state)
@@ -30,6 +34,7 @@ function reportState(host: LinkHost, session: Session, state: State['state']): P
       ...(memory?.total !== undefined && { memory_total: memory.total }),
       ...(memory?.free !== undefined && { memory_free: memory.free }),
       ...(ip !== undefined && { ip }),
+      ...(Number.isSafeInteger(configVersion) && { config_version: configVersion }),
     },
   })
 }
