@@ -56,6 +56,7 @@ import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
+import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
 import { operatorRoutes } from './routes-operator.ts'
@@ -144,6 +145,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceConstOperations,
     ...firmwareOperations(storage.firmwareFiles),
     ...upgradeOperations,
+    ...siteUpgradeOperations,
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
 import { raiseProgress } from '../devices/stats/store-fwupdates.ts'
 import type { Reader, Tx } from '../platform/db.ts'
@@ -19,7 +19,7 @@ const keyColumns = columnsOf('firmwareDownload', { commandId: 'uuid', imageId: '
  * same answer.
  * @returns The ids of the commands whose downloads are stopped. The devices of the others may flash: wait for them.
  */
-export async function fenceDownloads(tx: Tx, scope: OrgScope, keys: readonly DownloadKey[]): Promise<Set<string>> {
+export async function fenceDownloads(tx: Tx, scope: InOrg, keys: readonly DownloadKey[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   // Rows of several downloads are locked in one order everywhere.
   const { rows: fenced } = await sql<{ commandId: string }>`

@@ -137,7 +137,7 @@ export async function lockImageForDelete(tx: Tx, scope: OrgScope, imageId: strin
  * Locks images until `tx` ends, so that none is deleted while an upgrade to it is written.
  * @returns The ids that exist.
  */
-export async function lockImages(tx: Tx, scope: OrgScope, imageIds: readonly string[]): Promise<string[]> {
+export async function lockImages(tx: Tx, scope: InOrg, imageIds: readonly string[]): Promise<string[]> {
   const rows = await tx
     .selectFrom('firmwareImage')
     .select('id')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { CommandKind, VcMember } from '../devices/tables.ts'
@@ -23,10 +24,10 @@ export interface Candidate {
   readonly commands: readonly CommandKind[]
 }
 
-/** Lists the devices of the sites, in no order. */
+/** Lists the devices of those of the sites that the scope covers, in no order. */
 export async function listCandidates(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   siteIds: readonly string[],
 ): Promise<Candidate[]> {
   const rows = await reader
@@ -47,6 +48,7 @@ export async function listCandidates(
     .select(sql<string | null>`d.doc->>'role'`.as('role'))
     .where('d.orgId', '=', scope.orgId)
     .where('d.siteId', '=', anyOf(siteIds))
+    .where(inSites(scope, sql.ref('d.site_id')))
     .execute()
   return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
     if (siteId === null) return []
@@ -138,7 +140,7 @@ const targetColumns = columnsOf('upgradeTarget', {
 })
 
 /** Inserts a whole plan with three statements, for any number of sites and devices. */
-export async function insertUpgrade(tx: Tx, scope: OrgScope, { org, sites, targets }: NewUpgrade): Promise<void> {
+export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets }: NewUpgrade): Promise<void> {
   const { orgId, actor } = scope
   await tx
     .insertInto('orgUpgrade')

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { cancelQueuedOfSiteUpgrades } from '../devices/commands/store-cancel.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
@@ -9,6 +9,8 @@ export interface Stop {
   readonly at: Date
   /** The same instant in service time. */
   readonly nowMs: number
+  /** The id of the only site upgrade to stop; missing: all of them. */
+  readonly only?: string
 }
 
 export interface Stopped {
@@ -19,26 +21,41 @@ export interface Stopped {
 }
 
 /**
- * Stops all site upgrades of the organization upgrade. After the commit no device is commanded and none gets its image:
- * queued commands are withdrawn, and incomplete downloads are cut off. The caller has locked the organization upgrade.
+ * Stops the site upgrades of the organization upgrade, or one of them. After the commit no device is commanded and none gets
+ * its image: queued commands are withdrawn, and incomplete downloads are cut off. The caller has locked the organization
+ * upgrade.
  */
-export async function stopSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
-  const { becomes, reason, nowMs } = stop
-  const stopped = await tx
+export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
+  const { becomes, reason, nowMs, only = null } = stop
+  let update = tx
     .updateTable('siteUpgrade')
     .set({ stopping: becomes, stopReason: reason, hold: null, dueMs: nowMs })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
     .where('stopping', 'is', null)
-    .returning('id')
-    .execute()
+  if (only !== null) update = update.where('id', '=', only)
+  const stopped = await update.returning('id').execute()
+  // An org upgrade goes on as long as one of its site upgrades does.
   await tx
     .updateTable('orgUpgrade')
     .set({ stopping: becomes, hold: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .where('stopping', 'is', null)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('siteUpgrade')
+            .select('siteUpgrade.id')
+            .where('siteUpgrade.orgId', '=', scope.orgId)
+            .where('siteUpgrade.orgUpgradeId', '=', orgUpgradeId)
+            .where('siteUpgrade.finishedAt', 'is', null)
+            .where('siteUpgrade.stopping', 'is', null),
+        ),
+      ),
+    )
     .execute()
   const ids = stopped.map(({ id }) => id)
   return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
@@ -51,7 +68,7 @@ export async function stopSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: st
  */
 export async function haltTargets(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   siteUpgradeIds: readonly string[],
   at: Date,
 ): Promise<string[]> {

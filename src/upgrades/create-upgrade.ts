@@ -1,60 +1,72 @@
 import { uuidv7 } from 'uuidv7'
-import type { OrgScope } from '../access/scope.ts'
+import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
 import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/db.ts'
+import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type Candidate, type NewUpgrade, insertUpgrade, listCandidates } from '../rollout/store-create.ts'
 import { type ActiveTarget, insertActiveTargets } from '../devices/commands/store-upgrades.ts'
-import type { OrgUpgrade, OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import {
   planDevices,
   planTimes,
   refuseDownloadStrategy,
   refuseModelsNotIn,
+  refuseReboots,
+  refuseUnknownDevices,
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
 import { type Planned, type SiteUpgradeOf, planUpgrade } from './plan-upgrade.ts'
-import { getOrgUpgrade, shareUpgradeSites, listKnownModels } from './store.ts'
+import { shareUpgradeSites, listKnownModels } from './store.ts'
 
 /**
- * Plans an upgrade of the selected devices and commits it: from here on the rollout engine carries it
- * out. One site upgrade a site, though it may have nothing to do. Devices that can't be upgraded, or
- * that another upgrade has, are left out and noted.
+ * Plans an upgrade of the selected devices and writes it: once `tx` commits, the rollout engine carries it out. Each site
+ * has one site upgrade, even if there is nothing to do. Devices that can't be upgraded, or that are in another upgrade,
+ * are left out and noted.
  *
- * @throws AppError invalid for sites, models, versions and times that can't be; nothing is changed then.
+ * @throws AppError invalid for sites, devices, models, versions and times that can't be; nothing is changed then.
  */
-export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: OrgUpgradeRequest): Promise<OrgUpgrade> {
+export async function createUpgrade(
+  ctx: Context,
+  tx: Tx,
+  scope: SitesScope,
+  request: UpgradeRequest,
+): Promise<CreatedUpgrade> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
-  return inTx(ctx, async (tx) => {
-    const sites = await shareUpgradeSites(tx, scope, request.siteIds)
-    refuseUnknownSites(request.siteIds, sites)
-    await refuseUnknownModels(tx, scope, request)
-    const times = planTimes(request, sites, now)
-    const candidates = await listCandidates(
-      tx,
-      scope,
-      sites.map(({ id }) => id),
-    )
-    const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
-    refuseDownloadStrategy(request, plans)
-    await shareImages(tx, scope, plans)
-    const orgUpgradeId = uuidv7()
-    const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-    const claimed = await insertActiveTargets(tx, scope, listWanted(plans, { orgUpgradeId, siteUpgrades }))
-    const upgrade = planUpgrade(request, { id: orgUpgradeId, siteUpgrades, times, plans, claimed, now, nowMs })
-    await insertUpgrade(tx, scope, upgrade)
-    await appendCreation(tx, scope, { upgrade, candidates, sites, now })
-    return getOrgUpgrade(tx, scope, upgrade.org.id)
-  })
+  const sites = await shareUpgradeSites(tx, scope, request.siteIds)
+  refuseUnknownSites(request.siteIds, sites)
+  await refuseUnknownModels(tx, scope, request)
+  const times = planTimes(request, sites, now)
+  const candidates = await listCandidates(
+    tx,
+    scope,
+    sites.map(({ id }) => id),
+  )
+  refuseUnknownDevices(request, candidates)
+  const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
+  refuseDownloadStrategy(request, plans)
+  refuseReboots(request, plans)
+  await shareImages(tx, scope, plans)
+  const orgUpgradeId = uuidv7()
+  const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
+  const claimed = await insertActiveTargets(tx, scope, listWanted(plans, { orgUpgradeId, siteUpgrades }))
+  const upgrade = planUpgrade(request, { id: orgUpgradeId, siteUpgrades, times, plans, claimed, now, nowMs })
+  await insertUpgrade(tx, scope, upgrade)
+  await appendCreation(tx, scope, { upgrade, candidates, sites, now })
+  return { ...upgrade, plans }
 }
 
-async function refuseUnknownModels(tx: Tx, scope: OrgScope, { models }: OrgUpgradeRequest): Promise<void> {
+/** What was written, and the plan for each device that was selected. */
+export interface CreatedUpgrade extends NewUpgrade {
+  readonly plans: readonly Planned[]
+}
+
+async function refuseUnknownModels(tx: Tx, scope: SitesScope, { models }: UpgradeRequest): Promise<void> {
   const names = models.map(({ model }) => model)
   refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
 }
@@ -72,7 +84,7 @@ function listWanted(
 }
 
 /** An image that is being deleted concurrently counts as missing. */
-async function shareImages(tx: Tx, scope: OrgScope, plans: readonly Planned[]): Promise<void> {
+async function shareImages(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<void> {
   const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? [plan.entry.imageId] : [])))]
   const held = await lockImages(tx, scope, imageIds)
   if (held.length < imageIds.length)
@@ -86,10 +98,11 @@ interface Creation {
   readonly now: Date
 }
 
-async function appendCreation(tx: Tx, scope: OrgScope, { upgrade, candidates, sites, now }: Creation): Promise<void> {
+async function appendCreation(tx: Tx, scope: SitesScope, { upgrade, candidates, sites, now }: Creation): Promise<void> {
   const { org, targets } = upgrade
   const auditId = await appendAudit(tx, scope, {
     message: `Upgrade ${org.planned} devices to ${org.targetVersion}`,
+    siteId: siteIdOf(scope),
     after: { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) },
     at: now,
   })

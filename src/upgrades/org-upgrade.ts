@@ -21,13 +21,15 @@ export interface RequestedVersion extends VersionChoice {
 }
 
 /** An upgrade as it was asked for, with the defaults filled in. */
-export interface OrgUpgradeRequest {
+export interface UpgradeRequest {
   readonly siteIds: 'all' | readonly string[]
   readonly selection: Selection
   /** Those of the selection; some device of the organization must be of each. */
   readonly models: readonly RequestedModel[]
   /** The first that covers a device counts for it. */
   readonly versions: readonly RequestedVersion[]
+  /** False: the client does not allow that switches and gateways reboot. Access points always do. */
+  readonly reboots: boolean
   /** The name of the strategy, for the record. */
   readonly strategy: string
   readonly phasing: Phasing

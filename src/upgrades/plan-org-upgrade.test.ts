@@ -67,6 +67,7 @@ const catalog: readonly CatalogEntry[] = ['1.0', '2.0'].map((version) => ({
   imageId: version,
 }))
 const device: UpgradeDevice = {
+  id: '1',
   type: 'ap',
   name: null,
   model: 'AP-1',
@@ -82,7 +83,7 @@ const latest: RequestedVersion = {
   modelVersion: new Map(),
   force: false,
 }
-const everything = { type: null, models: null, rules: null }
+const everything = { ids: null, type: null, models: null, rules: null }
 
 function kinds(devices: readonly UpgradeDevice[], versions: readonly RequestedVersion[] = [latest]): string[] {
   return planDevices({ selection: everything, versions }, devices, catalog).map(({ kind }) => kind)

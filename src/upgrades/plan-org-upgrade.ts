@@ -4,7 +4,7 @@ import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from './plan-s
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
-import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
+import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 
 export interface SiteTimes {
   readonly startAt: Date
@@ -18,7 +18,7 @@ export interface SiteTimes {
  * @throws AppError invalid for an instant in the past, and listing sites where a local time has gone by.
  */
 export function planTimes(
-  { start, reboot }: Pick<OrgUpgradeRequest, 'start' | 'reboot'>,
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
   sites: readonly UpgradeSite[],
   now: Date,
 ): Map<string, SiteTimes> {
@@ -73,7 +73,7 @@ export type DevicePlan<D> =
  * @throws AppError invalid for a version that none of the devices it is for can have.
  */
 export function planDevices<D extends UpgradeDevice>(
-  request: Pick<OrgUpgradeRequest, 'selection' | 'versions'>,
+  request: Pick<UpgradeRequest, 'selection' | 'versions'>,
   devices: readonly D[],
   catalog: readonly CatalogEntry[],
 ): DevicePlan<D>[] {
@@ -101,7 +101,7 @@ export function planDevices<D extends UpgradeDevice>(
  * @throws AppError invalid naming devices that can't download apart from their reboot.
  */
 export function refuseDownloadStrategy(
-  { strategy, downloadStrategy }: Pick<OrgUpgradeRequest, 'strategy' | 'downloadStrategy'>,
+  { strategy, downloadStrategy }: Pick<UpgradeRequest, 'strategy' | 'downloadStrategy'>,
   plans: readonly DevicePlan<UpgradeDevice & Parameters<typeof canStage>[0]>[],
 ): void {
   if (downloadStrategy === null) return
@@ -116,6 +116,34 @@ export function refuseDownloadStrategy(
   )
 }
 
+/**
+ * Refuses the installation of firmware without a reboot, which no driver supports.
+ * @throws AppError invalid naming a device that would reboot although the client does not allow it.
+ */
+export function refuseReboots(
+  { reboots }: Pick<UpgradeRequest, 'reboots'>,
+  plans: readonly DevicePlan<UpgradeDevice>[],
+): void {
+  if (reboots) return
+  const rebooting = plans.filter(({ kind, device }) => kind === 'upgrade' && device.type !== 'ap')
+  const [first] = rebooting
+  if (first === undefined) return
+  const { mac, model } = first.device
+  const which = `${rebooting.length} of the devices, for example ${mac} (${model})`
+  throw invalidField('reboot', `is false, but must be true: ${which}, reboot to install firmware`)
+}
+
+/** @throws AppError invalid for a selected id that is not among those of the devices. */
+export function refuseUnknownDevices(
+  { selection: { ids } }: Pick<UpgradeRequest, 'selection'>,
+  devices: readonly { readonly id: string }[],
+): void {
+  if (ids === null) return
+  const known = new Set(devices.map(({ id }) => id))
+  const unknown = [...ids].find((id) => !known.has(id))
+  if (unknown !== undefined) throw invalidField('device_ids', `there is no device ${unknown} at this site`)
+}
+
 /** @throws AppError invalid for the first model that is not among those of the organization's devices. */
 export function refuseModelsNotIn(models: readonly RequestedModel[], known: ReadonlySet<string>): void {
   const unknown = models.find(({ model }) => !known.has(model))
@@ -124,7 +152,7 @@ export function refuseModelsNotIn(models: readonly RequestedModel[], known: Read
 }
 
 /** @throws AppError invalid for the first id that is not among those of the sites. */
-export function refuseUnknownSites(siteIds: OrgUpgradeRequest['siteIds'], sites: readonly UpgradeSite[]): void {
+export function refuseUnknownSites(siteIds: UpgradeRequest['siteIds'], sites: readonly UpgradeSite[]): void {
   if (siteIds === 'all') return
   const known = new Set(sites.map(({ id }) => id))
   const index = siteIds.findIndex((id) => !known.has(id.toLowerCase()))

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Selection, isSelected, parseCondition } from './plan-selection.ts'
 
-const device = { type: 'ap' as const, name: 'AP-lobby-7', model: 'EAP102', role: 'edge' }
-const all: Selection = { type: null, models: null, rules: null }
+const device = { id: '1', type: 'ap' as const, name: 'AP-lobby-7', model: 'EAP102', role: 'edge' }
+const all: Selection = { ids: null, type: null, models: null, rules: null }
 
 function rule(conditions: Record<string, string>) {
   return Object.entries(conditions).flatMap(([key, value]) => parseCondition(key, value) ?? [])
@@ -13,11 +13,13 @@ test('no limit selects every device', () => {
 })
 
 test.each([
+  [{ ids: new Set(['1']) }, true],
+  [{ ids: new Set(['2']) }, false],
   [{ type: 'ap' as const }, true],
   [{ type: 'switch' as const }, false],
   [{ models: ['EAP101', 'EAP102'] }, true],
   [{ models: ['EAP101'] }, false],
-])('type and models: %o', (limit, selected) => {
+])('ids, type and models: %o', (limit, selected) => {
   expect(isSelected(device, { ...all, ...limit })).toBe(selected)
 })
 

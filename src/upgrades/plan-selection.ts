@@ -31,22 +31,25 @@ function bound(text: string | undefined): number | null {
 }
 
 export interface Selectable {
+  readonly id: string
   readonly type: DeviceType
   readonly name: string | null
   readonly model: string
   readonly role: string | null
 }
 
-/** The devices of the sites that an upgrade selects. Null: no limit of that kind. */
+/** Which devices of its sites an upgrade selects. Null: no limit of that kind. */
 export interface Selection {
+  readonly ids: ReadonlySet<string> | null
   readonly type: DeviceType | null
   readonly models: readonly string[] | null
   /** One of them must match. */
   readonly rules: readonly Rule[] | null
 }
 
-export function isSelected(device: Selectable, { type, models, rules }: Selection): boolean {
+export function isSelected(device: Selectable, { ids, type, models, rules }: Selection): boolean {
   return (
+    (ids === null || ids.has(device.id)) &&
     (type === null || device.type === type) &&
     (models === null || models.includes(device.model)) &&
     (rules === null || rules.some((rule) => rule.every((condition) => holds(device, condition))))

@@ -2,7 +2,7 @@ import { canStage } from '../rollout/decide-order.ts'
 import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
-import type { OrgUpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 
 export type Planned = DevicePlan<Candidate>
@@ -33,7 +33,7 @@ export interface UpgradeInputs {
 }
 
 /** The whole upgrade, as it is to be written. The same request and inputs give the same plan. */
-export function planUpgrade(request: OrgUpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
+export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
   const { id, siteUpgrades, times, plans, claimed, nowMs } = inputs
   const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
@@ -66,7 +66,7 @@ interface OrgInputs extends UpgradeInputs {
 }
 
 function planOrg(
-  request: OrgUpgradeRequest,
+  request: UpgradeRequest,
   { id, siteUpgrades, plans, phasePlan, targets, now }: OrgInputs,
 ): NewOrgUpgrade {
   const { strategy, phasing, versions, document } = request
@@ -95,7 +95,7 @@ interface SitePlan extends SiteUpgradeOf {
   readonly nowMs: number
 }
 
-function planSite(request: OrgUpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
+function planSite(request: UpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
   const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
   const planned = phases.targets.length
   const skipped = plans.filter(({ kind }) => kind === 'skip').length
@@ -114,7 +114,7 @@ function planSite(request: OrgUpgradeRequest, sitePlan: SitePlan): NewSiteUpgrad
   }
 }
 
-function presentPlan(request: OrgUpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
+function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
   const { strategy, phasing } = request
   return {
     strategy,

@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { InOrg, OrgScope, SitesScope } from '../access/scope.ts'
+import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
@@ -8,23 +9,27 @@ import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
-/** Those of the sites that the organization has, kept from being deleted until `tx` ends. */
+/** Lists those of the sites that the scope covers, and prevents their deletion until `tx` ends. */
 export async function shareUpgradeSites(
   tx: Tx,
-  scope: OrgScope,
+  scope: SitesScope,
   siteIds: 'all' | readonly string[],
 ): Promise<UpgradeSite[]> {
   // The organization before its sites, as everybody does who needs both.
   await shareOrg(tx, scope)
-  let query = tx.selectFrom('site').select(['id', 'name', 'timezone']).where('orgId', '=', scope.orgId)
+  let query = tx
+    .selectFrom('site')
+    .select(['id', 'name', 'timezone'])
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('site.id')))
   if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))
   return query.orderBy('id').forKeyShare().execute()
 }
 
-/** Those of the models that devices of the organization have, at any site or at none. */
+/** Lists those of the models that devices in the scope have; in an organization also devices without a site. */
 export async function listKnownModels(
   reader: Reader,
-  scope: OrgScope,
+  scope: SitesScope,
   models: readonly string[],
 ): Promise<Set<string>> {
   if (models.length === 0) return new Set()
@@ -34,9 +39,23 @@ export async function listKnownModels(
     .distinct()
     .where('orgId', '=', scope.orgId)
     .where('model', '=', anyOf(models))
+    .where(inSites(scope, sql.ref('device.site_id')))
     .execute()
   return new Set(rows.map(({ model }) => model))
 }
+
+/** MACs of the targets of `site_upgrade`, by state. */
+export const targetsByState: RawBuilder<SiteUpgrade['targets']> = sql`(
+  select coalesce(json_object_agg(state, macs), '{}') from (
+    select state, json_agg(mac order by ordinal, mac) as macs from upgrade_target target
+    where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
+    group by state) by_state)`
+
+/** The failed targets of `site_upgrade`, with their reasons. */
+export const failures: RawBuilder<SiteUpgrade['failures']> = sql`(
+  select coalesce(json_agg(json_build_object('mac', mac, 'reason', coalesce(reason, 'unknown')) order by ordinal, mac), '[]')
+  from upgrade_target target
+  where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id and state = 'failed')`
 
 /** @throws AppError not_found */
 export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {
@@ -50,21 +69,8 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   const siteUpgrades = await reader
     .selectFrom('siteUpgrade')
     .select(['id', 'siteId', 'status', 'hold', 'stopReason', 'startAt', 'total', 'notes'])
-    .select(
-      sql<SiteUpgrade['targets']>`(
-        select coalesce(json_object_agg(state, macs), '{}') from (
-          select state, json_agg(mac order by ordinal, mac) as macs from upgrade_target target
-          where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
-          group by state) by_state)`.as('targets'),
-    )
-    .select(
-      sql<SiteUpgrade['failures']>`(
-        select coalesce(json_agg(json_build_object('mac', mac, 'reason', coalesce(reason, 'unknown')) order by ordinal, mac), '[]')
-        from upgrade_target target
-        where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id and state = 'failed')`.as(
-        'failures',
-      ),
-    )
+    .select(targetsByState.as('targets'))
+    .select(failures.as('failures'))
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', id)
     .orderBy('id')
@@ -98,7 +104,7 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
 }
 
 /** Locks it against the engine, as the engine does. @throws AppError not_found */
-export async function lockOrgUpgrade(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+export async function lockOrgUpgrade(tx: Tx, scope: InOrg, id: string): Promise<void> {
   const row = await tx
     .selectFrom('orgUpgrade')
     .select('id')

@@ -1,7 +1,7 @@
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { type Rule, parseCondition } from './plan-selection.ts'
 import { parseStartTime } from './plan-start.ts'
-import type { OrgUpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies, Strategy } from './strategies/strategy.ts'
 import { type OrgUpgradeBody, type OrgUpgradeQuery, publishedDefaults } from './wire.ts'
@@ -17,7 +17,7 @@ export function parseOrgUpgrade(
   body: OrgUpgradeBody,
   query: OrgUpgradeQuery = {},
   registry: Strategies = strategies,
-): OrgUpgradeRequest {
+): UpgradeRequest {
   refuseUnsupported(body, query, registry)
   for (const each of Object.values(registry)) each.check?.(body)
   const { strategy, downloadStrategy } = findStrategies(body, registry)
@@ -25,12 +25,14 @@ export function parseOrgUpgrade(
   return {
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection: {
+      ids: null,
       type: body.device_type ?? null,
       models: emptyIsNone(models.map(({ model }) => model)),
       rules: emptyIsNone(body.rules?.map(parseRule)),
     },
     models,
     versions: parseVersions(body),
+    reboots: true,
     strategy: strategy.name,
     phasing: strategy.parse(body),
     downloadStrategy,

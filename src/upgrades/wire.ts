@@ -9,7 +9,9 @@ import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
-const DeprecatedEpochS = Type.Integer({ minimum: 0, maximum: 253_402_300_799, deprecated: true })
+const epochRange = { minimum: 0, maximum: 253_402_300_799 }
+export const EpochS = Type.Integer(epochRange)
+const DeprecatedEpochS = Type.Integer({ ...epochRange, deprecated: true })
 
 const VersionItem = named(
   'UpgradeVersion',
@@ -25,7 +27,7 @@ const VersionItem = named(
 const publishedStrategies = ['rrm']
 
 /** Fields of the interface that have no effect yet: values other than the defaults are refused. */
-const publishedFields = {
+export const publishedFields = {
   enable_p2p: Type.Optional(Type.Boolean({ default: false })),
   snapshot: Type.Optional(Type.Boolean({ default: false })),
   rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
@@ -43,7 +45,7 @@ export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
 )
 
 /** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
-const commonFields = {
+export const commonFields = {
   all_sites: Type.Optional(Type.Boolean({ default: false })),
   site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
   device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
@@ -63,10 +65,14 @@ const commonFields = {
   dry_run: Type.Optional(Type.Boolean({ default: false })),
 }
 
+export function strategyOf(registry: Strategies) {
+  return Type.Enum([...new Set([...Object.keys(registry), ...publishedStrategies])].toSorted())
+}
+
 /** The schema of the body, with the names and the fields of these strategies. */
 export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
   const names = Object.keys(registry).toSorted()
-  const Strategy = Type.Enum([...new Set([...names, ...publishedStrategies])].toSorted())
+  const Strategy = strategyOf(registry)
   return Type.Object({
     ...commonFields,
     download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
@@ -88,7 +94,7 @@ export type OrgUpgradeQuery = Static<typeof OrgUpgradeQuery>
  * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
  * a device whose upgrade was cancelled, and without the list the others would not add up to the total.
  */
-const buckets = {
+export const buckets = {
   scheduled: ['planned', 'deferred'],
   download_requested: ['dl_requested'],
   downloading: ['downloading'],
@@ -103,43 +109,54 @@ const buckets = {
 
 const Macs = Type.Array(Type.String())
 
+export const TargetsReply = named(
+  'UpgradeTargets',
+  Type.Object({
+    scheduled: Macs,
+    download_requested: Macs,
+    downloading: Macs,
+    downloaded: Macs,
+    reboot_in_progress: Macs,
+    rebooted: Macs,
+    upgraded: Macs,
+    failed: Macs,
+    skipped: Macs,
+    cancelled: Macs,
+    total: Type.Integer(),
+  }),
+)
+
+/** Fields of a site upgrade that it has at times. */
+export const stateFields = {
+  /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
+  held: Type.Optional(
+    named(
+      'UpgradeHold',
+      Type.Object({
+        by: Type.Enum(['gate', 'user']),
+        reason: Type.String(),
+        timestamp: Timestamp,
+      }),
+    ),
+  ),
+  /** Why it stopped before its end. */
+  stop_reason: Type.Optional(Type.String()),
+}
+
+/** Devices that were left out, warnings, and why devices failed. */
+export const NotesReply = Type.Array(
+  named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
+)
+
 const SiteUpgradeReply = named(
   'SiteUpgrade',
   Type.Object({
     id: Uuid,
     start_time: Type.Integer(),
     status: Type.String(),
-    targets: named(
-      'UpgradeTargets',
-      Type.Object({
-        scheduled: Macs,
-        download_requested: Macs,
-        downloading: Macs,
-        downloaded: Macs,
-        reboot_in_progress: Macs,
-        rebooted: Macs,
-        upgraded: Macs,
-        failed: Macs,
-        skipped: Macs,
-        cancelled: Macs,
-        total: Type.Integer(),
-      }),
-    ),
-    /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
-    held: Type.Optional(
-      named(
-        'UpgradeHold',
-        Type.Object({
-          by: Type.Enum(['gate', 'user']),
-          reason: Type.String(),
-          timestamp: Timestamp,
-        }),
-      ),
-    ),
-    /** Why it stopped before its end. */
-    stop_reason: Type.Optional(Type.String()),
-    /** Devices that were left out, warnings, and why devices failed. */
-    notes: Type.Array(named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() }))),
+    targets: TargetsReply,
+    ...stateFields,
+    notes: NotesReply,
   }),
 )
 
@@ -177,39 +194,47 @@ export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgrade
   }
 }
 
-function presentSiteUpgrade({
-  id,
-  startAt,
-  status,
-  hold,
-  targets,
-  total,
-  notes,
-  failures,
-  stopReason,
-}: SiteUpgrade): Static<typeof SiteUpgradeReply> {
-  const macs = (bucket: keyof typeof buckets): string[] => buckets[bucket].flatMap((state) => targets[state] ?? [])
+function presentSiteUpgrade(siteUpgrade: SiteUpgrade): Static<typeof SiteUpgradeReply> {
+  const { id, startAt, status } = siteUpgrade
   return {
     id,
     start_time: Math.floor(epochS(startAt)),
     status,
-    targets: {
-      scheduled: macs('scheduled'),
-      download_requested: macs('download_requested'),
-      downloading: macs('downloading'),
-      downloaded: macs('downloaded'),
-      reboot_in_progress: macs('reboot_in_progress'),
-      rebooted: macs('rebooted'),
-      upgraded: macs('upgraded'),
-      failed: macs('failed'),
-      skipped: macs('skipped'),
-      cancelled: macs('cancelled'),
-      total,
-    },
+    targets: presentTargets(siteUpgrade),
+    ...presentState(siteUpgrade),
+    notes: presentNotes(siteUpgrade),
+  }
+}
+
+export function presentTargets({
+  targets,
+  total,
+}: Pick<SiteUpgrade, 'targets' | 'total'>): Static<typeof TargetsReply> {
+  const macs = (bucket: keyof typeof buckets): string[] => buckets[bucket].flatMap((state) => targets[state] ?? [])
+  return {
+    scheduled: macs('scheduled'),
+    download_requested: macs('download_requested'),
+    downloading: macs('downloading'),
+    downloaded: macs('downloaded'),
+    reboot_in_progress: macs('reboot_in_progress'),
+    rebooted: macs('rebooted'),
+    upgraded: macs('upgraded'),
+    failed: macs('failed'),
+    skipped: macs('skipped'),
+    cancelled: macs('cancelled'),
+    total,
+  }
+}
+
+export function presentState({ hold, stopReason }: Pick<SiteUpgrade, 'hold' | 'stopReason'>) {
+  return {
     ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
     ...(stopReason !== null && { stop_reason: stopReason }),
-    notes: [...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))],
   }
+}
+
+export function presentNotes({ notes, failures }: Pick<SiteUpgrade, 'notes' | 'failures'>): Static<typeof NotesReply> {
+  return [...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))]
 }
 
 export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {

@@ -1,17 +1,22 @@
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { claimNewDevices } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 export const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
 
 /** Creates firmware and upgrades to it, of the existing devices. */
-export async function makeUpgrades(server: TestServer, { org_id: orgId }: Ids): Promise<Area> {
+export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
   // The server does this at its start; it creates the folder.
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
   const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
   const upgrade = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
+  const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
+  const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  if (idle === undefined) throw new Error('no device')
+  const siteUpgrade = { ids: { upgrade_id: ofSite.body.upgrade_id } }
   return {
     ids: { image_id: image, upgrade_id: upgrade },
     samples: {
@@ -24,12 +29,18 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId }: Ids): 
       getOrgFirmware: {},
       listOrgAvailableDeviceVersions: {},
       listSiteAvailableDeviceVersions: {},
+      // Before the samples that upgrade all devices, and so have this one to themselves.
+      upgradeDevice: { ids: { device_id: idle.id }, body: { version: '2.0.0' } },
       listOrgDeviceUpgrades: {},
       getOrgDeviceUpgrade: {},
       pauseOrgDeviceUpgrade: {},
       resumeOrgDeviceUpgrade: {},
       cancelOrgDeviceUpgrade: {},
       upgradeOrgDevices: { body: upgradeBody },
+      listSiteDeviceUpgrades: {},
+      getSiteDeviceUpgrade: siteUpgrade,
+      cancelSiteDeviceUpgrade: siteUpgrade,
+      upgradeSiteDevices: { body: { version: '2.0.0' } },
     },
     removals: { deleteOrgFirmware: { ids: { image_id: spare } } },
   }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, insertRows } from '../../platform/rows.ts'
 
 /** An upgrade that has a device to itself, from its creation until the device's target ends. */
@@ -57,6 +57,17 @@ export async function deleteActiveTargets(tx: Tx, scope: InOrg, deviceIds: reado
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', anyOf(deviceIds))
     .execute()
+}
+
+/** Returns the id of the site upgrade that has the device to itself. */
+export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: string): Promise<string | undefined> {
+  const active = await reader
+    .selectFrom('activeUpgradeTarget')
+    .select('upgradeId')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .executeTakeFirst()
+  return active?.upgradeId
 }
 
 /**

@@ -1,0 +1,36 @@
+import type { SiteScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { presentInFlight } from '../../rollout/present-in-flight.ts'
+import { stopSiteUpgrades } from '../../rollout/store-stop.ts'
+import { lockOrgUpgrade } from '../store.ts'
+import { getOrgUpgradeId } from './store.ts'
+
+/**
+ * Stops one site upgrade, as cancelOrgUpgrade() stops all of them: the other sites of its organization upgrade go on.
+ * @throws AppError not_found
+ */
+export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const orgUpgradeId = await getOrgUpgradeId(tx, scope, id)
+    await lockOrgUpgrade(tx, scope, orgUpgradeId)
+    const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, {
+      becomes: 'cancelled',
+      reason: `cancelled by ${scope.actor.name}`,
+      at,
+      nowMs: ctx.serviceClock.nowMs(),
+      only: id,
+    })
+    if (siteUpgrades === 0) return
+    await appendAudit(tx, scope, {
+      message: `Cancel site upgrade ${id}`,
+      siteId: scope.siteId,
+      after: presentInFlight(inFlight),
+      at,
+    })
+    wakeAfterCommit(tx, 'rollouts')
+  })
+}

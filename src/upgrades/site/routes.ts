@@ -1,0 +1,87 @@
+import { site } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
+import { cancelSiteUpgrade } from './cancel-site-upgrade.ts'
+import { createSiteUpgrade } from './create-site-upgrade.ts'
+import { getSiteUpgrade, listSiteUpgrades } from './store.ts'
+import { upgradeDevice } from './upgrade-device.ts'
+import {
+  DeviceUpgradeBody,
+  DeviceUpgradeReply,
+  SiteUpgradeBody,
+  SiteUpgradeDetailReply,
+  SiteUpgradeIdReply,
+  SiteUpgradeListReply,
+  SiteUpgradesQuery,
+  parseSiteUpgrade,
+  presentDeviceUpgrade,
+  presentSiteUpgradeDetail,
+  presentSiteUpgradeItem,
+} from './wire.ts'
+
+const tag = 'Upgrades'
+const one = '/devices/upgrade/:upgrade_id'
+const params = { upgrade_id: Uuid }
+
+/** Device upgrades of a site, and of one device. Source: contract, Utilities Upgrade. */
+export const siteUpgradeOperations: Operation[] = [
+  operation({
+    id: 'upgradeSiteDevices',
+    summary: 'Upgrade the devices of a site in phases',
+    method: 'POST',
+    tag,
+    at: site('/devices/upgrade', { needs: 'write' }),
+    body: SiteUpgradeBody,
+    reply: SiteUpgradeIdReply,
+    run: async (ctx, { scope, body }) => ({
+      upgrade_id: await createSiteUpgrade(ctx, scope, parseSiteUpgrade(body, scope.siteId)),
+    }),
+  }),
+  listOperation({
+    id: 'listSiteDeviceUpgrades',
+    summary: 'List the upgrades of a site',
+    tag,
+    at: site('/devices/upgrade', { needs: 'read' }),
+    query: SiteUpgradesQuery,
+    item: SiteUpgradeListReply,
+    run: async (ctx, { scope, query: { status = null }, page }) =>
+      presentPage(await listSiteUpgrades(ctx.db, scope, { status, page }), presentSiteUpgradeItem),
+  }),
+  operation({
+    id: 'getSiteDeviceUpgrade',
+    summary: 'Get an upgrade of a site with the state of each device',
+    method: 'GET',
+    tag,
+    at: site(one, { needs: 'read' }),
+    params,
+    reply: SiteUpgradeDetailReply,
+    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
+      presentSiteUpgradeDetail(await getSiteUpgrade(ctx.db, scope, id)),
+  }),
+  operation({
+    id: 'cancelSiteDeviceUpgrade',
+    summary: 'Cancel an upgrade of a site',
+    method: 'POST',
+    tag,
+    at: site(`${one}/cancel`, { needs: 'write' }),
+    params,
+    reply: Empty,
+    run: (ctx, { scope, params: { upgrade_id: id } }) => cancelSiteUpgrade(ctx, scope, id),
+  }),
+  operation({
+    id: 'upgradeDevice',
+    summary: 'Upgrade a device',
+    method: 'POST',
+    tag,
+    at: site('/devices/:device_id/upgrade', { needs: 'write' }),
+    params: { device_id: Uuid },
+    body: DeviceUpgradeBody,
+    reply: DeviceUpgradeReply,
+    run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
+      const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
+      return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
+    },
+  }),
+].flat()

@@ -1,0 +1,30 @@
+import type { TargetCounts, UpgradeNote } from '../../rollout/rollout.ts'
+import type { SiteUpgrade } from '../org-upgrade.ts'
+
+/** A site upgrade by itself, with what its organization upgrade says of it. */
+export interface SiteUpgradeItem extends Pick<
+  SiteUpgrade,
+  'id' | 'status' | 'hold' | 'stopReason' | 'startAt' | 'total'
+> {
+  readonly rebootAt: Date
+  readonly strategy: string
+  readonly targetVersion: string
+  readonly force: boolean
+  readonly enableP2p: boolean
+  readonly currentPhase: number
+  readonly maxFailurePercentage: number | null
+  /** As requested. */
+  readonly maxFailures: readonly number[] | null
+  readonly counts: TargetCounts
+  /** MACs by phase number. Skipped devices are in no phase. */
+  readonly phases: Readonly<Record<string, readonly string[]>>
+}
+
+export interface SiteUpgradeDetail extends SiteUpgradeItem, Pick<SiteUpgrade, 'targets' | 'notes' | 'failures'> {
+  /** Notes about the whole organization upgrade. */
+  readonly orgNotes: readonly UpgradeNote[]
+  /** As requested. */
+  readonly canaryPhases: readonly number[] | null
+  readonly p2pClusterSize: number | null
+  readonly p2pParallelism: number | null
+}

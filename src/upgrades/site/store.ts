@@ -1,0 +1,85 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { SiteScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import type { Reader } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { UpgradeStatus } from '../../rollout/rollout.ts'
+import { failures, targetsByState } from '../store.ts'
+import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
+
+const phases: RawBuilder<SiteUpgradeItem['phases']> = sql`(
+  select coalesce(json_object_agg(phase, macs), '{}') from (
+    select phase, json_agg(mac order by ordinal) as macs from upgrade_target target
+    where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id and phase > 0
+    group by phase) by_phase)`
+
+function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
+  return reader
+    .selectFrom('siteUpgrade')
+    .innerJoin('orgUpgrade', (join) =>
+      join.onRef('orgUpgrade.orgId', '=', 'siteUpgrade.orgId').onRef('orgUpgrade.id', '=', 'siteUpgrade.orgUpgradeId'),
+    )
+    .select([
+      'siteUpgrade.id',
+      'siteUpgrade.status',
+      'siteUpgrade.hold',
+      'siteUpgrade.stopReason',
+      'siteUpgrade.startAt',
+      'siteUpgrade.rebootAt',
+      'siteUpgrade.total',
+      'siteUpgrade.currentPhase',
+      'siteUpgrade.counts',
+      'orgUpgrade.strategy',
+      'orgUpgrade.targetVersion',
+      'orgUpgrade.force',
+      'orgUpgrade.enableP2p',
+      'orgUpgrade.maxFailurePercentage',
+    ])
+    .select(sql<SiteUpgradeItem['maxFailures']>`org_upgrade.request->'max_failures'`.as('maxFailures'))
+    .select(phases.as('phases'))
+    .where('siteUpgrade.orgId', '=', scope.orgId)
+    .where('siteUpgrade.siteId', '=', scope.siteId)
+}
+
+/** Lists the site upgrades of a site, newest first, including those of organization upgrades. */
+export function listSiteUpgrades(
+  reader: Reader,
+  scope: SiteScope,
+  { status, page }: { readonly status: UpgradeStatus | null; readonly page: Page },
+): Promise<Paged<SiteUpgradeItem>> {
+  const all = selectSiteUpgrades(reader, scope)
+  const hits = status === null ? all : all.where('siteUpgrade.status', '=', status)
+  // A target is a MAC, between quotes and commas.
+  const sizes = sizesOf(sql`20 * hit.total`)
+  return pageOf<SiteUpgradeItem>(reader, { hits, direction: 'desc', sizes }, page)
+}
+
+/** @throws AppError not_found */
+export async function getSiteUpgrade(reader: Reader, scope: SiteScope, id: string): Promise<SiteUpgradeDetail> {
+  const row = await selectSiteUpgrades(reader, scope)
+    .select(['siteUpgrade.notes', 'orgUpgrade.notes as orgNotes'])
+    .select(sql<readonly number[] | null>`org_upgrade.request->'canary_phases'`.as('canaryPhases'))
+    .select(sql<number | null>`(org_upgrade.request->'p2p_cluster_size')::integer`.as('p2pClusterSize'))
+    .select(sql<number | null>`(org_upgrade.request->'p2p_parallelism')::integer`.as('p2pParallelism'))
+    .select(targetsByState.as('targets'))
+    .select(failures.as('failures'))
+    .where('siteUpgrade.id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+/** Returns the organization upgrade to which a site upgrade of the site belongs. @throws AppError not_found */
+export async function getOrgUpgradeId(reader: Reader, scope: SiteScope, id: string): Promise<string> {
+  const row = await reader
+    .selectFrom('siteUpgrade')
+    .select('orgUpgradeId')
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row.orgUpgradeId
+}

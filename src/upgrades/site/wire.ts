@@ -1,0 +1,199 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { UpgradeStatus } from '../../rollout/rollout.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import { fieldsOf, strategies } from '../strategies/index.ts'
+import { parseOrgUpgrade } from '../wire-parse.ts'
+import {
+  EpochS,
+  NotesReply,
+  TargetsReply,
+  buckets,
+  commonFields,
+  presentNotes,
+  presentState,
+  presentTargets,
+  publishedFields,
+  stateFields,
+  strategyOf,
+} from '../wire.ts'
+import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
+import type { DeviceUpgrade } from './upgrade-device.ts'
+
+const Version = Type.String({ minLength: 1, maxLength: 200 })
+
+/** Fields that requests for a site and for a device share. Access points reboot whatever `reboot` says. */
+const rebootFields = {
+  reboot: Type.Optional(Type.Boolean({ default: false })),
+  reboot_at: Type.Optional(EpochS),
+  snapshot: publishedFields.snapshot,
+  start_time: Type.Optional(EpochS),
+}
+
+const { all_sites: _all, site_ids: _sites, ...siteFields } = commonFields
+
+/** Source: contract, `upgrade_site_devices`. The other fields of an organization's upgrade are accepted too. */
+export const SiteUpgradeBody = named(
+  'SiteUpgradeCreate',
+  Type.Object({
+    ...siteFields,
+    device_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
+    version: Type.Optional(Version),
+    strategy: Type.Optional(Type.Enum(strategyOf(strategies).enum, { default: 'big_bang' })),
+    ...publishedFields,
+    ...rebootFields,
+    ...fieldsOf(strategies),
+  }),
+)
+export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
+
+/** Source: contract, `device_upgrade`. */
+export const DeviceUpgradeBody = named('DeviceUpgradeCreate', Type.Object({ version: Version, ...rebootFields }))
+
+/** @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet. */
+export function parseSiteUpgrade(body: SiteUpgradeBody, siteId: string): UpgradeRequest {
+  const { device_ids: ids = [], reboot = false, ...rest } = body
+  const request = parseOrgUpgrade({ ...rest, site_ids: [siteId] })
+  // Clients send an empty list for "all".
+  const selected = ids.length === 0 ? null : new Set(ids.map((id) => id.toLowerCase()))
+  return { ...request, selection: { ...request.selection, ids: selected }, reboots: reboot, document: body }
+}
+
+export const SiteUpgradeIdReply = named('SiteUpgradeId', Type.Object({ upgrade_id: Uuid }))
+
+export const DeviceUpgradeReply = named(
+  'DeviceUpgrade',
+  Type.Object({
+    status: Type.Enum(['error', 'inprogress', 'scheduled', 'starting', 'success']),
+    timestamp: Timestamp,
+    /** Ours: the site upgrade that upgrades the device. */
+    upgrade_id: Uuid,
+  }),
+)
+
+export function presentDeviceUpgrade({ status, at, upgradeId }: DeviceUpgrade): Static<typeof DeviceUpgradeReply> {
+  return { status, timestamp: epochS(at), upgrade_id: upgradeId }
+}
+
+const statuses = [
+  'cancelled',
+  'completed',
+  'created',
+  'downloaded',
+  'downloading',
+  'failed',
+  'queued',
+  'upgrading',
+] as const satisfies readonly UpgradeStatus[]
+
+export const SiteUpgradesQuery = Type.Object({ ...pageQuery, status: Type.Optional(Type.Enum(statuses)) })
+
+const itemFields = {
+  id: Uuid,
+  status: Type.Enum(statuses),
+  strategy: Type.String(),
+  target_version: Type.String(),
+  start_time: Type.Integer(),
+  reboot_at: Type.Integer(),
+  force: Type.Boolean(),
+  enable_p2p: Type.Boolean(),
+  current_phase: Type.Integer(),
+  max_failure_percentage: Type.Optional(Type.Integer()),
+  max_failures: Type.Optional(Type.Array(Type.Integer())),
+  /** MACs by phase number. */
+  upgrade_plan: Type.Record(Type.String(), Type.Array(Type.String())),
+  ...stateFields,
+}
+
+const Count = Type.Integer()
+
+/** Source: contract, `response_site_device_upgrades_item`. */
+export const SiteUpgradeListReply = named(
+  'SiteUpgradeSummary',
+  Type.Object({
+    ...itemFields,
+    counts: named(
+      'UpgradeCounts',
+      Type.Object({
+        scheduled: Count,
+        download_requested: Count,
+        downloading: Count,
+        downloaded: Count,
+        reboot_in_progress: Count,
+        rebooted: Count,
+        upgraded: Count,
+        failed: Count,
+        skipped: Count,
+        cancelled: Count,
+        total: Count,
+      }),
+    ),
+  }),
+)
+
+/** Source: contract, `response_site_device_upgrade`. */
+export const SiteUpgradeDetailReply = named(
+  'SiteUpgradeDetail',
+  Type.Object({
+    ...itemFields,
+    targets: TargetsReply,
+    canary_phases: Type.Optional(Type.Array(Type.Integer())),
+    p2p_cluster_size: Type.Optional(Type.Integer()),
+    p2p_parallelism: Type.Optional(Type.Integer()),
+    notes: NotesReply,
+  }),
+)
+
+export function presentSiteUpgradeItem(item: SiteUpgradeItem): Static<typeof SiteUpgradeListReply> {
+  const count = (bucket: keyof typeof buckets): number =>
+    buckets[bucket].reduce((sum, state) => sum + item.counts[state], 0)
+  return {
+    ...presentCommon(item),
+    counts: {
+      scheduled: count('scheduled'),
+      download_requested: count('download_requested'),
+      downloading: count('downloading'),
+      downloaded: count('downloaded'),
+      reboot_in_progress: count('reboot_in_progress'),
+      rebooted: count('rebooted'),
+      upgraded: count('upgraded'),
+      failed: count('failed'),
+      skipped: count('skipped'),
+      cancelled: count('cancelled'),
+      total: item.total,
+    },
+  }
+}
+
+export function presentSiteUpgradeDetail(detail: SiteUpgradeDetail): Static<typeof SiteUpgradeDetailReply> {
+  const { canaryPhases, p2pClusterSize, p2pParallelism, orgNotes } = detail
+  return {
+    ...presentCommon(detail),
+    targets: presentTargets(detail),
+    ...(canaryPhases !== null && { canary_phases: [...canaryPhases] }),
+    ...(p2pClusterSize !== null && { p2p_cluster_size: p2pClusterSize }),
+    ...(p2pParallelism !== null && { p2p_parallelism: p2pParallelism }),
+    notes: [...orgNotes, ...presentNotes(detail)],
+  }
+}
+
+function presentCommon(item: SiteUpgradeItem) {
+  const { maxFailurePercentage, maxFailures, phases } = item
+  return {
+    id: item.id,
+    status: item.status,
+    strategy: item.strategy,
+    target_version: item.targetVersion,
+    start_time: Math.floor(epochS(item.startAt)),
+    reboot_at: Math.floor(epochS(item.rebootAt)),
+    force: item.force,
+    enable_p2p: item.enableP2p,
+    current_phase: item.currentPhase,
+    ...(maxFailurePercentage !== null && { max_failure_percentage: maxFailurePercentage }),
+    ...(maxFailures !== null && { max_failures: [...maxFailures] }),
+    upgrade_plan: Object.fromEntries(Object.entries(phases).map(([phase, macs]) => [phase, [...macs]])),
+    ...presentState(item),
+  }
+}
