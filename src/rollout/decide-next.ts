@@ -1,6 +1,7 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
+import { decideOutcome } from './decide-outcome.ts'
 import { type Step, countByPhase, countSteps, isHardFailure, isUpgraded, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { graceOf } from './limit-grace.ts'
@@ -177,7 +178,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
     siteUpgrade: change(siteUpgrade, { ...base, ...more }),
   })
   if (openCount(counts) === 0)
-    return decide({ status: siteUpgrade.stopping ?? 'completed', hold: null, finishedAt: now, dueMs: null })
+    return decide({ ...decideOutcome(siteUpgrade, counts), hold: null, finishedAt: now, dueMs: null })
   if (withdrawn.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
   // The next round reads and cancels the targets of phases that were not read.
   if (siteUpgrade.stopping !== null)

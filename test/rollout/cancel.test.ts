@@ -38,6 +38,21 @@ describe('a cancelled upgrade', () => {
     await expectConsistent(rollout.ctx)
   })
 
+  it('that comes too late for every device has cancelled nothing', async () => {
+    await seed([3])
+    const { id } = await create()
+    await advance()
+    await rollout.fleet.answer(() => 'fetches')
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await advance()
+    await rollout.fleet.disconnect(rollout.devices())
+    await rollout.fleet.connect(rollout.devices(), NEW)
+    await advance()
+    const upgrade = await read(id)
+    expect(countOf(upgrade)).toEqual({ upgraded: 3 })
+    expect(upgrade.siteUpgrades).toMatchObject([{ status: 'completed', stopReason: null }])
+  })
+
   it('cuts off downloads and takes back commands with its commit, before the engine looks', async () => {
     await seed([40])
     const { id } = await create()
@@ -77,4 +92,12 @@ describe('a cancelled upgrade', () => {
     expect(statusOf(await read(id))).toEqual(['cancelled'])
     expect(rollout.fleet.attempts.size).toBe(0)
   })
+})
+
+it('an upgrade of which every device failed has failed', async () => {
+  await seed([40])
+  const { id } = await create({ reboot_strategy: 'big_bang' })
+  await rollout.play(() => 'refuses_content')
+  expect(countOf(await read(id))).toEqual({ failed: 40 })
+  expect(statusOf(await read(id))).toEqual(['failed'])
 })

@@ -161,7 +161,7 @@ describe('failures', () => {
       rollout.clock.advance(300_000)
     }
     expect(countOf(await read(id))).toEqual({ failed: 3 })
-    expect(statusOf(await read(id))).toEqual(['completed'])
+    expect(statusOf(await read(id))).toEqual(['failed'])
     const targets = await rollout.ctx.db
       .selectFrom('upgradeTarget')
       .select(['deviceId', 'reason'])

@@ -1,0 +1,22 @@
+import type { TargetCounts, UpgradePlan, UpgradeStatus } from './rollout.ts'
+
+export interface Stopping {
+  /** Null: nothing stops it. */
+  readonly stopping: 'failed' | 'cancelled' | null
+  readonly stopReason: string | null
+}
+
+/**
+ * How a site upgrade ends, by what has happened to its targets, all of which have ended. Without any success it has
+ * failed, whether or not a limit stopped it. A cancellation that came too late for every target has cancelled nothing.
+ */
+export function decideOutcome(
+  { stopping, stopReason, plan }: Stopping & { readonly plan: Pick<UpgradePlan, 'planned'> },
+  counts: TargetCounts,
+): Stopping & { readonly status: UpgradeStatus } {
+  if (stopping === 'failed' || (stopping === 'cancelled' && counts.cancelled > 0))
+    return { status: stopping, stopping, stopReason }
+  // Devices that were skipped when planning are not among the planned ones.
+  const nothingWorked = counts.failed > 0 && counts.failed + counts.cancelled >= plan.planned
+  return { status: nothingWorked ? 'failed' : 'completed', stopping: null, stopReason: null }
+}
