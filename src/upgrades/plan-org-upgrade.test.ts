@@ -33,13 +33,34 @@ describe('times', () => {
     })
   })
 
-  test('a local time that has just gone by means now; one longer gone is refused with the sites', () => {
+  test('a local time that has just gone by means now; one gone at every site is refused', () => {
     const justGone = { start: at('2026-06-13T13:56'), reboot: null }
     expect(planTimes(justGone, [berlin], now).get('b')).toMatchObject({ startAt: now })
-    expect(() => planTimes(justGone, [berlin, tokyo], now)).toThrow('Invalid field start_datetime: ')
+    expect(() => planTimes(justGone, [tokyo], now)).toThrow(
+      'Invalid field start_datetime: has gone by already at Tokyo (Asia/Tokyo)',
+    )
     expect(() => planTimes({ start: null, reboot: at('2026-06-13T13:00', 'reboot_datetime') }, [berlin], now)).toThrow(
       'Invalid field reboot_datetime: ',
     )
+  })
+
+  test('a local time that has gone by at some sites means now there, which is noted', () => {
+    const times = planTimes(
+      { start: at('2026-06-13T15:00'), reboot: at('2026-06-13T15:30', 'reboot_datetime') },
+      [berlin, tokyo],
+      now,
+    )
+    expect(times.get('b')).toMatchObject({
+      startAt: new Date('2026-06-13T13:00:00Z'),
+      rebootAt: new Date('2026-06-13T13:30:00Z'),
+      warnings: [],
+    })
+    const reason = (field: string) => expect.stringMatching(new RegExp(`^${field} has gone by already .*Asia/Tokyo: `))
+    expect(times.get('t')).toMatchObject({
+      startAt: now,
+      rebootAt: now,
+      warnings: [{ reason: reason('start_datetime') }, { reason: reason('reboot_datetime') }],
+    })
   })
 
   test('an instant more than 5 minutes ago is refused, even without a site', () => {

@@ -1,6 +1,6 @@
 import { AppError, invalidField } from '../platform/errors.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
-import { PAST_TOLERANCE_MS, findZone, resolveStartTime, utcZone } from './plan-start.ts'
+import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
@@ -15,7 +15,8 @@ export interface SiteTimes {
 
 /**
  * When each site starts and reboots, by its own clocks.
- * @throws AppError invalid for an instant in the past, and listing sites where a local time has gone by.
+ * A local time that has passed at some of the sites means "now" there, and is noted.
+ * @throws AppError invalid for an instant in the past, and for a local time that has passed at all sites.
  */
 export function planTimes(
   { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
@@ -28,7 +29,8 @@ export function planTimes(
       const zone = findZone(site.timezone)
       const startAt = latest(now, start === null ? now : resolveStartTime(start.time, zone ?? utcZone))
       const rebootAt = latest(startAt, reboot === null ? startAt : resolveStartTime(reboot.time, zone ?? utcZone))
-      const warnings = zone === null ? [{ reason: `unknown time zone "${site.timezone}", taken as UTC` }] : []
+      const unknown = zone === null ? [{ reason: `unknown time zone "${site.timezone}", taken as UTC` }] : []
+      const warnings = [...unknown, ...notePast({ start, reboot }, site, now)]
       return [site.id, { startAt, rebootAt, timezone: zone?.name ?? 'UTC', warnings }]
     }),
   )
@@ -40,14 +42,30 @@ function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[
       throw invalidField(field, `is ${time.at.toISOString()}, more than 5 minutes ago`)
     return
   }
-  const late = sites.filter((site) => {
-    const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
-    return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
-  })
-  if (late.length === 0) return
-  const named = late.slice(0, MAX_NAMED_SITES).map((site) => `${site.name} (${site.timezone})`)
-  const more = late.length > MAX_NAMED_SITES ? ` and ${late.length - MAX_NAMED_SITES} more sites` : ''
+  if (sites.length === 0 || !sites.every((site) => isPast(time, site, now))) return
+  const named = sites.slice(0, MAX_NAMED_SITES).map((site) => `${site.name} (${site.timezone})`)
+  const more = sites.length > MAX_NAMED_SITES ? ` and ${sites.length - MAX_NAMED_SITES} more sites` : ''
   throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
+}
+
+function notePast(
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  site: UpgradeSite,
+  now: Date,
+): UpgradeNote[] {
+  const note = (requested: RequestedTime | null, instead: string): UpgradeNote[] => {
+    if (requested === null || requested.time.kind === 'instant' || !isPast(requested.time, site, now)) return []
+    return [{ reason: `${requested.field} has gone by already in the time zone ${site.timezone}: ${instead}` }]
+  }
+  return [
+    ...note(start, 'the site starts now'),
+    ...note(reboot, 'the devices reboot as soon as they have their firmware'),
+  ]
+}
+
+function isPast(time: StartTime, site: UpgradeSite, now: Date): boolean {
+  const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
+  return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
 }
 
 /** An error text names no more of them. */

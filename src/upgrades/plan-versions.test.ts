@@ -59,6 +59,17 @@ describe('resolving', () => {
     })
   })
 
+  test('of several alternatives, the first that the catalog has for the model', () => {
+    const either = ['0.14.9', '23.4R2'].map((version) => choice({ version, isAlternative: true }))
+    expect(resolveVersion(ap, either, catalog)).toMatchObject({ entry: { version: '0.14.9' } })
+    const sw = { type: 'switch' as const, model: 'SW-1' }
+    expect(resolveVersion(sw, either, catalog)).toMatchObject({ entry: { version: '23.4R2' } })
+    expect(resolveVersion({ ...ap, model: 'AP-9' }, either, catalog)).toEqual({
+      kind: 'none',
+      reason: 'no firmware 0.14.9 for model AP-9',
+    })
+  })
+
   test('nothing covers it, or the catalog has none', () => {
     expect(resolveVersion(ap, [choice({ firmwareType: 'junos', version: 'latest' })], catalog)).toMatchObject({
       kind: 'none',

@@ -17,6 +17,8 @@ export interface VersionChoice {
   /** Beats `version`. Model -> version or label. */
   readonly modelVersion: ReadonlyMap<string, string>
   readonly force: boolean
+  /** The choices after this one cover the models for which the catalog lacks its version. */
+  readonly isAlternative?: boolean
 }
 
 export const versionLabels: ReadonlySet<string> = new Set(['latest', 'suggested', 'stable', 'beta', 'alpha'])
@@ -26,21 +28,23 @@ export type ResolvedVersion =
   /** `reason` is for people. */
   | { readonly kind: 'none'; readonly reason: string }
 
-/** The version that a device is to run: by the first choice that covers its type and model. */
+/** Returns the version that a device is to run, by the first choice that covers its type and model. */
 export function resolveVersion(
   device: { readonly type: DeviceType; readonly model: string },
   choices: readonly VersionChoice[],
   catalog: readonly CatalogEntry[],
 ): ResolvedVersion {
+  let missing: string | null = null
   for (const choice of choices) {
     if (!covers(choice, device.type)) continue
     const wanted = choice.modelVersion.get(device.model) ?? choice.version
     if (wanted === null) continue
     const entry = findVersion(catalog, device.model, wanted)
-    if (entry === undefined) return { kind: 'none', reason: `no firmware ${wanted} for model ${device.model}` }
-    return { kind: 'found', entry, force: choice.force }
+    if (entry !== undefined) return { kind: 'found', entry, force: choice.force }
+    missing ??= `no firmware ${wanted} for model ${device.model}`
+    if (choice.isAlternative !== true) break
   }
-  return { kind: 'none', reason: `no version requested for model ${device.model}` }
+  return { kind: 'none', reason: missing ?? `no version requested for model ${device.model}` }
 }
 
 function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {

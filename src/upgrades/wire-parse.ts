@@ -1,4 +1,5 @@
 import { type AppError, invalidField } from '../platform/errors.ts'
+import type { UpgradeNote } from '../rollout/rollout.ts'
 import { type Rule, parseCondition } from './plan-selection.ts'
 import { parseStartTime } from './plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
@@ -20,7 +21,8 @@ export function parseOrgUpgrade(
 ): UpgradeRequest {
   refuseUnsupported(body, query, registry)
   for (const each of Object.values(registry)) each.check?.(body)
-  const { strategy, downloadStrategy } = findStrategies(body, registry)
+  const { strategy, phasedBy, downloadStrategy } = findStrategies(body, registry)
+  const phasing = phasedBy.parse(body)
   const models = parseModels(body.models)
   return {
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
@@ -34,7 +36,7 @@ export function parseOrgUpgrade(
     versions: parseVersions(body),
     reboots: true,
     strategy: strategy.name,
-    phasing: strategy.parse(body),
+    phasing: phasedBy === strategy ? phasing : { ...phasing, notes: [...phasing.notes, noteDownloads(phasedBy)] },
     downloadStrategy,
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
@@ -46,10 +48,10 @@ export function parseOrgUpgrade(
 function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery, registry: Strategies): void {
   if (body.dry_run === true || query.dry_run === true)
     throw unsupported('dry_run', 'it is true, only false is allowed, and nothing was started')
-  for (const field of ['reboot_strategy', 'strategy'] as const) {
-    const name = body[field]
-    if (name !== undefined && !Object.hasOwn(registry, name)) throw unsupported(field)
-  }
+  // The deprecated field only fills the new one, so whatever it names is without effect beside it.
+  const field = body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy'
+  const name = body[field]
+  if (name !== undefined && !Object.hasOwn(registry, name)) throw unsupported(field)
   const values: Readonly<Record<string, unknown>> = body
   const implemented = fieldsOf(registry)
   for (const [field, value] of Object.entries(publishedDefaults)) {
@@ -63,19 +65,31 @@ function unsupported(field: string, why = ''): AppError {
 }
 
 interface RequestedStrategies {
-  /** The one of the reboots. */
+  /** The one of the reboots, for the record. */
   readonly strategy: Strategy
+  /** The one that makes the phases. */
+  readonly phasedBy: Strategy
   readonly downloadStrategy: string | null
 }
 
-/** Downloads that may all run ahead of the reboots (big_bang, the default) demand nothing of the devices. */
+/**
+ * New fields win; the deprecated `strategy` fills only the new one for reboots, and downloads follow the reboots. A
+ * strategy big_bang (the default of both) demands nothing, so the other one makes the phases of both.
+ */
 function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
-  const download = body.download_strategy ?? body.strategy
-  const reboot = body.reboot_strategy ?? body.strategy ?? download ?? 'big_bang'
+  const reboot = body.reboot_strategy ?? body.strategy ?? 'big_bang'
+  const download = body.download_strategy ?? reboot
   const strategy = registry[reboot]
+  const ofDownloads = registry[download]
   if (strategy === undefined) throw unsupported('reboot_strategy')
-  const isFree = download === undefined || download === reboot || download === 'big_bang'
-  return { strategy, downloadStrategy: isFree ? null : download }
+  if (ofDownloads === undefined) throw unsupported('download_strategy')
+  const phasedBy = reboot === 'big_bang' ? ofDownloads : strategy
+  const isFree = download === 'big_bang' || download === phasedBy.name
+  return { strategy, phasedBy, downloadStrategy: isFree ? null : download }
+}
+
+function noteDownloads({ name }: Strategy): UpgradeNote {
+  return { reason: `The devices also reboot in the phases of the download_strategy ${name}` }
 }
 
 function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {
@@ -102,6 +116,8 @@ function parseVersions(body: OrgUpgradeBody): RequestedVersion[] {
   if (versions.length > 0) {
     return versions.map((item, index) => {
       const field = `versions.${index}`
+      if (typeof item === 'string')
+        return { field, firmwareType: null, version: item, modelVersion: new Map(), force, isAlternative: true }
       if (item.version === undefined && item.model_version === undefined)
         throw invalidField(field, 'needs a version or a model_version')
       return {

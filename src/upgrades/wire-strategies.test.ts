@@ -131,6 +131,28 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
   })
 })
 
+test.each([
+  [{ strategy: 'canary', reboot_strategy: 'big_bang' }, 'big_bang', 1],
+  [{ strategy: 'rrm', reboot_strategy: 'serial' }, 'serial', 3],
+  [{ strategy: 'serial', reboot_strategy: 'canary' }, 'canary', 4],
+  [{ strategy: 'serial', download_strategy: 'big_bang' }, 'serial', 3],
+  [{ strategy: 'canary' }, 'canary', 4],
+  [{ download_strategy: 'canary' }, 'big_bang', 4],
+  [{ download_strategy: 'canary', reboot_strategy: 'big_bang' }, 'big_bang', 4],
+  [{}, 'big_bang', 1],
+] as const)('%o is the strategy %s, in %i phases for three devices', (body, name, count) => {
+  const request = parseOrgUpgrade(body)
+  const targets = Array.from({ length: 3 }, (_, index) => ({ mac: `${index}`, siteId: 's', type: 'ap' as const }))
+  const facts = { model: 'AP-1', role: null, memberVersions: [], fromVersion: '1.0', connected: true }
+  const phases = request.phasing.plan(
+    targets.map((one) => Object.assign(one, facts)),
+    { upgradeId: 'u' },
+  )
+  expect([request.strategy, phases.length, request.downloadStrategy]).toEqual([name, count, null])
+  const reason = expect.stringContaining('phases of the download_strategy canary')
+  expect(request.phasing.notes).toEqual(name === 'big_bang' && count > 1 ? [{ reason }] : [])
+})
+
 test('a strategy of the registry alone is part of the schema, of the parser and of the errors', () => {
   const schema = orgUpgradeBodyOf(registry)
   expect(Value.Check(schema, { strategy: 'test_pilot', pilots: 2 })).toBe(true)
@@ -199,6 +221,15 @@ describe('the gate of canary', () => {
     const gate = { max_failures: null, max_failure_percentage: 7, min_upgraded: 1 }
     expect(parse({ strategy: 'canary', max_failure_percentage: 7 }).gate(1)).toEqual(gate)
     expect(parse({ strategy: 'canary', max_failure_percentage: 7 }).maxFailurePercentage).toBe(7)
+  })
+
+  test('limits each phase that was sent, and the implied last one like the one before', () => {
+    const phasing = parse({ strategy: 'canary', canary_phases: [1, 10, 50], max_failures: [0, 2, 5] })
+    expect([1, 2, 3, 4].map((phase) => phasing.gate(phase)?.max_failures)).toEqual([0, 2, 5, 5])
+    for (const limits of [[1], [1, 2], [1, 2, 3, 4, 5]])
+      expect(() => parse({ strategy: 'canary', canary_phases: [1, 10, 50], max_failures: limits })).toThrow(
+        `has ${limits.length} numbers, but must have one for each of the 3 phases`,
+      )
   })
 
   test('is the limit of the phase alone where the request has such limits', () => {

@@ -54,7 +54,9 @@ export const commonFields = {
   ),
   rules: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()), { maxItems: 1000 })),
   version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, deprecated: true })),
-  versions: Type.Optional(Type.Array(VersionItem, { maxItems: 100 })),
+  versions: Type.Optional(
+    Type.Array(Type.Union([VersionItem, Type.String({ minLength: 1, maxLength: 200 })]), { maxItems: 100 }),
+  ),
   force: Type.Optional(Type.Boolean({ default: false })),
   start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
   start_time: Type.Optional(DeprecatedEpochS),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { DateTime } from 'luxon'
 import { uuidv7 } from 'uuidv7'
 import { NEW, OLD, type SeededOrg, type SiteSeed, createFleet, seedOrg } from '../support/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -198,6 +199,7 @@ describe('an upgrade', () => {
     [{ rules: [{ match_model: 'SW24', match_name: 'core' }] }, []],
     [{ versions: [{ firmware_type: 'junos', version: NEW }] }, [1]],
     [{ versions: [{ model_version: { AP45: NEW } }] }, [0]],
+    [{ versions: [NEW] }, [0, 1]],
   ])('selects by %o', async ({ site_ids: site, ...body }: Record<string, unknown>, selected) => {
     const answer = await post({ ...body, ...(site === undefined ? { all_sites: true } : { site_ids: [siteId(0)] }) })
     expect(answer.status).toBe(200)
@@ -266,6 +268,23 @@ describe('fields', () => {
     expect((await targets()).map(({ phase }) => phase).toSorted((a, b) => a - b)).toEqual([1, 1, 2, 2, 2])
   })
 
+  it('starts a site now where the local time has gone by, and notes it', async () => {
+    const soon = DateTime.now().setZone('Europe/Berlin').plus({ hours: 1 }).startOf('second')
+    const { status, body } = await post({ all_sites: true, start_datetime: soon.toFormat("yyyy-MM-dd'T'HH:mm:ss") })
+    expect(status).toBe(200)
+    const [berlin, tokyo] = await siteUpgrades()
+    expect(berlin?.startAt).toEqual(soon.toJSDate())
+    expect(tokyo?.startAt.getTime()).toBeLessThanOrEqual(Date.now())
+    const reason = 'start_datetime has gone by already in the time zone Asia/Tokyo: the site starts now'
+    expect(body.upgrades.map((site: { upgrade: { notes: unknown } }) => site.upgrade.notes)).toEqual([[], [{ reason }]])
+  })
+
+  it('shows the strategy of the reboots, big_bang, where only that of the downloads is sent', async () => {
+    const { body } = await post({ all_sites: true, download_strategy: 'canary', canary_phases: [40] })
+    expect(body).toMatchObject({ strategy: 'big_bang', notes: [{ reason: expect.stringContaining('canary') }] })
+    expect((await targets()).map(({ phase }) => phase)).toEqual(expect.arrayContaining([1, 2]))
+  })
+
   it('takes canary phases as shares of each site where phase_scope says so', async () => {
     await post({ all_sites: true, strategy: 'canary', canary_phases: [40], phase_scope: 'site' })
     expect(await siteUpgrades()).toMatchObject([{ plan: { phase_sizes: [2, 1] } }, { plan: { phase_sizes: [1, 1] } }])
@@ -280,13 +299,19 @@ describe('fields', () => {
     [{ rrm_max_batch_percentage: 50 }, 'rrm_max_batch_percentage', 'not supported yet'],
     [{ rrm_node_order: 'center_to_fringe' }, 'rrm_node_order', 'not supported yet'],
     [{ download_strategy: 'canary', reboot_strategy: 'serial' }, 'download_strategy', '5 of the devices download and'],
-    [{ all_sites: false, strategy: 'serial', reboot_strategy: 'canary' }, 'download_strategy', 'not supported yet'],
+    [
+      { all_sites: false, download_strategy: 'serial', reboot_strategy: 'canary' },
+      'download_strategy',
+      'not supported',
+    ],
     [{ strategy: 'fast' }, 'strategy', ''],
     [{ canary_phases: [10, 20, 20] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [50, 40] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [0, 100] }, 'canary_phases.0', ''],
     [{ strategy: 'canary', phase_scope: 'region' }, 'phase_scope', ''],
     [{ strategy: 'canary', max_failures: [1, 2] }, 'max_failures', 'each of the 4 phases'],
+    [{ versions: ['9.9.9'] }, 'versions.0', 'no firmware 9.9.9'],
+    [{ versions: [''] }, 'versions.0', ''],
     [{ max_failures: [1] }, 'max_failures', 'big_bang'],
     [{ strategy: 'big_bang', max_failures: [1, 2, 3, 4] }, 'max_failures', 'big_bang'],
     [{ max_failure_percentage: 101 }, 'max_failure_percentage', ''],

@@ -25,7 +25,10 @@ export const canary: Strategy<'canary', typeof fields> = {
   check: ({ canary_phases: percents }) => void parsePercents(percents),
   parse({ canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage }) {
     const percents = parsePercents(canary_phases)
-    const limits = parseLimits(max_failures, percents.length)
+    const limits = parseLimits(max_failures, {
+      sent: canary_phases?.length ?? percents.length,
+      phases: percents.length,
+    })
     const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
     return {
       scope,
@@ -47,11 +50,19 @@ function parsePercents(percents: readonly number[] = DEFAULT_PERCENTS): readonly
   return percents.at(-1) === 100 ? percents : [...percents, 100]
 }
 
-function parseLimits(limits: readonly number[] | undefined, phases: number): readonly number[] | null {
-  if (limits === undefined || limits.length === 0) return null
-  if (limits.length !== phases)
-    throw invalidField('max_failures', `must have one number for each of the ${phases} phases`)
-  return limits
+/**
+ * @param counts How many phases the client sent, and how many there are: a last one of 100 % may be implied.
+ * @returns A limit for each phase. Where the implied phase has none of its own, the last number also limits it.
+ */
+function parseLimits(
+  limits: readonly number[] | undefined,
+  { sent, phases }: { readonly sent: number; readonly phases: number },
+): readonly number[] | null {
+  const last = limits?.at(-1)
+  if (limits === undefined || last === undefined) return null
+  if (limits.length === phases) return limits
+  if (limits.length === sent) return [...limits, last]
+  throw invalidField('max_failures', `has ${limits.length} numbers, but must have one for each of the ${sent} phases`)
 }
 
 /** Each share is rounded up, so 1 % of 20 devices is one device, not none. */
