@@ -44,6 +44,7 @@ const ids = [
   'listSiteMaps listSiteMapStacks listInstallerMaps listInstallerListOfRecentlyClaimedDevices listInstallerSites',
   'listOrgMxEdgeClusters listOrgMxEdges searchOrgMxEdges searchOrgMistEdgeEvents listOrgMxEdgesStats',
   'listSiteMxEdges searchSiteMistEdgeEvents listSiteMxEdgesStats listOrgDeviceUpgrades listOrgWebhooks',
+  'listSiteDeviceUpgrades',
   'searchOrgWebhooksDeliveries listSiteWebhooks searchSiteWebhooksDeliveries',
 ].flatMap((line) => line.split(' '))
 

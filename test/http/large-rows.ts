@@ -1,3 +1,4 @@
+import { noCounts } from '../../src/rollout/rollout.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { addSite } from '../support/devices.ts'
@@ -99,6 +100,16 @@ async function makeHistory(
   await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
     select ${org_id}, gen_random_uuid(), lpad(n::text, 32, '0')::uuid, gen_random_uuid(), 'completed', now(), now(), '{}', '{}', 0, now()
     from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 1200)`.execute(server.ctx.db)
+  await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
+    select ${org_id}, lpad(n::text, 32, '0')::uuid, lpad(n::text, 32, '0')::uuid, ${ofSite.site_id}, 'completed', now(), now(),
+      '{}', ${JSON.stringify(noCounts)}::jsonb, 8000, now() from generate_series(1, ${sql.lit(ROWS)}) n`.execute(
+    server.ctx.db,
+  )
+  await sql`insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, target_version,
+      force, state, entered_at)
+    select ${org_id}, lpad(n::text, 32, '0')::uuid, gen_random_uuid(), lpad(to_hex(i), 12, '0'), 'M', 1, i,
+      lpad(n::text, 32, '0')::uuid, '2', false, 'upgraded', now()
+    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 8000) i`.execute(server.ctx.db)
   await insert(server, 'firmware_image', { ...common, id: ofRow, sha256: sql`n::text`, size_bytes: sql`1` })
   await sql`insert into firmware_version (org_id, model, version, image_id, created_at)
     select ${org_id}, 'M' || i, n || '.' || repeat('1', 190), lpad(n::text, 32, '0')::uuid, now()
