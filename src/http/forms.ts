@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -16,8 +17,10 @@ const MAX_PARTS = 16
  */
 export async function takeForms(http: FastifyInstance): Promise<void> {
   http.removeAllContentTypeParsers()
+  // Every part arrives as bytes: as text, the parser would replace what is not UTF-8.
   await http.register(multipart, {
-    limits: { fields: MAX_PARTS, parts: MAX_PARTS, files: 1, fieldSize: MAX_FIELD_BYTES, headerPairs: 50 },
+    limits: { files: MAX_PARTS, parts: MAX_PARTS, headerPairs: 50 },
+    isPartAFile: () => true,
   })
   // The rest of a refused body is not worth reading.
   http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))
@@ -55,20 +58,20 @@ export interface FormOptions<T> {
 
 /**
  * Reads a form with one file and texts, part by part.
- * @throws AppError invalid naming the part; errors of `take`; errors of the form itself have a 4xx status.
+ * @throws AppError invalid naming the part, or what breaks the form; errors of `take`; a form with too many parts has a
+ *   4xx status.
  */
 export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
   if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
   request.raw.setTimeout(IDLE_MS)
   const { file, maxBytes, texts = [] } = options
-  const limits = { fileSize: maxBytes + 1, files: 1 + texts.length }
   const fields: Record<string, string> = {}
   let taken: { readonly file: T } | null = null
   try {
     // One byte more than allowed, so that `take` refuses the file, because it knows what the file is.
-    for await (const part of request.parts({ limits })) {
-      if (part.type === 'field') fields[part.fieldname] = textOf(part)
-      else if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
+    for await (const part of request.files({ limits: { fileSize: Math.max(maxBytes, MAX_FIELD_BYTES) + 1 } })) {
+      if (isText(part) || texts.includes(part.fieldname))
+        fields[part.fieldname] = await readText(part.fieldname, part.file)
       else if (part.fieldname !== file) throw invalidField(part.fieldname, 'no such file is expected')
       else if (taken !== null) throw invalidField(file, 'is there twice')
       else taken = { file: await options.take({ body: part.file, type: part.mimetype || null }) }
@@ -77,8 +80,26 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
     return { fields, file: taken.file }
   } catch (error) {
     if (taken !== null) await options.discard(taken.file)
-    throw error
+    throw parserErrorOf(error) ?? error
   }
+}
+
+/** The parser's errors have no code; what they say of the body tells them from defects. */
+const parserErrors: readonly (readonly [RegExp, string])[] = [
+  [/boundary (not found|required)/i, 'the Content-Type of a multipart/form-data body must name its boundary'],
+  [/unexpected end of multipart data/i, 'the multipart/form-data body ends before its closing boundary'],
+]
+
+/** The client's mistake in the form itself; undefined for any other error. */
+function parserErrorOf(error: unknown): AppError | undefined {
+  if (!(error instanceof Error) || error instanceof AppError) return undefined
+  const why = parserErrors.find(([pattern]) => pattern.test(error.message))?.[1]
+  return why === undefined ? undefined : invalidField('body', why)
+}
+
+/** A part without a file name is a text, unless it declares itself as bytes. */
+function isText({ filename, mimetype }: { readonly filename: string | undefined; readonly mimetype: string }): boolean {
+  return filename === undefined && mimetype !== 'application/octet-stream'
 }
 
 async function readText(name: string, body: AsyncIterable<Buffer>): Promise<string> {
@@ -86,34 +107,13 @@ async function readText(name: string, body: AsyncIterable<Buffer>): Promise<stri
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > MAX_FIELD_BYTES) throw fieldTooLarge(name)
+    if (bytes > MAX_FIELD_BYTES) throw new AppError('too_large', `${name} may have at most ${MAX_FIELD_BYTES} bytes`)
     chunks.push(chunk)
   }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-    assertText(text)
-    return text
-  } catch (error) {
-    throw error instanceof AppError ? error : invalidField(name, 'is no text in UTF-8')
-  }
-}
-
-function fieldTooLarge(name: string): AppError {
-  return new AppError('too_large', `${name} may have at most ${MAX_FIELD_BYTES} bytes`)
-}
-
-interface Field {
-  readonly fieldname: string
-  readonly value: unknown
-  readonly valueTruncated: boolean
-}
-
-function textOf({ fieldname, value, valueTruncated }: Field): string {
-  if (valueTruncated) throw fieldTooLarge(fieldname)
-  // A part that declares itself as JSON has been parsed already.
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  assertText(text)
-  return text
+  const text = Buffer.concat(chunks)
+  if (!isUtf8(text)) throw invalidField(name, 'is no text in UTF-8')
+  assertText(text.toString())
+  return text.toString()
 }
 
 /** Returns the JSON object in a part; an empty one where the form has no such part. @throws AppError invalid. */
