@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { AppError } from '../platform/errors.ts'
 
 /** Documents deeper than any client sends could overflow the stack where they are encoded. */
@@ -20,12 +21,20 @@ export function parseJsonBody(text: string): unknown {
   return value
 }
 
+/** Buffers alone would replace what is not UTF-8. @throws AppError invalid. */
+export function decodeText(bytes: string | Buffer): string {
+  if (typeof bytes !== 'string' && !isUtf8(bytes)) throw new AppError('invalid', 'The body is not valid UTF-8')
+  return bytes.toString()
+}
+
 /** Walks without recursion, so that the depth of the document can't overflow the stack. */
 function assertStorable(root: unknown): void {
   const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, depth } = next
     if (typeof value === 'string') assertText(value)
+    if (value === Infinity || value === -Infinity)
+      throw new AppError('invalid', 'JSON parse error - a number is beyond the range of a double, about 1.8e308')
     if (typeof value !== 'object' || value === null) continue
     if (depth >= MAX_DEPTH) throw new AppError('invalid', `JSON parse error - nested deeper than ${MAX_DEPTH} levels`)
     for (const [key, member] of Object.entries(value)) {

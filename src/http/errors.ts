@@ -8,6 +8,7 @@ const statusOf: Record<ErrorCode, number> = {
   not_found: 404,
   conflict: 400,
   too_large: 413,
+  unsupported: 415,
   rate_limited: 429,
   unavailable: 503,
 }

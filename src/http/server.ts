@@ -14,9 +14,12 @@ import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
+import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
 import { takeJson } from './json.ts'
 import { requesterOf } from './requester.ts'
+import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -36,6 +39,8 @@ declare module 'fastify' {
 const MAX_JSON_BYTES = 1024 * 1024
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
+/** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
+const parsing = { requireHostHeader: false }
 /** Time limit for a whole JSON body. */
 const JSON_BODY_MS = 30_000
 /** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */
@@ -67,25 +72,35 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     forceCloseConnections: 'idle',
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
     frameworkErrors: replyWithError,
+    clientErrorHandler: replyToBrokenRequest,
     serverFactory: (handler) =>
-      (tls === null ? createServer(timeouts, handler) : createTlsServer({ ...timeouts, ...tls }, handler)).setTimeout(
-        SILENCE_MS,
-      ),
+      (tls === null
+        ? createServer({ ...timeouts, ...parsing }, handler)
+        : createTlsServer({ ...timeouts, ...parsing, ...tls }, handler)
+      )
+        .setTimeout(SILENCE_MS)
+        .on('checkExpectation', replyToExpectation),
   })
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.
   http.setSerializerCompiler(() => JSON.stringify)
-  http.setErrorHandler(replyWithError)
-  http.setNotFoundHandler((request, reply) => {
-    void reply.code(404).send({ detail: 'Not found.', path: pathOf(request) })
+  const replyUnserved = trackServedPaths(http)
+  http.setNotFoundHandler(replyUnserved)
+  http.setErrorHandler((error, request, reply) => {
+    if (error instanceof NoSuchPath) replyUnserved(request, reply)
+    else replyWithError(error, request, reply)
   })
   http.removeAllContentTypeParsers()
   takeJson(http)
-  http.addHook('preParsing', ({ raw, headers }, _reply, payload, done) => {
-    const isJson = headers['content-type']?.startsWith('application/json') === true
-    // Clients send the content type without a body too, which is never read to its end.
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-    if (isJson && hasBody) destroyUnlessRead(raw, jsonBodyMs)
+  http.addHook('onRequest', ({ raw }, _reply, done) => {
+    assertOneHost(raw)
+    done()
+  })
+  http.addHook('preParsing', (request, _reply, payload, done) => {
+    assertPlainBody(request)
+    const isJson = request.headers['content-type']?.startsWith('application/json') === true
+    // A body of zero bytes is never read to its end.
+    if (isJson && hasBody(request)) destroyUnlessRead(request.raw, jsonBodyMs)
     done(null, payload)
   })
   await http.register(cookie)
@@ -144,8 +159,4 @@ function requestIds(): () => string {
   const start = uuidv7()
   let count = 0
   return () => `${start}-${(count += 1)}`
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? request.url
 }

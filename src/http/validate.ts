@@ -5,6 +5,7 @@ import { Value } from 'typebox/value'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { assertText } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
+import { NoSuchPath, isUuidSchema } from './unserved.ts'
 
 /**
  * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path values are text, so
@@ -16,7 +17,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     try {
       const value = httpPart === 'body' ? data : convertQuery(schema, data)
       if (compiled.Check(value)) return { value }
-      return { error: firstError(compiled.Errors(value)) }
+      const errors = compiled.Errors(value)
+      return { error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(errors) }
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
@@ -44,6 +46,14 @@ function convertText(type: unknown, text: string): unknown {
   if (type === 'boolean' && /^true$/i.test(text)) return true
   if (type === 'boolean' && /^false$/i.test(text)) return false
   return text
+}
+
+/** True if a value is refused whose schema wants a UUID: a literal segment of a path that is not served, or a wrong id. */
+function isNoId(schema: TSchema, errors: readonly FoundError[]): boolean {
+  const properties: unknown = Reflect.get(schema, 'properties')
+  return errors.some(
+    ({ instancePath }) => isObject(properties) && isUuidSchema(properties[instancePath.split('/')[1] ?? '']),
+  )
 }
 
 interface FoundError {

@@ -5,6 +5,7 @@ export type ErrorCode =
   | 'not_found'
   | 'conflict'
   | 'too_large'
+  | 'unsupported'
   | 'rate_limited'
   | 'unavailable'
 

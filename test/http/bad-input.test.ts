@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
@@ -37,6 +38,13 @@ describe('an invalid body', () => {
     ['half a surrogate pair', '{"name": "x", "notes": "\\ud800"}', 400, /surrogate/],
     ['a key into the prototype', '{"name": "x", "__proto__": {"a": 1}}', 400, /__proto__/],
     ['endless nesting', `{"name": "x", "deep": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400, /nested/],
+    ['an endless number', '{"name": "x", "deep": {"a": [1e400]}}', 400, /range of a double/],
+    ['a negative endless number', '{"name": "x", "deep": -1e400}', 400, /range of a double/],
+    ['400 digits', `{"name": "x", "deep": ${'9'.repeat(400)}}`, 400, /range of a double/],
+    ['a byte that is no UTF-8', Buffer.from('7b226e616d65223a22ff227d', 'hex'), 400, /UTF-8/],
+    ['Latin-1', Buffer.from('{"name": "Zürich"}', 'latin1'), 400, /UTF-8/],
+    ['an overlong encoding', Buffer.from('7b226e616d65223a22c0af227d', 'hex'), 400, /UTF-8/],
+    ['a text cut in a character', Buffer.from('{"name": "x", "notes": "東').subarray(0, -1), 400, /UTF-8/],
     ['10 MB', `{"name": "x", "notes": "${'x'.repeat(10_000_000)}"}`, 413, /./],
   ])('%s: %s is refused and changes nothing', async (_what, body, status, detail) => {
     const before = await snapshot()
@@ -54,6 +62,29 @@ describe('an invalid body', () => {
     })
     expect(answer.status).toBe(415)
     expect(answer.body.detail).toEqual(expect.any(String))
+  })
+
+  it.each(['gzip', 'br', 'deflate, gzip', 'GZIP'])(
+    'refuses a body compressed with %s, and says why',
+    async (coding) => {
+      const before = await snapshot()
+      const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, {
+        body: gzipSync('{"name": "x"}'),
+        headers: { ...json, 'content-encoding': coding },
+      })
+      expect(answer).toMatchObject({
+        status: 415,
+        body: { detail: `Content-Encoding ${coding} is not supported: send the body uncompressed` },
+      })
+      expect(await snapshot()).toEqual(before)
+    },
+  )
+
+  it('accepts the encoding that changes nothing, and one of a body of zero bytes', async () => {
+    const path = `/sites/${siteId}`
+    const plain = { ...json, 'content-encoding': 'identity' }
+    expect((await server.call('PUT', path, { body: '{"notes": "y"}', headers: plain })).status).toBe(200)
+    expect((await server.call('GET', path, { headers: { 'content-encoding': 'gzip' } })).status).toBe(200)
   })
 
   it('accepts zero bytes with a JSON content type as an empty object', async () => {

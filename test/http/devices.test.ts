@@ -119,8 +119,8 @@ describe('access', () => {
         status: 404,
         body: { detail: 'Not found.' },
       })
-      expect((await call(siteId, 'no-uuid', server.org)).status).toBe(400)
-      expect((await call('no-uuid', device.id, server.org)).status).toBe(400)
+      expect((await call(siteId, 'no-uuid', server.org)).status).toBe(404)
+      expect((await call('no-uuid', device.id, server.org)).status).toBe(404)
       expect((await call(siteId, device.id, null)).status).toBe(401)
     }
     for (const path of [

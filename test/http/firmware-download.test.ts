@@ -119,7 +119,7 @@ describe('the address', () => {
       expect((await fetch(forged)).status, forged).toBe(404)
     }
     expect((await fetch(`${address}/more`)).status).toBe(404)
-    expect((await fetch(parts.with(4, 'no-uuid').join('/'))).status).toBe(400)
+    expect((await fetch(parts.with(4, 'no-uuid').join('/'))).status).toBe(404)
     const before = now
     now = new Date(now.getTime() + 60_000)
     const expired = await fetch(address)

@@ -319,6 +319,6 @@ describe('a Virtual Chassis', () => {
     expect((await call('GET', '/nonsense/vc')).status).toBe(404)
     // The installer interface has no such operations, because uCentral can't form a Virtual Chassis.
     for (const method of ['POST', 'PUT'])
-      expect((await call(method, `/${device.mac}/vc`, { members: [] })).status).toBe(404)
+      expect((await call(method, `/${device.mac}/vc`, { members: [] })).status).toBe(405)
   })
 })

@@ -352,7 +352,7 @@ describe('list', () => {
     ] as const)
       expect((await server.call(method, path, { as: other, body })).status).toBe(404)
     expect((await server.call('GET', path, { as: null })).status).toBe(401)
-    expect((await server.call('GET', '/orgs/nope/inventory')).status).toBe(400)
+    expect((await server.call('GET', '/orgs/nope/inventory')).status).toBe(404)
   })
 })
 

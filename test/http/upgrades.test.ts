@@ -383,7 +383,7 @@ describe('ids', () => {
       ['POST', '/resume'],
     ] as const) {
       expect((await server.call(method, `${path}/${uuidv7()}${suffix}`, { as: admin })).status).toBe(404)
-      expect((await server.call(method, `${path}/nonsense${suffix}`, { as: admin })).status).toBe(400)
+      expect((await server.call(method, `${path}/nonsense${suffix}`, { as: admin })).status).toBe(404)
       expect((await server.call(method, `${path}/${body.id}${suffix}`, { as: other })).status).toBe(404)
       const own = `/orgs/${other.orgId}/devices/upgrade/${body.id}${suffix}`
       expect((await server.call(method, own, { as: other })).status).toBe(404)

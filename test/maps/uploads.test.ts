@@ -55,7 +55,7 @@ it('an image is served as an image only, and only to GET and HEAD', async () => 
     expect(Object.fromEntries(answer.headers)).toMatchObject(expected)
     expect((await answer.arrayBuffer()).byteLength).toBe(method === 'HEAD' ? 0 : file.bytes.length)
   }
-  for (const method of ['POST', 'PUT', 'DELETE']) expect((await fetch(url, { method })).status).toBe(404)
+  for (const method of ['POST', 'PUT', 'DELETE']) expect((await fetch(url, { method })).status).toBe(405)
 })
 
 it('a changed address does not work', async () => {

@@ -1,0 +1,72 @@
+import { type IncomingMessage, ServerResponse, STATUS_CODES, maxHeaderSize } from 'node:http'
+import type { Socket } from 'node:net'
+
+interface Refusal {
+  readonly status: number
+  readonly detail: string
+}
+
+/** For how long what the client is still sending is read and discarded, so that it can read the answer. */
+const LINGER_MS = 1000
+
+/**
+ * Answers a request that the HTTP parser gave up on, before it reached any route, in the interface's error form, and
+ * closes its connection.
+ */
+export function replyToBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  // The parser fails again on what follows.
+  if (socket.writableEnded) return
+  const refusal = refusalOf(error)
+  if (refusal === null || !socket.writable || isAnswered(socket)) {
+    socket.destroy()
+    return
+  }
+  socket.end(encodeRefusal(refusal))
+  // Closing a socket with unread bytes resets the connection, and the answer would be lost.
+  socket.removeAllListeners('data').resume()
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+/** True while a route answers: more bytes would end up in the middle of its answer. */
+function isAnswered(socket: Socket): boolean {
+  const response: unknown = Reflect.get(socket, '_httpMessage')
+  return response instanceof ServerResponse && response.headersSent
+}
+
+/** Null for errors of the connection itself, such as a reset or a failed TLS handshake: nobody could read an answer. */
+function refusalOf(error: Error & { readonly code?: string }): Refusal | null {
+  const { code = '' } = error
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, detail: 'The headers of the request did not arrive in time' }
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { status: 431, detail: `The headers of a request may have at most ${maxHeaderSize} bytes` }
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
+    return { status: 413, detail: 'The chunk extensions of the body are too large' }
+  if (!code.startsWith('HPE_')) return null
+  const reason: unknown = Reflect.get(error, 'reason')
+  return { status: 400, detail: `Not a valid HTTP request: ${typeof reason === 'string' ? reason : code}` }
+}
+
+function encodeRefusal({ status, detail }: Refusal): string {
+  const body = JSON.stringify({ detail })
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/** Answers a request whose `Expect` header asks for anything but `100-continue`. */
+export function replyToExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify({ detail: `Expect may be 100-continue only, not ${headers.expect}` })
+  response
+    .writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    })
+    .end(body)
+}
