@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../platform/errors.ts'
+import { parseExactJson } from '../platform/exact-json.ts'
 
 /** Documents deeper than any client sends could overflow the stack where they are encoded. */
 const MAX_DEPTH = 64
@@ -13,7 +14,7 @@ export function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return {}
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExactJson(text)
   } catch (error) {
     throw new AppError('invalid', `JSON parse error - ${error instanceof Error ? error.message : 'malformed'}`)
   }

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { type AppError, invalidField } from '../platform/errors.ts'
+import { hasLongIntegers, roundIntegers } from '../platform/exact-json.ts'
 import { assertText } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
 import { NoSuchPath, isUuidSchema } from './unserved.ts'
@@ -16,13 +17,30 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   return (data: unknown) => {
     try {
       const value = httpPart === 'body' ? data : convertQuery(schema, data)
-      if (compiled.Check(value)) return { value }
-      const errors = compiled.Errors(value)
+      const errors = findErrors(compiled, value)
+      if (errors === null) return { value }
       return { error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(errors) }
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
   }
+}
+
+interface Checking {
+  Check(value: unknown): boolean
+  Errors(value: unknown): readonly FoundError[]
+}
+
+/**
+ * An integer that is kept by its digits is an object, so both it and its rounded number must match: only where the
+ * schema takes any value do both.
+ * @returns Null if the value matches.
+ */
+function findErrors(checking: Checking, value: unknown): readonly FoundError[] | null {
+  if (!checking.Check(value)) return checking.Errors(value)
+  if (!hasLongIntegers(value)) return null
+  const rounded = roundIntegers(value)
+  return checking.Check(rounded) ? null : checking.Errors(rounded)
 }
 
 /**
@@ -83,6 +101,10 @@ function listIn(params: object, name: string): string[] {
 
 /** Checks a value that did not come through a route's schema, such as a multipart part. */
 export function check<T extends TSchema>(schema: T, value: unknown): Static<T> {
-  if (Value.Check(schema, value)) return value
-  throw firstError(Value.Errors(schema, value))
+  const errors = findErrors(
+    { Check: (given) => Value.Check(schema, given), Errors: (given) => Value.Errors(schema, given) },
+    value,
+  )
+  if (errors !== null) throw firstError(errors)
+  return value as Static<T>
 }

@@ -10,9 +10,14 @@ import {
 } from 'kysely'
 import pg from 'pg'
 import { notFound } from './errors.ts'
+import { parseExactJson } from './exact-json.ts'
 import type { Schema } from './schema.ts'
 import { preparingPool } from './prepared.ts'
 import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
+
+// Documents come back with the digits with which they were stored.
+pg.types.setTypeParser(pg.types.builtins.JSON, parseExactJson)
+pg.types.setTypeParser(pg.types.builtins.JSONB, parseExactJson)
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

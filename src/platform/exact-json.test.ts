@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isObject } from './is-object.ts'
+import { hasLongIntegers, parseExactJson, roundIntegers } from './exact-json.ts'
+
+describe('JSON with integers of any length', () => {
+  it('is written as it was read', () => {
+    const integer = fc.bigInt({ min: -(10n ** 300n), max: 10n ** 300n })
+    fc.assert(
+      fc.property(fc.array(integer), fc.jsonValue({ noUnicodeString: false }), (integers, other) => {
+        const text = `{"a":[${integers.join()}],"b":{"c":${JSON.stringify(other)}}}`
+        expect(JSON.stringify(parseExactJson(text))).toBe(
+          JSON.stringify(JSON.parse(text)).replace(/"a":\[.*?\]/, () => `"a":[${integers.join()}]`),
+        )
+      }),
+    )
+  })
+
+  it.each([
+    '9007199254740991',
+    '-9007199254740991',
+    '1e20',
+    '1.5',
+    '1234567890.123456789012345678',
+    '0.1000000000000000055',
+  ])('has a plain number for %s', (text) => expect(parseExactJson(`[${text}]`)).toEqual([Number(text)]))
+
+  it('has a plain number for a longer integer that a double writes alike', () => {
+    expect(parseExactJson('[9007199254740992]')).toEqual([2 ** 53])
+  })
+
+  it('has an infinite number for one beyond the range of doubles', () => {
+    expect(parseExactJson(`[${'9'.repeat(400)}]`)).toEqual([Infinity])
+  })
+
+  it('has no object in the place of a number', () => {
+    const value = parseExactJson('{"a":12345678901234567891}')
+    expect(hasLongIntegers(value)).toBe(true)
+    expect(isObject(Reflect.get(Object(value), 'a'))).toBe(false)
+    expect(roundIntegers(value)).toEqual({ a: 12345678901234567000 })
+    expect(hasLongIntegers(parseExactJson('{"a":1}'))).toBe(false)
+  })
+})

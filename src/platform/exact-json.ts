@@ -1,0 +1,46 @@
+declare global {
+  // What Node.js has and the library of TypeScript does not declare yet.
+  interface JSON {
+    rawJSON(text: string): object
+    isRawJSON(value: unknown): boolean
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown
+  }
+}
+
+/** A double holds every integer of up to 15 digits. */
+const LONG_INTEGER = /\d{16}/
+
+/**
+ * Parses JSON without rounding integers: those that a double can't hold become `JSON.rawJSON` values, which
+ * `JSON.stringify` writes digit by digit. Numbers beyond the range of doubles become infinite, as with `JSON.parse`.
+ * @throws SyntaxError
+ */
+export function parseExactJson(text: string): unknown {
+  // Almost no text has such integers, and a reviver costs many times as much as the parser.
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text)
+  const value = JSON.parse(text, keepDigits)
+  if (typeof value === 'object' && value !== null) parsedWithCare.add(value)
+  return value
+}
+
+/** Values that may have integers in raw form. */
+const parsedWithCare = new WeakSet<object>()
+
+/** True if a value that parseExactJson() returned may have integers that a double can't hold. */
+export function hasLongIntegers(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && parsedWithCare.has(value)
+}
+
+function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  const rounded = typeof value === 'number' && Number.isFinite(value) && !Number.isSafeInteger(value)
+  if (!rounded || source === undefined || !/^-?\d+$/.test(source) || String(value) === source) return value
+  return JSON.rawJSON(source)
+}
+
+/** What `JSON.parse` makes of the same text: every number is a number, rounded where necessary. */
+export function roundIntegers(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
