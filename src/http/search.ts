@@ -76,13 +76,22 @@ export function searchReplyOf<T extends TSchema>(item: T) {
   return name === undefined ? reply : named(`${name}SearchResult`, reply)
 }
 
-/** The reply of every count: how often each value of the `distinct` field occurs, under that field's name. */
+/** The reply of every count: how often each value of the `distinct` field occurs, under that field's name, which is left out where it is not set. */
 export const CountReply = named(
   'CountResult',
   Type.Object({
     distinct: Type.String(),
     ...rangeReply,
-    results: Type.Array(named('CountedValue', Type.Object({ count: Type.Integer() }, { additionalProperties: true }))),
+    results: Type.Array(
+      named(
+        'CountedValue',
+        Type.Object(
+          { count: Type.Integer() },
+          // A schema for the other field would contradict `count` in generated types.
+          { additionalProperties: true, description: 'the other field is a text, left out where it is not set' },
+        ),
+      ),
+    ),
   }),
 )
 
@@ -106,7 +115,7 @@ export function presentSearch<T, R>(
   }
 }
 
-/** A value of the counted field and how often it occurs; null where the field is not set. */
+/** A value of the counted field and how often it occurs; null where the field is not set. Clients see texts only. */
 export interface ValueCount {
   readonly value: string | number | boolean | null
   readonly count: number
@@ -127,6 +136,6 @@ export function presentCounts(
     ...presentRange(range),
     limit,
     total,
-    results: rows.map(({ value, count }) => ({ [distinct]: value, count })),
+    results: rows.map(({ value, count }) => (value === null ? { count } : { [distinct]: String(value), count })),
   }
 }

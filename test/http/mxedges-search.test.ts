@@ -79,7 +79,7 @@ describe('a count', () => {
 
   it('counts values as unknown that only an agent reports', async () => {
     for (const distinct of ['distro', 'tunterm_version'])
-      expect((await get(`${mxedges}/count?distinct=${distinct}`)).results).toEqual([{ [distinct]: null, count: 2 }])
+      expect((await get(`${mxedges}/count?distinct=${distinct}`)).results).toEqual([{ count: 2 }])
     expect((await get(`${mxedges}/count?model=ME-X5`)).results).toEqual([{ model: 'ME-X5', count: 1 }])
   })
 })
@@ -116,7 +116,7 @@ describe('events', () => {
       { mxedge_id: b.id, count: 1 },
     ])
     expect((await count('distinct=type')).results).toEqual([{ type: 'ME_CONFIG_CHANGED_BY_USER', count: 3 }])
-    expect((await count('distinct=package')).results).toEqual([{ package: null, count: 3 }])
+    expect((await count('distinct=package')).results).toEqual([{ count: 3 }])
     expect((await get(`/sites/${siteId}/mxedges/events/count`)).results).toEqual([{ mxedge_id: a.id, count: 1 }])
   })
 })

@@ -121,7 +121,7 @@ describe('counting sites', () => {
     expect(body).toMatchObject({ distinct: 'id', total: 3 })
     expect(body.results).toContainEqual({ id: ids['a'], count: 1 })
     const countries = (await get('count?distinct=country_code&limit=10')).body.results
-    expect(countries).toContainEqual({ country_code: null, count: 1 })
+    expect(countries).toContainEqual({ count: 1 })
     expect((await get('count?distinct=doc')).status).toBe(400)
   })
 })
