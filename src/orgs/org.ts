@@ -36,7 +36,7 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone))
     throw invalidField('timezone', 'is not an IANA zone name')
   const unset = notNull.filter((name) => merged[name] === null)
-  const doc = omitFields(merged, [...readOnly, ...unset, 'name', 'timezone'])
+  const doc = omitFields(merged, [...readOnly, ...unset, 'name', 'timezone', 'tzoffset'])
   const groups = doc['sitegroup_ids']
   // Privileges are looked up by these ids as text, so all are stored in lower case.
   if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())

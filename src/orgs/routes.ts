@@ -24,7 +24,7 @@ import {
   UpdateOrgBody,
   UpdateSiteBody,
   presentOrg,
-  presentSite,
+  presentSiteAt,
 } from './wire.ts'
 
 /** Anybody with an account may create an organization; the scope is that of the new one. */
@@ -105,7 +105,7 @@ export function siteOperations(context: Context): Operation[] {
       at: org('/sites', { needs: 'write' }),
       body: CreateSiteBody,
       reply: SiteReply,
-      run: async (ctx, { scope, body }) => presentSite(await createSite(ctx, scope, body)),
+      run: async (ctx, { scope, body }) => presentSiteAt(ctx.clock.now())(await createSite(ctx, scope, body)),
     }),
     operation({
       id: 'getSiteInfo',
@@ -114,7 +114,7 @@ export function siteOperations(context: Context): Operation[] {
       tag: 'Sites',
       at: site('', { needs: 'read' }),
       reply: SiteReply,
-      run: async (ctx, { scope }) => presentSite(await getSite(ctx.db, scope)),
+      run: async (ctx, { scope }) => presentSiteAt(ctx.clock.now())(await getSite(ctx.db, scope)),
     }),
     operation({
       id: 'updateSiteInfo',
@@ -126,7 +126,7 @@ export function siteOperations(context: Context): Operation[] {
       reply: SiteReply,
       run: async (ctx, { scope, caller, body }) => {
         const mayRegroup = may(caller, { orgId: scope.orgId }, 'write')
-        return presentSite(await updateSite(ctx, scope, { body, mayRegroup }))
+        return presentSiteAt(ctx.clock.now())(await updateSite(ctx, scope, { body, mayRegroup }))
       },
     }),
   ].flat()
@@ -136,9 +136,9 @@ export function siteOperations(context: Context): Operation[] {
  * Dashboards and scripts read this most often: equal pages that are requested at the same time are read and encoded
  * once.
  */
-function sitesReader({ hotDb }: Context) {
+function sitesReader({ hotDb, clock }: Context) {
   return coalesceEqual(async ({ scope, page }: { readonly scope: ReadScope; readonly page: Page }) => {
     const { rows, ...whole } = await listSites(hotDb, scope, page)
-    return { sites: new JsonText(rows.map(presentSite)), whole }
+    return { sites: new JsonText(rows.map(presentSiteAt(clock.now()))), whole }
   })
 }

@@ -1,3 +1,4 @@
+import { IANAZone } from 'luxon'
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
@@ -61,7 +62,7 @@ const siteFields = {
   routertemplate_id: KeptId,
   secpolicy_id: KeptId,
   sitetemplate_id: KeptId,
-  tzoffset: Type.Optional(Type.Integer()),
+  tzoffset: Type.Optional(Type.Integer({ description: 'ignored: `timezone` decides it' })),
 }
 
 export const CreateSiteBody = named(
@@ -83,6 +84,7 @@ export const SiteReply = named(
       org_id: Uuid,
       name: Type.String(),
       timezone: Type.String(),
+      tzoffset: Type.Integer({ description: 'minutes that `timezone` is ahead of UTC now' }),
       created_time: Timestamp,
       modified_time: Timestamp,
     },
@@ -102,14 +104,21 @@ export function presentOrg(org: Org): Static<typeof OrgReply> {
   }
 }
 
-export function presentSite(site: Site): Static<typeof SiteReply> {
-  return {
-    ...{ notes: '', ...site.doc },
-    id: site.id,
-    org_id: site.orgId,
-    name: site.name,
-    timezone: site.timezone,
-    created_time: epochS(site.createdAt),
-    modified_time: epochS(site.modifiedAt),
+/** Returns the presenter of sites at a time. Most sites of a list share few zones, whose offsets are slow to find. */
+export function presentSiteAt(now: Date): (site: Site) => Static<typeof SiteReply> {
+  const offsets = new Map<string, number>()
+  return (site) => {
+    const tzoffset = offsets.get(site.timezone) ?? IANAZone.create(site.timezone).offset(now.getTime())
+    offsets.set(site.timezone, tzoffset)
+    return {
+      ...{ notes: '', ...site.doc },
+      id: site.id,
+      org_id: site.orgId,
+      name: site.name,
+      timezone: site.timezone,
+      tzoffset,
+      created_time: epochS(site.createdAt),
+      modified_time: epochS(site.modifiedAt),
+    }
   }
 }
