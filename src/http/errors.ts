@@ -22,7 +22,9 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   if (error instanceof AppError) {
     if (error.code === 'unauthenticated') void reply.header('www-authenticate', 'Token')
     if (error.retryAfterS !== null) void reply.header('retry-after', error.retryAfterS)
-    void reply.code(statusOf[error.code]).send({ detail: error.message, ...error.fields })
+    const { listsErrors = false } = request.routeOptions.config
+    const fields = listsErrors ? listReason(error.fields) : error.fields
+    void reply.code(statusOf[error.code]).send({ detail: error.message, ...fields })
     return
   }
   if (isHttpError(error)) {
@@ -31,6 +33,11 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   }
   request.log.error({ requestId: request.id, err: error }, 'request failed')
   void reply.code(500).send({ detail: `Internal error, request ${request.id}.` })
+}
+
+/** Typed clients of such operations decode `reason` as a list only. */
+function listReason({ reason, ...fields }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return { ...fields, ...(reason !== undefined && { reason: [reason].flat() }) }
 }
 
 function isHttpError(error: unknown): error is FastifyError & { statusCode: number } {

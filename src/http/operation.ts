@@ -5,6 +5,7 @@ import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from '.
 import { takeForms } from './forms.ts'
 import { JsonText } from './json-text.ts'
 import { takeJson } from './json.ts'
+import { ListErrorReply } from './schemas.ts'
 import { takeStreams } from './streams.ts'
 import type { Tag } from './openapi/tags.ts'
 
@@ -231,6 +232,7 @@ function addRoute(http: FastifyInstance, ctx: Context, operation: Operation): vo
     config: {
       ...(place.audience === 'nobody' && { public: true }),
       ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
+      ...(Object.values(operation.errors).includes(ListErrorReply) && { listsErrors: true }),
     },
     handler: (request, reply) => handle(ctx, request, reply),
   })

@@ -59,8 +59,8 @@ export const ListErrorReply = named(
       detail: Detail,
       error: Type.Optional(Type.Array(Type.String(), { description: 'what is refused, as the request names it' })),
       reason: Type.Optional(
-        Type.Union([Type.String(), Type.Array(Type.String())], {
-          description: 'parallel to `error`; one text where it is the request itself that is not understood',
+        Type.Array(Type.String(), {
+          description: 'parallel to `error`; a single one where it is the request itself that is not understood',
         }),
       ),
     },

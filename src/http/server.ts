@@ -32,6 +32,8 @@ declare module 'fastify' {
     public?: boolean
     /** A session may call it before its second factor. */
     beforeSecondFactor?: boolean
+    /** Its refusals name many objects, so `reason` is always a list: see ListErrorReply. */
+    listsErrors?: boolean
   }
 }
 

@@ -131,7 +131,7 @@ describe('the table of the devices of a site', () => {
   ])('is refused as a whole if it contains %s', async (_what, csv, reason) => {
     expect(await importCsv(csv)).toMatchObject({
       status: 400,
-      body: { detail: expect.stringContaining('Invalid field file: '), reason: expect.stringMatching(reason) },
+      body: { detail: expect.stringContaining('Invalid field file: '), reason: [expect.stringMatching(reason)] },
     })
   })
 

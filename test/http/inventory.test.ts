@@ -76,6 +76,17 @@ describe('claim', () => {
     })
   })
 
+  it('answers 400 with a list of reasons if the request itself is not understood', async () => {
+    for (const [method, body] of [
+      ['POST', {}],
+      ['PUT', { op: 'fly' }],
+    ] as const) {
+      const answer = await server.call(method, path, { body })
+      expect(answer).toMatchObject({ status: 400, body: { reason: [expect.any(String)] } })
+      expect(answer.body.detail).toContain(answer.body.reason[0])
+    }
+  })
+
   it.each([
     ['malformed JSON', '["A'],
     ['a body that is not a list', {}],

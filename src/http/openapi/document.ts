@@ -32,7 +32,8 @@ export function makeDocument(operations: readonly Operation[], version: string):
     info: {
       title: 'Signalbox',
       version,
-      description: 'Network management that you run yourself.',
+      description:
+        'Network management that you run yourself. A path with a method that it does not have answers 405 with `Allow`.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The installation that serves this document' }],
