@@ -278,6 +278,8 @@ describe('ping and the record of deliveries', () => {
         { status: 'success', count: 1 },
       ],
     })
+    const codes = await server.call('GET', `${hooks}/${id}/events/count?distinct=status_code`)
+    expect(codes.body.results).toContainEqual({ status_code: '500', count: 1 })
     expect((await server.call('GET', `${hooks}/${id}/events/search?start=soon`)).status).toBe(400)
   })
 
