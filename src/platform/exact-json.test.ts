@@ -29,6 +29,13 @@ describe('JSON with integers of any length', () => {
     expect(parseExactJson('[9007199254740992]')).toEqual([2 ** 53])
   })
 
+  it.each([
+    [`1${'0'.repeat(305)}`, 1e305],
+    [`-15${'0'.repeat(299)}`, -1.5e300],
+  ])('has a plain number for one that the database writes without its exponent', (text, number) => {
+    expect(parseExactJson(`[${text}]`)).toEqual([number])
+  })
+
   it('has an infinite number for one beyond the range of doubles', () => {
     expect(parseExactJson(`[${'9'.repeat(400)}]`)).toEqual([Infinity])
   })

@@ -35,9 +35,15 @@ export function hasLongIntegers(value: unknown): boolean {
 }
 
 function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  const rounded = typeof value === 'number' && Number.isFinite(value) && !Number.isSafeInteger(value)
-  if (!rounded || source === undefined || !/^-?\d+$/.test(source) || String(value) === source) return value
+  if (typeof value !== 'number' || !Number.isFinite(value) || Number.isSafeInteger(value)) return value
+  if (source === undefined || !/^-?\d+$/.test(source) || digitsOf(value) === source) return value
   return JSON.rawJSON(source)
+}
+
+/** The shortest digits of a large double, without an exponent: the database writes 1e305 with all its zeros. */
+function digitsOf(value: number): string {
+  const [, first, rest = '', exponent] = /^(-?\d)(?:\.(\d+))?e\+(\d+)$/.exec(String(value)) ?? []
+  return first === undefined ? String(value) : first + rest.padEnd(Number(exponent), '0')
 }
 
 /** What `JSON.parse` makes of the same text: every number is a number, rounded where necessary. */

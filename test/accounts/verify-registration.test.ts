@@ -156,7 +156,7 @@ describe('the page behind the link', () => {
     for (const method of ['GET', 'HEAD', 'GET']) expect((await open(`?token=${token}`, method)).status).toBe(200)
     for (const method of ['GET', 'HEAD']) {
       const answer = await fetch(`${server.url}/api/v1/register/verify/${token}`, { method })
-      expect(answer.status).toBe(404)
+      expect(answer.status).toBe(405)
     }
     expect(await accountsOf(email)).toEqual([])
     expect((await verify(token)).status).toBe(200)

@@ -89,7 +89,7 @@ describe('an installer', () => {
   })
 
   it('gets an error for an invalid id', async () => {
-    expect((await call('POST', main('hall'), {})).status).toBe(400)
+    expect((await call('POST', main('hall'), {})).status).toBe(404)
   })
 })
 

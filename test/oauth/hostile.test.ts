@@ -146,7 +146,7 @@ describe('a redirect', () => {
   it('is not used up by a HEAD request', async () => {
     const browser = await signedIn(server)
     const callback = await callbackOf(browser, await begin(browser, SELF))
-    expect((await browser.open(callback, { method: 'HEAD' })).status).toBe(404)
+    expect((await browser.open(callback, { method: 'HEAD' })).status).toBe(405)
     expect((await browser.open(callback)).status).toBe(200)
   })
 
