@@ -51,7 +51,9 @@ function parsePattern(url: string, params: unknown): Omit<ServedPath, 'method'> 
   }
 }
 
-/** Of a segment such as `sites`, `:site_id`, `image:image_number` or `:image_name(^image[1-3]$)`. */
+/**
+ * Returns the pattern of a segment such as `sites`, `:site_id`, `image:image_number` or `:image_name(^image[1-3]$)`.
+ */
 function patternOf(segment: string): RegExp {
   const [, prefix = segment, name, pattern = '.+'] = /^(.*?):(\w+)(?:\(\^?(.*?)\$?\))?$/.exec(segment) ?? []
   return new RegExp(`^${RegExp.escape(prefix)}${name === undefined ? '' : `(?:${pattern})`}$`)

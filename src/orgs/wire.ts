@@ -7,7 +7,7 @@ import type { Site } from './store-sites.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 
-/** Of something that Signalbox does not have, kept as it is. */
+/** The id of an object that Signalbox does not have, stored as received. */
 const KeptId = Type.Optional(Type.Union([Uuid, Type.Null()]))
 
 const orgFields = {

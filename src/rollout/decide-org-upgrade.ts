@@ -7,7 +7,7 @@ export interface OrgUpgradeNow {
   readonly id: string
   readonly maxFailurePercentage: number | null
   readonly planned: number
-  /** Of all its site upgrades, before this round. */
+  /** The sum over all its site upgrades, before this round. */
   readonly hardFailures: number
   /** Null: each site has phases of its own. */
   readonly phases: OrgPhases | null

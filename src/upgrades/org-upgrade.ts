@@ -24,7 +24,7 @@ export interface RequestedVersion extends VersionChoice {
 export interface UpgradeRequest {
   readonly siteIds: 'all' | readonly string[]
   readonly selection: Selection
-  /** Those of the selection; some device of the organization must be of each. */
+  /** The models of the selection; the organization must have a device of each. */
   readonly models: readonly RequestedModel[]
   /** The first that covers a device counts for it. */
   readonly versions: readonly RequestedVersion[]

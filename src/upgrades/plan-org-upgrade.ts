@@ -87,8 +87,8 @@ export type DevicePlan<D> =
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
 
 /**
- * What each device that is meant gets. One that runs its version already is skipped, unless forced.
- * @throws AppError invalid for a version that none of the devices it is for can have.
+ * Plans the version of each selected device. A device that already runs its version is skipped, unless forced.
+ * @throws AppError invalid for a version that none of its devices can have.
  */
 export function planDevices<D extends UpgradeDevice>(
   request: Pick<UpgradeRequest, 'selection' | 'versions'>,
@@ -178,7 +178,7 @@ export function refuseUnknownSites(siteIds: UpgradeRequest['siteIds'], sites: re
   throw invalidField(`site_ids.${index}`, `there is no site ${siteIds[index]} in this organization`)
 }
 
-/** What the record says of an upgrade that selects no device. */
+/** Returns the note of an upgrade that selects no device. */
 export function noteNothingSelected(sites: number, selected: number): UpgradeNote[] {
   if (selected > 0) return []
   const why =

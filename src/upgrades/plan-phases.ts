@@ -2,7 +2,7 @@ import type { OrgPhasePlan, PhaseGate } from '../rollout/rollout.ts'
 import type { Phasing, TargetFacts } from './strategies/strategy.ts'
 
 export interface SiteTargets<T> {
-  /** Of the site upgrade. */
+  /** The id of the site upgrade. */
   readonly upgradeId: string
   readonly targets: readonly T[]
 }

@@ -14,12 +14,12 @@ type Selected = Upgradable & Candidate
 
 export interface SiteUpgradeOf {
   readonly site: UpgradeSite
-  /** Of the site upgrade. */
+  /** The id of the site upgrade. */
   readonly upgradeId: string
 }
 
 export interface UpgradeInputs {
-  /** Of the organization's upgrade. */
+  /** The id of the organization upgrade. */
   readonly id: string
   readonly siteUpgrades: readonly SiteUpgradeOf[]
   /** By site. */

@@ -51,7 +51,9 @@ function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
   return firmwareType === null || (firmwareType === 'ap') === (type === 'ap')
 }
 
-/** Of several that bear a label, the highest. `latest` is the highest of all where nothing bears it. */
+/**
+ * Of several versions with a label, the highest wins. `latest` is the highest of all where no version has that label.
+ */
 export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const ofModel = catalog.filter((entry) => entry.model === model)
   if (!versionLabels.has(wanted)) return ofModel.find(({ version }) => version === wanted)

@@ -37,7 +37,7 @@ export async function serveOpenApi(
     // Nothing of the installation goes to the page's public validator.
     uiConfig: { deepLinking: true, docExpansion: 'none', validatorUrl: null },
     staticCSP: true,
-    // Who serves plain HTTP on purpose gets an empty page from scripts that are asked for by HTTPS.
+    // Scripts requested by HTTPS would leave an empty page on a server that deliberately serves plain HTTP.
     transformStaticCSP: (policy) => policy.replace(/ ?upgrade-insecure-requests;?/, ''),
   })
 }

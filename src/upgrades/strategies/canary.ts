@@ -11,7 +11,7 @@ const fields = {
   canary_phases: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: DEFAULT_PERCENTS }),
   ),
-  /** What canary phases are shares of: the whole upgrade, or each site's devices. Ours. */
+  /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
   phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
 }
 

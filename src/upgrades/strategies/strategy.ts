@@ -3,17 +3,17 @@ import type { DeviceType } from '../../events/device-type.ts'
 import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
 import type { Orderable } from '../plan-order.ts'
 
-/** What a strategy may know about a target. */
+/** The facts about a target that a strategy may use. */
 export interface TargetFacts extends Orderable {
   readonly siteId: string
   readonly type: DeviceType
-  /** As its device's configuration says. */
+  /** From the device's configuration. */
   readonly role: string | null
-  /** Of the members of a Virtual Chassis; empty for any other device. */
+  /** For each member of a Virtual Chassis; empty for any other device. */
   readonly memberVersions: readonly string[]
 }
 
-/** What a strategy may know beside its targets. */
+/** The facts that a strategy may use besides its targets. */
 export interface PlanFacts {
   /** The upgrade whose targets are planned. Orders that nothing else decides depend on it: see planOrder(). */
   readonly upgradeId: string
@@ -32,10 +32,7 @@ export interface Phasing {
    * @returns The targets by phase, in the order in which they are upgraded. Phases may be empty.
    */
   plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
-  /**
-   * What must hold before the phase after this one opens, as the engine stores it; null: nothing.
-   * @param phase From 1.
-   */
+  /** The condition for the next phase to open, as the engine stores it; null: none. */
   gate(phase: number): PhaseGate | null
 }
 
