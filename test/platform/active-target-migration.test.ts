@@ -1,12 +1,9 @@
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { expect, test } from 'vitest'
+import { migrate } from '../../src/platform/migrate.ts'
+import { openFormerDatabase } from '../support/former-database.ts'
 
-const [ORG, UPGRADE, JOB, IMAGE] = ['1', '2', '3', '4'].map((last) => `00000000-0000-0000-0000-00000000000${last}`)
+const id = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`
+const [ORG, UPGRADE, SITE_UPGRADE, IMAGE] = [id(1), id(2), id(3), id(4)]
 const inFlight = {
   planned: false,
   deferred: false,
@@ -17,19 +14,7 @@ const inFlight = {
 }
 
 test('a running upgrade of the previous release has the new columns of its active targets', async () => {
-  const database = await createEmptyDatabase()
-  onTestFinished(() => database.drop())
-  const folder = await temporaryDir()
-  await cp(migrationsDir, folder, { recursive: true })
-  for (const name of await readdir(folder)) if (name >= '0034') await rm(join(folder, name))
-  await migrate(database.connection, folder)
-  const client = new pg.Client(database.connection)
-  await client.connect()
-  onTestFinished(() => client.end())
-  await client.query(
-    `insert into org (id, name, doc, created_at, modified_at) values ($1, 'Test', '{}', now(), now())`,
-    [ORG],
-  )
+  const { client, connection } = await openFormerDatabase('0034', ORG)
   await client.query(
     `insert into org_upgrade (org_id, id, request, strategy, target_version, force, enable_p2p, planned, created_at)
      values ($1, $2, '{}', 'big_bang', '2', false, false, 0, now())`,
@@ -38,7 +23,7 @@ test('a running upgrade of the previous release has the new columns of its activ
   await client.query(
     `insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
      values ($1, $3, $2, gen_random_uuid(), 'upgrading', now(), now(), '{}', '{}', 6, now())`,
-    [ORG, UPGRADE, JOB],
+    [ORG, UPGRADE, SITE_UPGRADE],
   )
   await client.query(
     `with target as (
@@ -47,9 +32,9 @@ test('a running upgrade of the previous release has the new columns of its activ
        select $1, $2, gen_random_uuid(), '', '', 1, 1, $3, '2', false, state, now() from unnest($4::text[]) as state
        returning org_id, device_id, upgrade_id
      ) insert into active_upgrade_target (org_id, device_id, upgrade_id) select * from target`,
-    [ORG, JOB, IMAGE, Object.keys(inFlight)],
+    [ORG, SITE_UPGRADE, IMAGE, Object.keys(inFlight)],
   )
-  await migrate(database.connection)
+  await migrate(connection)
   const { rows } = await client.query<Record<string, unknown>>(
     `select state, org_upgrade_id, active.image_id, in_flight
      from active_upgrade_target active join upgrade_target target using (org_id, upgrade_id, device_id)`,

@@ -1,35 +1,11 @@
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
-import { type TestConnection, createEmptyDatabase } from '../support/database.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { migrate } from '../../src/platform/migrate.ts'
+import { openFormerDatabase } from '../support/former-database.ts'
 
 const ORG = '00000000-0000-0000-0000-000000000001'
 const NODE = '00000000-0000-0000-0000-000000000002'
-
-/**
- * Opens a database of the previous release, in which sessions had no protocol and all protocols had the same
- * capabilities.
- */
-async function openFormerDatabase(): Promise<{ client: pg.Client; connection: TestConnection }> {
-  const database = await createEmptyDatabase()
-  onTestFinished(() => database.drop())
-  const folder = await temporaryDir()
-  await cp(migrationsDir, folder, { recursive: true })
-  for (const name of await readdir(folder)) if (name >= '0030') await rm(join(folder, name))
-  await migrate(database.connection, folder)
-  const client = new pg.Client(database.connection)
-  await client.connect()
-  onTestFinished(() => client.end())
-  await client.query(
-    `insert into org (id, name, doc, created_at, modified_at) values ($1, 'Test', '{}', now(), now())`,
-    [ORG],
-  )
-  return { client, connection: database.connection }
-}
 
 interface FormerDevice {
   readonly mac: string
@@ -63,7 +39,7 @@ async function insertFormerDevice(client: pg.Client, { mac, type, capabilities }
 }
 
 test('devices of the previous release keep their capabilities, and their sessions use uCentral', async () => {
-  const { client, connection } = await openFormerDatabase()
+  const { client, connection } = await openFormerDatabase('0030', ORG)
   const offers = (methods: string[], members?: unknown[]) => ({
     compatible: 'm',
     'x-signalbox': { protocol: 1, methods, ...(members && { members }) },

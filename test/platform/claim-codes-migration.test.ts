@@ -1,31 +1,14 @@
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { expect, test } from 'vitest'
+import { migrate } from '../../src/platform/migrate.ts'
+import { openFormerDatabase } from '../support/former-database.ts'
 
 const ORG = '00000000-0000-0000-0000-000000000001'
 const DEVICE = '00000000-0000-0000-1000-020000000001'
 const EDGE = '00000000-0000-0000-1000-020000000002'
 
 test('the codes of a former release lose their dashes', async () => {
-  const database = await createEmptyDatabase()
-  const { connection } = database
-  onTestFinished(() => database.drop())
-  const folder = await temporaryDir()
-  await cp(migrationsDir, folder, { recursive: true })
-  for (const name of await readdir(folder)) if (name >= '0038') await rm(join(folder, name))
-  await migrate(connection, folder)
-  const client = new pg.Client(connection)
-  await client.connect()
-  onTestFinished(() => client.end())
+  const { client, connection } = await openFormerDatabase('0038', ORG)
   const row = `'S1', 'AP45', 'Abcde-FGHJK-mnpqr', $2, now()`
-  await client.query(
-    `insert into org (id, name, doc, created_at, modified_at) values ($1, 'Test', '{}', now(), now())`,
-    [ORG],
-  )
   for (const [table, id, columns, values] of [
     [
       'device_registry',

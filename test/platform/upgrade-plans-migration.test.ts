@@ -1,31 +1,10 @@
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
-import { type TestConnection, createEmptyDatabase } from '../support/database.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { migrate } from '../../src/platform/migrate.ts'
+import { openFormerDatabase } from '../support/former-database.ts'
 
 const ORG = '00000000-0000-0000-0000-000000000001'
 const id = (number: number): string => `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
-
-/** The database of the release before plans had gates. */
-async function openFormerDatabase(): Promise<{ client: pg.Client; connection: TestConnection }> {
-  const database = await createEmptyDatabase()
-  onTestFinished(() => database.drop())
-  const folder = await temporaryDir()
-  await cp(migrationsDir, folder, { recursive: true })
-  for (const name of await readdir(folder)) if (name >= '0032') await rm(join(folder, name))
-  await migrate(database.connection, folder)
-  const client = new pg.Client(database.connection)
-  await client.connect()
-  onTestFinished(() => client.end())
-  await client.query(
-    `insert into org (id, name, doc, created_at, modified_at) values ($1, 'Test', '{}', now(), now())`,
-    [ORG],
-  )
-  return { client, connection: database.connection }
-}
 
 interface FormerUpgrade {
   readonly id: string
@@ -50,7 +29,7 @@ async function insertFormerUpgrade(client: pg.Client, { id, percent, phasePlan, 
 }
 
 test('plans of upgrades that go on keep their limits as gates', async () => {
-  const { client, connection } = await openFormerDatabase()
+  const { client, connection } = await openFormerDatabase('0032', ORG)
   const canary = { strategy: 'canary', phases: 2, canary_phases: [50, 100], phase_sizes: [1, 2] }
   const other = { canary_phases: null, phase_sizes: null, max_failures: null, phase_scope: 'site' }
   const none = { max_failures: null, phase_scope: 'site' }
