@@ -55,3 +55,16 @@ export function selectDevices<T extends Labelled>({ macs, serials }: DeviceNames
   }
   return { found: [...found.values()], refused }
 }
+
+/**
+ * Replaces the refusals of names that nothing has by the refusals of another kind of hardware. Of those names, the ones
+ * that the other kind did not refuse are its own.
+ */
+export function settleUnknown<T extends { readonly reason: string }>(
+  refused: readonly T[],
+  byOthers: readonly T[],
+  nameOf: (item: T) => string,
+): T[] {
+  const others = new Map(byOthers.map((item) => [nameOf(item), item]))
+  return refused.flatMap((item) => (item.reason === NOT_FOUND ? (others.get(nameOf(item)) ?? []) : item))
+}

@@ -11,6 +11,7 @@ import {
   NOT_FOUND,
   plainNames,
   selectDevices,
+  settleUnknown,
 } from '../../devices/inventory/select-devices.ts'
 import { unclaimDevices } from '../../devices/inventory/unclaim-devices.ts'
 import { shareSiteName } from '../../devices/store.ts'
@@ -93,12 +94,8 @@ async function lockOthers(
 
 /** The report on edge appliances decides on the names that no device has. */
 function merge(devices: ChangeReport, mxedges: ChangeReport): ChangeReport {
-  const reasons = new Map(mxedges.refused.map(({ name, reason }) => [name, reason]))
   return {
     success: [...devices.success, ...mxedges.success],
-    refused: devices.refused.flatMap(({ name, reason }) => {
-      const decided = reason === NOT_FOUND ? reasons.get(name) : reason
-      return decided === undefined ? [] : [{ name, reason: decided }]
-    }),
+    refused: settleUnknown(devices.refused, mxedges.refused, ({ name }) => name),
   }
 }

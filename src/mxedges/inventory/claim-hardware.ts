@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { claimDevicesIn } from '../../devices/inventory/claim-devices.ts'
 import type { ClaimPlan } from '../../devices/inventory/plan-claim.ts'
-import { NOT_FOUND } from '../../devices/inventory/select-devices.ts'
+import { NOT_FOUND, settleUnknown } from '../../devices/inventory/select-devices.ts'
 import type { RegisteredDevice } from '../../devices/registry/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -35,13 +35,9 @@ function merge(devices: ClaimPlan, mxedges: ClaimPlan<RegisteredMxedge>): ClaimP
   const [added, duplicated] = [mxedges.added, mxedges.duplicated].map((part) =>
     part.map(({ code, device }) => ({ code, device: { ...device, type: 'mxedge' as const } })),
   )
-  const reasons = new Map(mxedges.refused.map(({ code, reason }) => [code, reason]))
   return {
     added: [...devices.added, ...(added ?? [])],
     duplicated: [...devices.duplicated, ...(duplicated ?? [])],
-    refused: devices.refused.flatMap(({ code, reason }) => {
-      const decided = reason === NOT_FOUND ? reasons.get(code) : reason
-      return decided === undefined ? [] : [{ code, reason: decided }]
-    }),
+    refused: settleUnknown(devices.refused, mxedges.refused, ({ code }) => code),
   }
 }
