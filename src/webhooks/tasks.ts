@@ -1,8 +1,9 @@
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { preparePartitions } from '../platform/partitions.ts'
 import type { Task } from '../platform/jobs.ts'
-import { preparePartitions } from './partitions.ts'
+import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
 import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
 import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
@@ -10,7 +11,7 @@ import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 /** Returns the chores of webhooks, for startJobs(). */
 export function webhookTasks(ctx: Context): Task[] {
   return [
-    { name: 'webhook_partitions', cron: '10 0 * * *', run: () => preparePartitions(ctx) },
+    { name: 'webhook_partitions', cron: '10 0 * * *', run: () => preparePartitions(ctx, keptDays) },
     {
       name: 'webhook_sweep',
       cron: '* * * * *',

@@ -1,12 +1,13 @@
 import { uuidv7 } from 'uuidv7'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { preparePartitions } from '../platform/partitions.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { PartLimits } from '../platform/split.ts'
 import { type Caps, defaultCaps } from './admission.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
-import { preparePartitions } from './partitions.ts'
+import { keptDays } from './partitions.ts'
 import { releaseLeasesOfOthers } from './store-lanes.ts'
 import { defaultMaxUnwritten } from './flush.ts'
 import { startRouteWorker } from './route.worker.ts'
@@ -30,7 +31,7 @@ export async function startWebhookWorkers(
   options: WebhookWorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   // The daily chore creates them ahead, but a server that was off for days starts without them.
-  await preparePartitions(ctx)
+  await preparePartitions(ctx, keptDays)
   const runId = uuidv7()
   const leases = await inTx(ctx, (tx) => releaseLeasesOfOthers(tx, runId))
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')

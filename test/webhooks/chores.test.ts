@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { preparePartitions } from '../../src/webhooks/partitions.ts'
+import { preparePartitions } from '../../src/platform/partitions.ts'
+import { keptDays } from '../../src/webhooks/partitions.ts'
 import { expireMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
@@ -69,8 +70,8 @@ async function addMessage(webhookId: string): Promise<void> {
 
 describe('preparePartitions', () => {
   it('creates the partitions of today and the next three days, once', async () => {
-    await preparePartitions(harness.ctx)
-    await preparePartitions(harness.ctx)
+    await preparePartitions(harness.ctx, keptDays)
+    await preparePartitions(harness.ctx, keptDays)
     const expected = ['20261120', '20261121', '20261122', '20261123', 'default']
     expect(await partitions('webhook_delivery')).toEqual(expected)
     expect(await partitions('webhook_body')).toEqual(expected)
@@ -81,7 +82,7 @@ describe('preparePartitions', () => {
     await addDelivery(new Date('2026-11-20T23:59:59.999Z'))
     await addDelivery(new Date('2026-11-21T00:00:00Z'))
     expect(await placesOf('webhook_delivery')).toEqual(['default', 'default', 'default'])
-    await preparePartitions(harness.ctx)
+    await preparePartitions(harness.ctx, keptDays)
     expect(await placesOf('webhook_delivery')).toEqual(['20261120', '20261120', '20261121'])
     expect(await placesOf('webhook_body')).toEqual(['20261120', '20261120', '20261121'])
   })
@@ -89,11 +90,11 @@ describe('preparePartitions', () => {
   it('keeps deliveries for thirty days and bodies for seven', async () => {
     await addDelivery(new Date(clock.now().getTime() - 100 * DAY_MS))
     for (let day = 0; day < 40; day += 1) {
-      await preparePartitions(harness.ctx)
+      await preparePartitions(harness.ctx, keptDays)
       await addDelivery(clock.now())
       clock.advance(DAY_MS)
     }
-    await preparePartitions(harness.ctx)
+    await preparePartitions(harness.ctx, keptDays)
     // The partitions of today and three days ahead, of the retained days, and the default one.
     expect(await partitions('webhook_delivery')).toHaveLength(30 + 4 + 1)
     expect(await partitions('webhook_body')).toHaveLength(7 + 4 + 1)
@@ -102,7 +103,7 @@ describe('preparePartitions', () => {
   })
 
   it('may run in several servers at once', async () => {
-    await Promise.all(Array.from({ length: 3 }, () => preparePartitions(harness.ctx)))
+    await Promise.all(Array.from({ length: 3 }, () => preparePartitions(harness.ctx, keptDays)))
     expect(await partitions('webhook_body')).toHaveLength(5)
   })
 })

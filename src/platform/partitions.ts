@@ -1,7 +1,26 @@
 import { sql } from 'kysely'
-import type { Tx } from '../platform/db.ts'
+import type { Context } from './context.ts'
+import { type Tx, inTx } from './db.ts'
 
-/** A lock that waits would block deliveries behind it, so the chore fails instead and is repeated. */
+const DAY_MS = 24 * 3600e3
+/** How many days ahead partitions are created, so that the chore may fail for some days. */
+const DAYS_AHEAD = 3
+
+/**
+ * Creates the partitions of today and the next days and drops those of expired days. Safe to repeat.
+ * @param keptDays For each table, which must be partitioned by `created_at` and have a default partition, how many full
+ *   days before today are kept.
+ */
+export async function preparePartitions(ctx: Context, keptDays: Readonly<Record<string, number>>): Promise<void> {
+  const todayMs = Math.floor(ctx.clock.now().getTime() / DAY_MS) * DAY_MS
+  for (const [table, days] of Object.entries(keptDays)) {
+    for (let ahead = 0; ahead <= DAYS_AHEAD; ahead += 1)
+      await inTx(ctx, (tx) => createPartition(tx, table, new Date(todayMs + ahead * DAY_MS)))
+    await inTx(ctx, (tx) => dropPartitionsBefore(tx, table, new Date(todayMs - days * DAY_MS)))
+  }
+}
+
+/** A lock that waits would block writers behind it, so the chore fails instead and is repeated. */
 const LOCK_WITHIN = sql`set local lock_timeout = '3s'`
 /** An arbitrary fixed number, so that servers that start together prepare one after the other. */
 const LOCK = 6620174
@@ -20,13 +39,13 @@ function nameOf(table: string, day: Date): string {
  * Creates the partition of the UTC day that starts at `day` unless it exists, and moves that day's rows from
  * the default partition into it.
  */
-export async function createPartition(tx: Tx, table: string, day: Date): Promise<void> {
+async function createPartition(tx: Tx, table: string, day: Date): Promise<void> {
   await lockPartitions(tx)
   const name = nameOf(table, day)
   const found = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(tx)
   if (found.rows[0]?.found === true) return
   const from = sql.lit(day.toISOString())
-  const to = sql.lit(new Date(day.getTime() + 24 * 3600e3).toISOString())
+  const to = sql.lit(new Date(day.getTime() + DAY_MS).toISOString())
   const parent = sql.table(table)
   const caughtIn = sql.table(`${table}_default`)
   const partition = sql.table(name)
@@ -39,7 +58,7 @@ export async function createPartition(tx: Tx, table: string, day: Date): Promise
 }
 
 /** Drops the partitions of days before `day` and deletes rows of those days from the default partition. */
-export async function dropPartitionsBefore(tx: Tx, table: string, day: Date): Promise<void> {
+async function dropPartitionsBefore(tx: Tx, table: string, day: Date): Promise<void> {
   await lockPartitions(tx)
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
