@@ -46,6 +46,7 @@ import { installerSiteOperations } from '../installer/routes-sites.ts'
 import { mapOperations } from '../maps/routes.ts'
 import { placementOperations } from '../placement/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
+import { emptyConstOperations } from '../orgs/routes-const-empty.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
 import { orgSettingOperations } from '../orgs/routes-setting.ts'
@@ -135,6 +136,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...siteSettingOperations,
     ...auditLogOperations,
     ...worldConstOperations,
+    ...emptyConstOperations,
     ...inventoryOperations,
     ...deviceOperations,
     ...deviceSearchOperations,

@@ -1,9 +1,12 @@
 import { Type } from 'typebox'
-import { deviceEventTypes } from '../events/append.ts'
+import { deviceEventTypes } from '../events/device-event-types.ts'
 import { self } from '../http/at.ts'
+import { EventTypesReply } from '../http/event-types.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { named } from '../http/schemas.ts'
+import { invalidField } from '../platform/errors.ts'
 import { deviceModels } from './registry/device-models.ts'
+import { typeOfModel } from './registry/models.ts'
 import { DeviceTypeName } from './wire.ts'
 
 /**
@@ -36,8 +39,8 @@ export const deviceConstOperations: Operation[] = [
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/device_events'),
-    reply: Type.Array(named('EventType', Type.Object({ key: Type.String(), display: Type.String() }))),
-    run: () => deviceEventTypes().map(({ type, display }) => ({ key: type, display })),
+    reply: EventTypesReply,
+    run: deviceEventTypes,
   }),
   operation({
     id: 'listAlarmDefinitions',
@@ -54,11 +57,29 @@ export const deviceConstOperations: Operation[] = [
           group: Type.String(),
           severity: Type.String(),
           fields: Type.Array(Type.String()),
+          example: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
         }),
       ),
     ),
     // No alarm exists yet.
     run: () => [],
+  }),
+  operation({
+    id: 'getGatewayDefaultConfig',
+    summary: 'Get the default configuration of a gateway model',
+    method: 'GET',
+    tag: 'Constants Models',
+    at: self('/const/default_gateway_config'),
+    query: Type.Object({
+      model: Type.String({ minLength: 1, maxLength: 200 }),
+      ha: Type.Optional(Type.Enum(['true', 'false', 'True', 'False'], { description: 'of a cluster of two' })),
+    }),
+    reply: Type.Record(Type.String(), Type.Unknown()),
+    run: (_ctx, { query: { model } }) => {
+      if (typeOfModel(model) !== 'gateway') throw invalidField('model', `${model} is no model of a gateway`)
+      // Signalbox configures no gateways, so a gateway has no settings by default, alone or in a cluster.
+      return {}
+    },
   }),
 ].flat()
 

@@ -1,8 +1,9 @@
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import type { EventTypeDefinition } from './device-event-types.ts'
 import { insertMxedgeEvents, insertOutbox } from './store.ts'
-import type { TopicEvents } from './topics.ts'
+import { type TopicEvents, topics } from './topics.ts'
 
 /** The edge appliance of an event. */
 export interface EventMxedge {
@@ -13,14 +14,26 @@ export interface EventMxedge {
   readonly siteId: string | null
 }
 
-/** The names of these events and their descriptions, as the interface's constants list them. */
-export const mxedgeEventTypes = {
-  ME_CONFIG_CHANGED_BY_USER: 'Configuration changed by user',
-} as const
+/** The types of these events, by their names. */
+const mxedgeEvents = {
+  ME_CONFIG_CHANGED_BY_USER: {
+    display: 'Configuration changed by user',
+    description: 'A person has changed the record of the edge appliance',
+  },
+} as const satisfies Readonly<Record<string, Pick<EventTypeDefinition, 'display' | 'description'>>>
+
+/** Returns every type of event of edge appliances. */
+export function mxedgeEventTypes(): EventTypeDefinition[] {
+  return Object.entries(mxedgeEvents).map(([key, type]) => definitionOf(key, type))
+}
+
+function definitionOf(key: string, type: (typeof mxedgeEvents)[keyof typeof mxedgeEvents]): EventTypeDefinition {
+  return { key, ...type, example: { ...topics['mxedge-events'].example, type: key } }
+}
 
 export interface MxedgeEventInput {
   readonly mxedge: EventMxedge
-  readonly type: keyof typeof mxedgeEventTypes
+  readonly type: keyof typeof mxedgeEvents
   readonly auditId: string
   readonly text: string
 }

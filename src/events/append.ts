@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
 import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
@@ -66,37 +67,6 @@ export interface DeviceEventInput {
   readonly text?: string
 }
 
-const levels = {
-  CONNECTED: 'notice',
-  DISCONNECTED: 'warn',
-  RESTARTED: 'notice',
-  RESTART_BY_USER: 'notice',
-  UPGRADE_BY_USER: 'notice',
-  UPGRADE_PENDING: 'notice',
-  UPGRADED: 'notice',
-  UPGRADE_FAILED: 'warn',
-  CLAIMED: 'notice',
-  UNCLAIMED: 'notice',
-  ASSIGNED: 'notice',
-  UNASSIGNED: 'notice',
-} as const
-
-export type DeviceEventName = keyof typeof levels
-
-const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
-const familyNames: Record<DeviceType, string> = { ap: 'AP', switch: 'Switch', gateway: 'Gateway' }
-
-/** Returns every type of device event with its description. */
-export function deviceEventTypes(): { readonly type: string; readonly display: string }[] {
-  const types = ['ap', 'switch', 'gateway'] as const
-  return types.flatMap((type) =>
-    Object.keys(levels).map((what) => ({
-      type: `${families[type]}_${what}`,
-      display: `${familyNames[type]} ${what.toLowerCase().replaceAll('_', ' ')}`,
-    })),
-  )
-}
-
 const updowns: ReadonlySet<DeviceEventName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
 
 /**
@@ -140,7 +110,7 @@ function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEve
   return {
     device_name: device.name ?? device.mac,
     device_type: device.type,
-    ev_type: levels[what],
+    ev_type: deviceEvents[what].level,
     mac: device.mac,
     org_id: orgId,
     timestamp: epochS(at),

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { mxedgeEventTypes } from '../events/append-mxedge.ts'
 import { self } from '../http/at.ts'
+import { EventTypesReply } from '../http/event-types.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { named } from '../http/schemas.ts'
-import { mxedgeModels } from './models.ts'
+import { type MxedgeModel, mxedgeModels } from './models.ts'
 
 /** The models of edge appliances and the types of their events. Source: contract, Constants Models and Events. */
 export const mxedgeConstOperations: Operation[] = [
@@ -20,10 +21,17 @@ export const mxedgeConstOperations: Operation[] = [
           model: Type.String(),
           display: Type.String(),
           custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
+          ports: Type.Optional(
+            Type.Record(
+              Type.String(),
+              Type.Object({ display: Type.Optional(Type.String()), speed: Type.Optional(Type.Integer()) }),
+              { description: 'by name; empty for a virtual machine, and absent where the ports are not known' },
+            ),
+          ),
         }),
       ),
     ),
-    run: () => mxedgeModels.map(({ model, display, virtual }) => ({ model, display, custom_ports: virtual })),
+    run: () => mxedgeModels.map(presentModel),
   }),
   operation({
     id: 'listMxEdgeEventsDefinitions',
@@ -31,7 +39,11 @@ export const mxedgeConstOperations: Operation[] = [
     method: 'GET',
     tag: 'Constants Events',
     at: self('/const/mxedge_events'),
-    reply: Type.Array(named('EventType', Type.Object({ key: Type.String(), display: Type.String() }))),
-    run: () => Object.entries(mxedgeEventTypes).map(([key, display]) => ({ key, display })),
+    reply: EventTypesReply,
+    run: mxedgeEventTypes,
   }),
 ].flat()
+
+function presentModel({ model, display, virtual }: MxedgeModel) {
+  return { model, display, custom_ports: virtual, ...(virtual && { ports: {} }) }
+}

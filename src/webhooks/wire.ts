@@ -95,6 +95,7 @@ export const WebhookTopicsReply = Type.Array(
       for_org: Type.Boolean(),
       has_delivery_results: Type.Boolean(),
       allows_single_event_per_message: Type.Boolean(),
+      internal: Type.Boolean({ description: 'false: every topic is for everybody' }),
     }),
   ),
 )
@@ -105,5 +106,6 @@ export function presentTopic(topic: WebhookTopic): Static<typeof WebhookTopicsRe
     for_org: topic.forOrg,
     has_delivery_results: topic.hasDeliveryResults,
     allows_single_event_per_message: topic.allowsSingleEventPerMessage,
+    internal: false,
   }
 }

@@ -1,0 +1,57 @@
+import type { DeviceType } from './device-type.ts'
+import { topics } from './topics.ts'
+
+interface DeviceEventDeclaration {
+  /** How serious the event is, in the words of the topic `device-events`. */
+  readonly level: 'notice' | 'warn'
+  readonly description: string
+}
+
+/** What can happen to a device, by the name of the event without its family: `CONNECTED` gives `AP_CONNECTED`. */
+export const deviceEvents = {
+  CONNECTED: { level: 'notice', description: 'The device has opened a session with the gateway' },
+  DISCONNECTED: { level: 'warn', description: 'The session of the device has ended and no other one has replaced it' },
+  RESTARTED: { level: 'notice', description: 'There is evidence that the device has booted' },
+  RESTART_BY_USER: { level: 'notice', description: 'A person has requested a restart of the device' },
+  UPGRADE_BY_USER: { level: 'notice', description: 'A person has started an upgrade that includes the device' },
+  UPGRADE_PENDING: { level: 'notice', description: 'The upgrade of the device waits for its time or its phase' },
+  UPGRADED: { level: 'notice', description: 'The device runs the version of its upgrade and has stayed up' },
+  UPGRADE_FAILED: { level: 'warn', description: 'The upgrade of the device has ended without the wanted version' },
+  CLAIMED: { level: 'notice', description: 'The organization has claimed the device' },
+  UNCLAIMED: { level: 'notice', description: 'The organization has given the device up' },
+  ASSIGNED: { level: 'notice', description: 'The device has been assigned to a site' },
+  UNASSIGNED: { level: 'notice', description: 'The device has been removed from its site' },
+} as const satisfies Readonly<Record<string, DeviceEventDeclaration>>
+
+export type DeviceEventName = keyof typeof deviceEvents
+
+export const families = { ap: 'AP', switch: 'SW', gateway: 'GW' } as const satisfies Record<DeviceType, string>
+const familyNames: Record<DeviceType, string> = { ap: 'AP', switch: 'Switch', gateway: 'Gateway' }
+
+/** A type of event as people and clients see it. */
+export interface EventTypeDefinition {
+  readonly key: string
+  readonly display: string
+  readonly description: string
+  /** An event of the type, as webhooks get it. */
+  readonly example: Readonly<Record<string, unknown>>
+}
+
+/** Returns every type of device event. */
+export function deviceEventTypes(): EventTypeDefinition[] {
+  const types = ['ap', 'switch', 'gateway'] as const
+  const names = Object.keys(deviceEvents) as DeviceEventName[] // Object.keys loses the type.
+  return types.flatMap((type) => names.map((what) => definitionOf(type, what)))
+}
+
+function definitionOf(type: DeviceType, what: DeviceEventName): EventTypeDefinition {
+  const { level, description } = deviceEvents[what]
+  const key = `${families[type]}_${what}`
+  const { ap, ap_name, ...example } = topics['device-events'].example
+  return {
+    key,
+    display: `${familyNames[type]} ${what.toLowerCase().replaceAll('_', ' ')}`,
+    description,
+    example: { ...example, ...(type === 'ap' && { ap, ap_name }), device_type: type, ev_type: level, type: key },
+  }
+}
