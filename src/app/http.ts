@@ -27,6 +27,7 @@ import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
 import { deviceOperations } from '../devices/routes.ts'
+import { deviceCommandOperations } from '../devices/commands/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
 import { deviceImageOperations } from '../devices/images/routes.ts'
@@ -139,6 +140,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...emptyConstOperations,
     ...inventoryOperations,
     ...deviceOperations,
+    ...deviceCommandOperations,
     ...deviceSearchOperations,
     ...deviceEventOperations,
     ...deviceStatsOperations,

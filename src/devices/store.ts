@@ -62,25 +62,35 @@ export function lockDevicesBy(
     .execute()
 }
 
-/** A device with the facts that a restart needs. */
-export type RestartCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
+/** A device with the facts that decide whether it can be commanded. */
+export type CommandCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
 
-/** Finds a device with these facts and prevents that it is unclaimed until `tx` ends; other writers are not blocked. */
-export async function shareRestartCandidate(
+/**
+ * Lists those of the devices that are in the scope's site, with these facts, and prevents that they are unclaimed until
+ * `tx` ends; other writers are not blocked.
+ */
+export async function shareCommandCandidates(
   tx: Tx,
   scope: SiteScope,
-  deviceId: string,
-): Promise<RestartCandidate | undefined> {
-  const row = await selectDevices(tx, scope)
+  deviceIds: readonly string[],
+): Promise<CommandCandidate[]> {
+  const rows = await selectDevices(tx, scope)
     .leftJoin('deviceStatus as status', (join) =>
       join.onRef('status.orgId', '=', 'device.orgId').onRef('status.deviceId', '=', 'device.id'),
     )
     .select(['status.connected', 'status.capabilities'])
     .where('device.siteId', '=', scope.siteId)
-    .where('device.id', '=', deviceId)
+    .where('device.id', '=', anyOf(deviceIds))
+    .orderBy('device.id')
     .forKeyShare('device')
-    .executeTakeFirst()
-  return row && { ...row, connected: row.connected ?? false, capabilities: row.capabilities ?? noCapabilities }
+    .execute()
+  return rows.map(candidateOf)
+}
+
+function candidateOf<
+  T extends { readonly connected: boolean | null; readonly capabilities: DeviceCapabilities | null },
+>(row: T) {
+  return { ...row, connected: row.connected ?? false, capabilities: row.capabilities ?? noCapabilities }
 }
 
 export interface NewDevice {

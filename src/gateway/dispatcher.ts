@@ -160,9 +160,21 @@ export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispa
 }
 
 function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolean): DriverCommand {
-  if (command.kind === 'restart') return { kind: 'restart', ...command.params }
-  if (command.kind !== 'upgrade' && command.kind !== 'stage') return { kind: command.kind }
-  const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
-  const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
-  return { kind: command.kind, uri, localCertificates }
+  switch (command.kind) {
+    case 'restart':
+      return { kind: 'restart', ...command.params }
+    case 'locate': {
+      const { duration_s: durationS } = command.params
+      return { kind: 'locate', ...(durationS !== undefined && { durationS }) }
+    }
+    case 'upgrade':
+    case 'stage': {
+      const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
+      const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
+      return { kind: command.kind, uri, localCertificates }
+    }
+    case 'activate':
+    case 'unlocate':
+      return { kind: command.kind }
+  }
 }

@@ -15,8 +15,10 @@ export type DriverCommand =
   /** Download, and keep the image for `activate`, which installs it and reboots. */
   | ({ readonly kind: 'stage' } & Download)
   | { readonly kind: 'activate' }
-  /** `locate` blinks for a limited time; `unlocate` restores the configured LEDs. */
-  | { readonly kind: 'locate' | 'unlocate' }
+  /** Blinks for a limited time: as long as the driver usually lets it, if `durationS` is absent. */
+  | { readonly kind: 'locate'; readonly durationS?: number }
+  /** Restores the configured LEDs. */
+  | { readonly kind: 'unlocate' }
 
 export interface Download {
   readonly uri: string

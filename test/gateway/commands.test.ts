@@ -180,6 +180,21 @@ describe('locating a device', () => {
     }
   })
 
+  test('lasts as long as the command says, or else ten minutes', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    for (const [params, duration] of [
+      [{ duration_s: 7200 }, 7200],
+      [{}, 600],
+    ] as const) {
+      const id = await harness.queue(device.mac, { kind: 'locate', params })
+      const call = await device.nextCall()
+      expect(call.params).toMatchObject({ duration })
+      device.reply(call.id, { error: 0, text: 'success' })
+      await harness.untilCommand(id, 'done')
+    }
+  })
+
   test('is refused for a switch, whose client would ignore it', async () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')

@@ -12,13 +12,19 @@ export interface UpgradeParams {
   readonly version: string
 }
 
+/** In wire shape, as the row stores it. */
+export interface LocateParams {
+  /** Absent: as long as the driver usually lets a device blink. */
+  readonly duration_s?: number
+}
+
 export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
   /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
   | { readonly kind: 'upgrade' | 'stage'; readonly params: UpgradeParams }
   | { readonly kind: 'activate'; readonly params: Readonly<Record<string, never>> }
-  /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it. */
-  | { readonly kind: 'locate' | 'unlocate'; readonly params: Readonly<Record<string, never>> }
+  /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it and takes no duration. */
+  | { readonly kind: 'locate' | 'unlocate'; readonly params: LocateParams }
 
 export type NewCommand = CommandOrder & {
   readonly id: string

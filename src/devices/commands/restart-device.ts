@@ -1,18 +1,12 @@
-import { uuidv7 } from 'uuidv7'
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
-import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { findRefusal } from './capabilities.ts'
+import { type CommandCandidate, deviceOfEvent, shareCommandCandidates } from '../store.ts'
 import type { RestartParams } from './command.ts'
-import { deviceOfEvent, shareRestartCandidate } from '../store.ts'
-import { shareUpgradeInFlight } from './store-upgrades.ts'
-import { insertCommands } from './store.ts'
-
-/** A person does not expect a restart that comes later than this. */
-const SEND_WITHIN_MS = 60_000
+import { findCommandRefusal, queueCommands } from './queue-commands.ts'
+import { shareUpgradesInFlight } from './store-upgrades.ts'
 
 /**
  * Queues a restart, of the whole device or of one part, with its event and its audit record.
@@ -24,41 +18,93 @@ export async function restartDevice(
   { deviceId, part }: { readonly deviceId: string; readonly part: RestartParams },
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
-    const device = await shareRestartCandidate(tx, scope, deviceId)
+    const [device] = await shareCommandCandidates(tx, scope, [deviceId])
     if (device === undefined) throw notFound(deviceId)
-    const upgradeId = await shareUpgradeInFlight(tx, scope, deviceId)
-    if (upgradeId !== undefined) throw upgradeInFlight(upgradeId)
-    if (!device.connected) throw new AppError('invalid', 'Cannot restart an offline device')
-    const refusal = findRefusal(device.capabilities, { kind: 'restart', params: part })
+    const upgradeId = (await shareUpgradesInFlight(tx, scope, [deviceId])).get(deviceId)
+    if (upgradeId !== undefined) throw new AppError('invalid', refusalDuring(upgradeId), { upgrade_id: upgradeId })
+    const refusal = findCommandRefusal(device, { kind: 'restart', params: part })
     if (refusal !== null) throw new AppError('invalid', refusal)
-    const at = ctx.clock.now()
-    const expiresAt = addMs(at, SEND_WITHIN_MS)
-    await insertCommands(tx, scope, [
-      {
-        kind: 'restart',
-        params: part,
-        id: uuidv7(),
-        deviceId,
-        siteUpgradeId: null,
-        attempt: 1,
-        createdAt: at,
-        expiresAt,
-      },
-    ])
-    const message = `Restart device ${device.name ?? device.mac}`
-    const auditId = await appendAudit(tx, scope, {
-      message,
-      siteId: scope.siteId,
-      deviceId: device.id,
-      after: { mac: device.mac, ...part },
-      at,
-    })
-    await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'RESTART_BY_USER', auditId }], at)
+    await queueRestarts(tx, scope, { devices: [device], part, at: ctx.clock.now() })
   })
 }
 
+/** The ids of the devices that restart, and of those that don't because they are offline. */
+export interface RestartReport {
+  readonly restarted: readonly string[]
+  readonly offline: readonly string[]
+}
+
+/**
+ * Queues restarts of the connected ones of the devices, with an event for each and one audit record.
+ * @throws AppError invalid, with every refused device and the reason, where a device is not in the site, can't restart
+ *   that part alone, or is being upgraded, and where all devices are offline. Then no device restarts.
+ */
+export async function restartDevices(
+  ctx: Context,
+  scope: SiteScope,
+  { deviceIds, part }: { readonly deviceIds: readonly string[]; readonly part: RestartParams },
+): Promise<RestartReport> {
+  const ids = [...new Set(deviceIds.map((id) => id.toLowerCase()))]
+  return inTx(ctx, async (tx) => {
+    const found = await shareCommandCandidates(tx, scope, ids)
+    const upgrades = await shareUpgradesInFlight(tx, scope, ids)
+    const byId = new Map(found.map((device) => [device.id, device]))
+    const refused = ids.flatMap((id) => {
+      const reason = findRestartRefusal(byId.get(id), upgrades.get(id), part)
+      return reason === null ? [] : [{ id, reason }]
+    })
+    const connected = found.filter(({ connected }) => connected)
+    const offline = found.filter(({ connected }) => !connected).map(({ id }) => id)
+    if (refused.length > 0) throw refusedRestarts(refused)
+    if (connected.length === 0) throw refusedRestarts(offline.map((id) => ({ id, reason: OFFLINE })))
+    await queueRestarts(tx, scope, { devices: connected, part, at: ctx.clock.now() })
+    return { restarted: connected.map(({ id }) => id), offline }
+  })
+}
+
+export const OFFLINE = 'offline'
+
+/** An offline device is not refused: it is left out. */
+function findRestartRefusal(
+  device: CommandCandidate | undefined,
+  upgradeId: string | undefined,
+  part: RestartParams,
+): string | null {
+  if (device === undefined) return 'not found'
+  if (upgradeId !== undefined) return refusalDuring(upgradeId)
+  return device.connected ? findCommandRefusal(device, { kind: 'restart', params: part }) : null
+}
+
+function refusedRestarts(refused: readonly { readonly id: string; readonly reason: string }[]): AppError {
+  return new AppError('invalid', 'No device restarts, because some of the devices cannot', {
+    error: refused.map(({ id }) => id),
+    reason: refused.map(({ reason }) => reason),
+  })
+}
+
+interface Restarts {
+  readonly devices: readonly CommandCandidate[]
+  readonly part: RestartParams
+  readonly at: Date
+}
+
+async function queueRestarts(tx: Tx, scope: SiteScope, { devices, part, at }: Restarts): Promise<void> {
+  const order = { kind: 'restart', params: part } as const
+  await queueCommands(tx, scope, { deviceIds: devices.map(({ id }) => id), order, at })
+  const [device, ...others] = devices
+  const single = others.length === 0 ? device : undefined
+  const auditId = await appendAudit(tx, scope, {
+    message: single === undefined ? `Restart ${devices.length} devices` : `Restart device ${single.name ?? single.mac}`,
+    siteId: scope.siteId,
+    deviceId: single?.id,
+    after: { ...(single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac }), ...part },
+    at,
+  })
+  const events = devices.map((each) => ({ device: deviceOfEvent(each), what: 'RESTART_BY_USER' as const, auditId }))
+  await appendDeviceEvents(tx, scope, events, at)
+}
+
 /** A device that loses its power while it writes its flash may never start again. */
-function upgradeInFlight(upgradeId: string): AppError {
-  const detail = `Cannot restart the device while upgrade ${upgradeId} is under way on it`
-  return new AppError('invalid', detail, { upgrade_id: upgradeId })
+function refusalDuring(upgradeId: string): string {
+  return `Cannot restart the device while upgrade ${upgradeId} is under way on it`
 }

@@ -71,19 +71,24 @@ export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: 
 }
 
 /**
- * Returns the organization upgrade that is in flight on the device. The row stays locked against the rollout engine
- * until `tx` ends: a round that commands the device comes either before this call, which then sees it, or after `tx`.
- * Call it before `tx` locks the device's status, as the engine does.
+ * Returns the organization upgrades that are in flight on the devices, by the device's id. The rows stay locked against
+ * the rollout engine until `tx` ends: a round that commands a device comes either before this call, which then sees it,
+ * or after `tx`. Call it before `tx` locks the status of a device, as the engine does.
  */
-export async function shareUpgradeInFlight(tx: Tx, scope: InOrg, deviceId: string): Promise<string | undefined> {
+export async function shareUpgradesInFlight(
+  tx: Tx,
+  scope: InOrg,
+  deviceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const active = await tx
     .selectFrom('activeUpgradeTarget')
-    .select(['inFlight', 'orgUpgradeId'])
+    .select(['deviceId', 'inFlight', 'orgUpgradeId'])
     .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', deviceId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .orderBy('deviceId')
     .forShare()
-    .executeTakeFirst()
-  return active?.inFlight === true ? active.orgUpgradeId : undefined
+    .execute()
+  return new Map(active.flatMap(({ deviceId, inFlight, orgUpgradeId }) => (inFlight ? [[deviceId, orgUpgradeId]] : [])))
 }
 
 /**

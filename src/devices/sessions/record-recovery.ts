@@ -3,7 +3,7 @@ import { systemScope } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { shareUpgradeInFlight } from '../commands/store-upgrades.ts'
+import { shareUpgradesInFlight } from '../commands/store-upgrades.ts'
 import { hasOpenCommand, insertCommands } from '../commands/store.ts'
 import { findOwner, lockClaimedStatuses } from './store.ts'
 
@@ -20,7 +20,7 @@ export async function recordRecovery(ctx: Context, deviceId: string): Promise<vo
     const orgId = await findOwner(tx, deviceId)
     if (orgId === undefined) return
     const scope = systemScope('gateway', orgId)
-    if ((await shareUpgradeInFlight(tx, scope, deviceId)) !== undefined) return
+    if ((await shareUpgradesInFlight(tx, scope, [deviceId])).size > 0) return
     const [known] = await lockClaimedStatuses(tx, [deviceId])
     if (known?.orgId !== orgId) return
     if (await hasOpenCommand(tx, scope, deviceId)) return

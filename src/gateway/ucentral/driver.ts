@@ -117,7 +117,7 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
       // `on` ends the blinking and restores normal operation; `off` would leave the LEDs dark permanently.
       const params =
         command.kind === 'locate'
-          ? { serial, when: NOW, duration: BLINK_S, pattern: 'blink' }
+          ? { serial, when: NOW, duration: command.durationS ?? BLINK_S, pattern: 'blink' }
           : { serial, when: NOW, pattern: 'on' }
       return { kind: 'call', call: { method: 'leds', params }, timeoutMs: LEDS_TIMEOUT_MS }
     }

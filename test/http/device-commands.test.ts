@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import type { DeviceCapabilities } from '../../src/devices/tables.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+
+let server: TestServer
+let siteId: string
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  siteId = await addSite(server)
+})
+
+async function newDevices(count: number, model = 'AP45'): Promise<MadeDevice[]> {
+  return claimNewDevices(server, count, { siteId, model })
+}
+
+async function newDevice(model?: string): Promise<MadeDevice> {
+  const [device] = await newDevices(1, model)
+  if (device === undefined) throw new Error('no device')
+  return device
+}
+
+async function commandsOf({ id }: MadeDevice) {
+  return server.ctx.db
+    .selectFrom('deviceCommand')
+    .select(['kind', 'params', 'state'])
+    .where('deviceId', '=', id)
+    .orderBy('id')
+    .execute()
+}
+
+async function auditsOf(message: string) {
+  return server.ctx.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('message', '=', message)
+    .where('siteId', '=', siteId)
+    .execute()
+}
+
+describe('locating a device', () => {
+  const call = (device: MadeDevice, what: 'locate' | 'unlocate', body?: unknown): Promise<Answer> =>
+    server.call('POST', `/sites/${siteId}/devices/${device.id}/${what}`, { body })
+
+  it('queues the command for the minutes that are asked for, with its audit record', async () => {
+    const device = await newDevice()
+    await connectDevice(server.ctx, device.mac)
+    expect(await call(device, 'locate', '')).toMatchObject({ status: 200, body: {} })
+    const spelled = device.mac.toUpperCase().replaceAll(/..(?=.)/g, '$&:')
+    expect((await call(device, 'locate', { duration: 120, mac: spelled })).status).toBe(200)
+    expect((await call(device, 'unlocate', '')).status).toBe(200)
+    expect(await commandsOf(device)).toEqual([
+      { kind: 'locate', params: { duration_s: 300 }, state: 'queued' },
+      { kind: 'locate', params: { duration_s: 7200 }, state: 'queued' },
+      { kind: 'unlocate', params: {}, state: 'queued' },
+    ])
+    expect(await auditsOf(`Locate device ${device.mac}`)).toHaveLength(2)
+    expect(await auditsOf(`Unlocate device ${device.mac}`)).toMatchObject([{ adminId: server.org.adminId }])
+  })
+
+  it('is refused for devices that are offline, have no LEDs, or are not meant', async () => {
+    const offline = await newDevice()
+    const dark = await newDevice('ECS4150')
+    await connectDevice(server.ctx, dark.mac, { type: 'switch' })
+    const device = await newDevice()
+    await connectDevice(server.ctx, device.mac)
+    for (const [target, body, detail] of [
+      [offline, {}, 'Cannot locate an offline device'],
+      [dark, {}, 'The device has no LEDs that can blink'],
+      [device, { mac: offline.mac }, `Invalid field mac: ${offline.mac} is not`],
+      [device, { mac: 'hall' }, 'Invalid field mac: hall is not a MAC address'],
+      [device, { duration: 0 }, 'Invalid field duration: '],
+      [device, { duration: 121 }, 'Invalid field duration: '],
+    ] as const) {
+      const answer = await call(target, 'locate', body)
+      expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(detail) } })
+      expect(await commandsOf(target)).toEqual([])
+    }
+    expect((await call({ ...device, id: randomUUID() }, 'locate')).status).toBe(404)
+  })
+})
+
+describe('restarting several devices', () => {
+  const restart = (body: unknown): Promise<Answer> => server.call('POST', `/sites/${siteId}/devices/restart`, { body })
+
+  it('restarts the connected ones, with an event for each, and names the others', async () => {
+    const devices = await newDevices(3)
+    const [first, second, offline] = devices as [MadeDevice, MadeDevice, MadeDevice]
+    await connectDevice(server.ctx, first.mac)
+    await connectDevice(server.ctx, second.mac)
+    await recordDisconnects(server.ctx, [await connectDevice(server.ctx, offline.mac)])
+    const answer = await restart({ device_ids: [second.id, offline.id, first.id, first.id] })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { restarted: [first.id, second.id], error: [offline.id], reason: ['offline'] },
+    })
+    for (const device of [first, second])
+      expect(await commandsOf(device)).toEqual([{ kind: 'restart', params: {}, state: 'queued' }])
+    expect(await commandsOf(offline)).toEqual([])
+    const [audit, ...more] = await auditsOf('Restart 2 devices')
+    expect(more).toEqual([])
+    expect(audit).toMatchObject({ after: { macs: [first.mac, second.mac] } })
+    const events = await server.ctx.db
+      .selectFrom('deviceEvent')
+      .select(['deviceId', 'event'])
+      .where('siteId', '=', siteId)
+      .where('type', '=', 'AP_RESTART_BY_USER')
+      .orderBy('deviceId')
+      .execute()
+    expect(events).toMatchObject([first, second].map(({ id }) => ({ deviceId: id, event: { audit_id: audit?.id } })))
+  })
+
+  it('restarts one node of clusters', async () => {
+    const device = await newDevice('SRX320')
+    const capabilities: DeviceCapabilities = { ...stockCapabilities('gateway'), restart_nodes: ['node0', 'node1'] }
+    await connectDevice(server.ctx, device.mac, { type: 'gateway', capabilities })
+    expect((await restart({ device_ids: [device.id], node: 'node1' })).status).toBe(200)
+    expect(await commandsOf(device)).toMatchObject([{ params: { node: 'node1' } }])
+    expect(await auditsOf(`Restart device ${device.mac}`)).toHaveLength(1)
+  })
+
+  it('restarts no device if one is not in the site, can not do it, or is being upgraded', async () => {
+    const [device, upgrading] = (await newDevices(2)) as [MadeDevice, MadeDevice]
+    await connectDevice(server.ctx, device.mac)
+    await connectDevice(server.ctx, upgrading.mac)
+    const elsewhere = await addSite(server, 'Elsewhere')
+    const [foreign] = await claimNewDevices(server, 1, { siteId: elsewhere })
+    const orgUpgradeId = randomUUID()
+    await server.ctx.db
+      .insertInto('activeUpgradeTarget')
+      .values({
+        orgId: server.org.orgId,
+        deviceId: upgrading.id,
+        upgradeId: randomUUID(),
+        orgUpgradeId,
+        imageId: randomUUID(),
+        inFlight: true,
+      })
+      .execute()
+    const ids = [device.id, foreign?.id, upgrading.id]
+    expect(await restart({ device_ids: ids })).toMatchObject({
+      status: 400,
+      body: { error: [foreign?.id, upgrading.id], reason: ['not found', expect.stringContaining(orgUpgradeId)] },
+    })
+    expect(await restart({ device_ids: [device.id], node: 'node0' })).toMatchObject({
+      status: 400,
+      body: { error: [device.id], reason: ["The device can't restart node node0 alone"] },
+    })
+    expect(await commandsOf(device)).toEqual([])
+  })
+
+  it('refuses a request in which no device is connected, or that names none', async () => {
+    const offline = await newDevice()
+    expect(await restart({ device_ids: [offline.id] })).toMatchObject({
+      status: 400,
+      body: { error: [offline.id], reason: ['offline'] },
+    })
+    for (const body of [
+      '',
+      {},
+      { device_ids: [] },
+      { device_ids: 'all' },
+      { device_ids: ['x'] },
+      { device_ids: [null] },
+    ])
+      expect(await restart(body), JSON.stringify(body)).toMatchObject({
+        status: 400,
+        body: { detail: expect.any(String) },
+      })
+    expect((await restart({ device_ids: [offline.id], node: 'node2' })).status).toBe(400)
+  })
+})
