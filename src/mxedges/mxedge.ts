@@ -41,7 +41,9 @@ const ownFields = [
  * @throws AppError invalid for an appliance without a name or a model.
  */
 export function mergeMxedge(before: MxedgeContent | null, body: Document): MxedgeContent {
-  const merged = mergeDocument(before === null ? {} : documentOf(before), omitFields(body, ownFields))
+  // A client that changes an appliance right after its claim doesn't know its model yet, and sends an empty text.
+  const unset = before !== null && body['model'] === '' ? ['model', ...ownFields] : ownFields
+  const merged = mergeDocument(before === null ? {} : documentOf(before), omitFields(body, unset))
   const { name, model, mxcluster_id: mxclusterId, ...doc } = merged
   if (typeof name !== 'string') throw invalidField('name', 'is required')
   if (typeof model !== 'string') throw invalidField('model', 'is required')

@@ -32,7 +32,14 @@ export const CreateMxedgeBody = named(
 )
 export const UpdateMxedgeBody = named(
   'MxedgeUpdate',
-  Type.Object({ name: Type.Optional(Name), model: Type.Optional(Model), ...settable }, { additionalProperties: true }),
+  Type.Object(
+    {
+      name: Type.Optional(Name),
+      model: Type.Optional(Type.String({ maxLength: 100, description: 'an empty text leaves the model as it is' })),
+      ...settable,
+    },
+    { additionalProperties: true },
+  ),
 )
 
 const ImageUrl = Type.Optional(Type.String({ description: 'expires within two hours' }))

@@ -84,6 +84,12 @@ describe('edge appliances', () => {
     expect(made.status).toBe(400)
   })
 
+  it('keep their model when a client sends an empty one, as one does after a claim', async () => {
+    const { id } = await addMxedge(server, { model: 'ME-X5' })
+    const changed = await server.call('PUT', `${mxedges}/${id}`, { body: { name: 'Renamed', model: '' } })
+    expect(changed).toMatchObject({ status: 200, body: { name: 'Renamed', model: 'ME-X5' } })
+  })
+
   it('require a name and a model', async () => {
     for (const [body, field] of [[{ model: 'ME-VM' }, 'name'] as const, [{ name: 'x' }, 'model'] as const])
       expect((await server.call('POST', mxedges, { body })).body).toMatchObject({
