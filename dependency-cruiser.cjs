@@ -44,8 +44,7 @@ module.exports = {
       { path: '^src/simulator/', pathNot: '\\.test\\.ts$' },
       {
         path: '^src/',
-        pathNot:
-          '^src/(simulator|platform)/|^src/gateway/ucentral/(jsonrpc|messages)\\.ts$|^src/gateway/device-ca\\.ts$',
+        pathNot: '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/messages)\\.ts$',
       },
     ),
     rule(

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../gateway/ucentral/jsonrpc.ts'
+import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
 import type { KeyPairPem } from '../gateway/device-ca.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'

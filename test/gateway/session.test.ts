@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { issueDeviceCertificate, makeCa } from '../../src/gateway/device-ca.ts'
 import type { Gateway } from '../../src/gateway/start-gateway.ts'
-import { compressParams } from '../../src/gateway/ucentral/jsonrpc.ts'
+import { compressParams } from '../../src/gateway/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

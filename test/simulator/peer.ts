@@ -4,7 +4,7 @@ import { type Server as TlsServer, createServer as createTlsServer } from 'node:
 import type { TLSSocket } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/device-ca.ts'
-import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/ucentral/jsonrpc.ts'
+import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/jsonrpc.ts'
 import { type Conditions, createConditions } from '../../src/simulator/conditions.ts'
 
 const TIMEOUT_MS = 15_000

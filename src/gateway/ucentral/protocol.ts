@@ -3,7 +3,8 @@ import type { GatewayTls } from '../device-ca.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { FAMILY } from './driver.ts'
 import { type UcentralLimits, defaultLimits } from './limits.ts'
-import { startUcentralServer } from './server.ts'
+import { parseMac } from '../../devices/device.ts'
+import { startWebSocketServer } from '../websocket-server.ts'
 import { createSessions } from './sessions.ts'
 
 export interface UcentralOptions {
@@ -23,11 +24,12 @@ async function listen(host: LinkHost, { limits: changed, ...address }: UcentralO
   const limits: UcentralLimits = { ...defaultLimits, ...changed }
   const gatewayName = new X509Certificate(address.tls.cert).toLegacyObject().subject.CN
   const sessions = createSessions(host, { limits, gatewayName: String(gatewayName) })
-  const server = await startUcentralServer({
+  const server = await startWebSocketServer({
     ...address,
     admission: limits.admission,
     now: host.now,
     times: limits,
+    identify: parseMac,
     mayOpen: (mac) => sessions.mayOpen(mac),
     onSession: (socket, peer) => sessions.open(socket, peer),
     onRefused(why, from) {

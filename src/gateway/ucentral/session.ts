@@ -1,32 +1,21 @@
-import type { RawData, WebSocket } from 'ws'
+import type { WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
-import type { Allowance, Cost } from '../allowance.ts'
+import { closeFrames } from '../close-codes.ts'
 import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
-import type { Turns } from '../turns.ts'
-import { closeCodes, closeFrames } from './close-codes.ts'
+import {
+  type DeviceCall,
+  type DeviceReply,
+  type FrameHost,
+  type FramePeer,
+  FrameSession,
+  type UnpackedFrame,
+} from '../frame-session.ts'
+import { type PackedCall, encodeCall, inflateCall } from '../jsonrpc.ts'
 import { type Call, FAMILY, type Reply, ucentralDriver } from './driver.ts'
-import { type Frame, type PackedCall, decodeEnvelope, encodeCall, inflateCall } from './jsonrpc.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
-import type { Peer } from './server.ts'
-
-/** With more unsent bytes the device does not read, and further writes would only fill our memory. */
-const MAX_BUFFERED_BYTES = 1024 * 1024
-/** When either limit is reached, the socket is not read until the session has caught up. */
-const MAX_QUEUED = 16
-const MAX_QUEUED_BYTES = 256 * 1024
-/** A session that has waited for its allowance for this long without catching up sends too much. */
-const MAX_WAIT_MS = 5000
-/** The cost of a frame that can't be read: a device that sends only such frames is broken or hostile. */
-const MALFORMED: Cost = { frames: 50 }
-/** A longer time says nothing about the frame: the computer was asleep or busy. */
-const MAX_DECODE_MS = 20
-
-export type DeviceCall = Extract<Frame, { kind: 'call' }>
 
 /** How the gateway handles the messages of its sessions. */
-export interface SessionHost {
-  readonly now: () => number
-  readonly turns: Turns
+export interface SessionHost extends FrameHost {
   /** The session's next message waits until this resolves. It must not reject. */
   readonly onCall: (session: Session, call: DeviceCall) => Promise<void>
   /** The same holds as for `onCall`. */
@@ -37,91 +26,32 @@ export interface SessionHost {
   readonly onClosed: (session: Session, code: number) => void
 }
 
-export interface SessionPeer extends Peer {
-  readonly allowance: Allowance
+export interface SessionPeer extends FramePeer {
+  /** From the client certificate: twelve lower-case hex digits. */
+  readonly identity: string
 }
 
-interface RawFrame {
-  readonly data: Buffer
-  readonly isBinary: boolean
-}
-
-/**
- * One connection of a device, which its certificate identifies. The session decodes and handles messages one by one
- * and in order. When the device's allowance is spent, the session does not read the socket until some has refilled.
- */
-export class Session implements DeviceLink {
+/** One connection of a device, which its certificate identifies. */
+export class Session extends FrameSession implements DeviceLink {
   readonly family = FAMILY
   readonly mac: string
   readonly deviceId: string
-  readonly address: string | null
-  readonly openedAtMs: number
-  /** When the device was last known to be alive. */
-  heardAtMs: number
-  pingedAtMs: number
   epoch: string = NO_EPOCH
-  isClosed = false
-  /** True once the device has sent a message that we drop; only the first one is logged as a warning. */
-  isOdd = false
   /** Until then, reports may come from the queue that the device filled while it was offline. */
   hasAnsweredTelemetry = false
   /** Whether the device has reported an uptime that can prove a boot; `missed`: none in time, and the log says so. */
   uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
-  readonly #socket: WebSocket
-  readonly #host: SessionHost
-  readonly #allowance: Allowance
-  #queue: RawFrame[] = []
-  #queuedBytes = 0
-  #draining: Promise<void> | null = null
-  /** True once we have closed the session; later messages are ignored. */
-  #isEnded = false
-  /** Since when the session has kept waiting for its allowance; null if it has not waited since the last `look`. */
-  #waitingSinceMs: number | null = null
-  #hasWaited = false
-  #isFlooding = false
-  #hasSpoken = false
+  readonly #sessions: SessionHost
 
   constructor(socket: WebSocket, peer: SessionPeer, host: SessionHost) {
-    this.#socket = socket
-    this.#host = host
-    this.#allowance = peer.allowance
-    this.mac = peer.mac
-    this.deviceId = deviceIdOf(peer.mac)
-    this.address = peer.address
-    this.openedAtMs = this.heardAtMs = this.pingedAtMs = host.now()
-    // All bytes count, because bytes that form no message cost time too.
-    peer.stream.on('data', (chunk: Buffer) => this.#spend({ bytes: chunk.length }))
-    socket.on('message', (data, isBinary) => this.#receive({ data: bytesOf(data), isBinary }))
-    socket.on('ping', (data) => this.#onPing(data))
-    socket.on('pong', () => {
-      this.heardAtMs = host.now()
-      this.#spend({ frames: 1 })
-    })
-    // The frame was too large or not a WebSocket frame; `close` follows.
-    socket.on('error', (error) => {
-      this.#hasSpoken = true
-      host.onMalformed(this, error.message)
-    })
-    socket.on('close', (code) => void this.#onClose(code))
+    super(socket, peer, host)
+    this.#sessions = host
+    this.mac = peer.identity
+    this.deviceId = deviceIdOf(peer.identity)
   }
 
   get isConnected(): boolean {
     return this.epoch !== NO_EPOCH
-  }
-
-  /** True while the messages of the device count. */
-  get isServed(): boolean {
-    return this.isConnected && !this.#isEnded
-  }
-
-  /** True when the device has closed the session without sending a message. */
-  get isLeftSilently(): boolean {
-    return this.isClosed && !this.#hasSpoken && !this.#isEnded
-  }
-
-  /** True while we do not read the socket, because of our backlog or the device's allowance. */
-  get isPaused(): boolean {
-    return this.#socket.isPaused
   }
 
   send({ callId, device, order }: LinkCommand): SendResult {
@@ -132,18 +62,7 @@ export class Session implements DeviceLink {
 
   /** @returns False when the call was certainly not sent. */
   call(id: number, { method, params }: Call): boolean {
-    if (this.#socket.readyState !== this.#socket.OPEN) return false
-    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-      this.terminate()
-      return false
-    }
-    this.#socket.send(encodeCall(id, method, params))
-    return true
-  }
-
-  ping(): void {
-    this.pingedAtMs = this.#host.now()
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+    return this.write(encodeCall(id, method, params))
   }
 
   close(reason: CloseReason): void {
@@ -151,136 +70,29 @@ export class Session implements DeviceLink {
     this.closeWith(code, text)
   }
 
-  closeWith(code: number, text: string): void {
-    this.#end()
-    this.#socket.resume()
-    this.#socket.close(code, text)
-  }
-
-  /** Closes without a close frame, for a peer that does not answer. */
-  terminate(): void {
-    this.#end()
-    this.#socket.terminate()
-  }
-
-  /** Must be called at intervals: resumes after a wait for the allowance, and ends a session that waits too much. */
-  look(): void {
-    if (this.#isFlooding) return this.terminate()
-    const nowMs = this.#host.now()
-    const isSpent = this.#allowance.isSpent(nowMs)
-    if (!isSpent && !this.#hasWaited) this.#waitingSinceMs = null
-    this.#hasWaited = isSpent
-    if (this.#waitingSinceMs === null) return
-    if (nowMs - this.#waitingSinceMs >= MAX_WAIT_MS) return this.#closeFlood()
-    if (isSpent) return
-    this.#resume()
-    this.#drainSoon()
-  }
-
-  #receive(frame: RawFrame): void {
-    this.heardAtMs = this.#host.now()
-    this.#hasSpoken = true
-    if (this.#isEnded) return
-    this.#queue.push(frame)
-    this.#queuedBytes += frame.data.length
-    if (this.#isBehind(1)) this.#socket.pause()
-    this.#drainSoon()
-  }
-
-  /** Pings are not queued: a ping that arrives while the device has to wait gets no answer. */
-  #onPing(data: Buffer): void {
-    this.heardAtMs = this.#host.now()
-    this.#spend({ frames: 1 })
-    if (!this.#mustWait() && this.#socket.readyState === this.#socket.OPEN) this.#socket.pong(data)
-  }
-
-  #spend(cost: Cost): void {
-    this.#allowance.spend(cost, this.#host.now())
-    if (this.#mustWait()) this.#socket.pause()
-  }
-
-  #mustWait(): boolean {
-    const nowMs = this.#host.now()
-    if (!this.#allowance.isSpent(nowMs)) return false
-    this.#hasWaited = true
-    this.#waitingSinceMs ??= nowMs
-    return true
-  }
-
-  #isBehind(share: number): boolean {
-    return this.#queue.length >= MAX_QUEUED * share || this.#queuedBytes >= MAX_QUEUED_BYTES * share
-  }
-
-  #resume(): void {
-    if (!this.#socket.isPaused || this.#isFlooding || this.#isBehind(0.5)) return
-    this.heardAtMs = this.#host.now()
-    this.#socket.resume()
-  }
-
-  #drainSoon(): void {
-    this.#draining ??= this.#drain().finally(() => void (this.#draining = null))
-  }
-
-  async #drain(): Promise<void> {
-    while (!this.#mustWait()) {
-      const raw = this.#queue.shift()
-      if (raw === undefined) break
-      this.#queuedBytes -= raw.data.length
-      await this.#handle(await this.#host.turns.run(() => this.#decode(raw)))
-      if (!this.#mustWait()) this.#resume()
-    }
-  }
-
-  #decode({ data, isBinary }: RawFrame): Frame {
-    if (isBinary) return { kind: 'malformed', why: 'binary frame' }
-    const startMs = this.#host.now()
-    const { frame, inflatedBytes } = this.#unpack(decodeEnvelope(data.toString('utf8')))
-    const decodeMs = Math.min(MAX_DECODE_MS, this.#host.now() - startMs)
-    this.#spend({ frames: 1, bytes: inflatedBytes, decodeMs })
-    return frame
-  }
-
-  #unpack(frame: Frame | PackedCall): { frame: Frame; inflatedBytes: number } {
-    if (frame.kind !== 'packed') return { frame, inflatedBytes: 0 }
-    const { id, method } = frame
-    if (isDeviceMethod(method) && isContentRead(method)) return inflateCall(frame)
+  protected unpack(packed: PackedCall): UnpackedFrame {
+    const { id, method } = packed
+    if (isDeviceMethod(method) && isContentRead(method)) return inflateCall(packed)
     return { frame: { kind: 'call', id, method, params: { serial: this.mac } }, inflatedBytes: 0 }
   }
 
-  async #handle(frame: Frame): Promise<void> {
-    if (this.#isEnded) return
-    if (frame.kind === 'call') return this.#host.onCall(this, frame)
-    if (frame.kind === 'reply') return this.#host.onReply(this, frame.id, frame)
-    if (frame.kind === 'radius') return
-    this.#host.onMalformed(this, frame.why)
-    this.#spend(MALFORMED)
+  protected onCall(call: DeviceCall): Promise<void> {
+    return this.#sessions.onCall(this, call)
   }
 
-  /** The socket stays unread, so that the device can't continue while the close frame is on its way. */
-  #closeFlood(): void {
-    this.#isFlooding = true
-    this.#end()
-    // Otherwise a new session would continue the flood.
-    this.#allowance.exhaust(this.#host.now())
-    this.#host.onFlood(this)
-    this.#socket.close(closeCodes.policy, 'more than the gateway reads')
+  protected onReply(reply: DeviceReply): Promise<void> {
+    return this.#sessions.onReply(this, reply.id, reply)
   }
 
-  #end(): void {
-    this.#isEnded = true
-    this.#queue = []
+  protected onMalformed(why: string): void {
+    this.#sessions.onMalformed(this, why)
   }
 
-  /** Handles messages that arrived before the close: a switch reboots right after the event that ends its upgrade. */
-  async #onClose(code: number): Promise<void> {
-    await this.#draining
-    this.#queue = []
-    this.isClosed = true
-    this.#host.onClosed(this, code)
+  protected onFlood(): void {
+    this.#sessions.onFlood(this)
   }
-}
 
-function bytesOf(data: RawData): Buffer {
-  if (Array.isArray(data)) return Buffer.concat(data)
-  return Buffer.isBuffer(data) ? data : Buffer.from(data)
+  protected onClosed(code: number): void {
+    this.#sessions.onClosed(this, code)
+  }
 }

@@ -1,20 +1,22 @@
 import type { WebSocket } from 'ws'
 import { Allowances } from '../allowance.ts'
+import { type OpenSessions, createOpenSessions } from '../open-sessions.ts'
 import type { LinkHost } from '../protocol.ts'
 import { createTurns } from '../turns.ts'
+import { watchSessions } from '../watch-sessions.ts'
 import { ucentralDriver } from './driver.ts'
 import type { UcentralLimits } from './limits.ts'
 import { dropMessage, receiveCall } from './receive.ts'
-import type { Peer } from './server.ts'
+import type { Peer } from '../websocket-server.ts'
 import { Session, type SessionHost } from './session.ts'
 import { TELEMETRY_CALL_ID } from './telemetry.ts'
-import { warnOfMissingUptimes, watchSessions } from './watch-sessions.ts'
+import { warnOfMissingUptimes } from './warn-of-missing-uptimes.ts'
 
 /** All open sessions, whether or not their devices have sent `connect`. */
 export interface Sessions {
   /** False for a device that has recently exceeded its allowance. */
   mayOpen(mac: string): boolean
-  open(socket: WebSocket, peer: Peer): void
+  open(socket: WebSocket, peer: Peer<string>): void
   /** Checks all sessions; called at regular intervals. */
   look(): void
   /** Closes all sessions because the service stops. */
@@ -29,30 +31,30 @@ export interface SessionsOptions {
 
 export function createSessions(host: LinkHost, { limits, gatewayName }: SessionsOptions): Sessions {
   const { ctx, counters, now } = host
-  const sockets = createSockets()
+  const sockets = createOpenSessions<Session>(({ mac }) => mac)
   const allowances = new Allowances()
   const sessionHost = createSessionHost({ host, sockets, allowances, gatewayName })
   return {
     mayOpen: (mac) => !allowances.isSpent(mac, now()),
     open(socket, peer) {
       counters.add('sessions')
-      const allowance = allowances.open(peer.mac, now())
+      const allowance = allowances.open(peer.identity, now())
       sockets.add(new Session(socket, { ...peer, allowance }, sessionHost))
     },
     look() {
-      watchSessions(sockets.open, now(), limits)
-      warnOfMissingUptimes(ctx, sockets.open, now())
+      watchSessions(sockets.all, now(), limits)
+      warnOfMissingUptimes(ctx, sockets.all, now())
       allowances.sweep(now())
     },
     close() {
-      for (const session of sockets.open) session.close('restart')
+      for (const session of sockets.all) session.close('restart')
     },
   }
 }
 
 interface SessionHostParts {
   readonly host: LinkHost
-  readonly sockets: Sockets
+  readonly sockets: OpenSessions<Session>
   readonly allowances: Allowances
   readonly gatewayName: string
 }
@@ -101,32 +103,5 @@ function createSilentLeaveWarning({ ctx, counters }: LinkHost, gatewayName: stri
     if (warned.size >= MAX_WARNED) warned.clear()
     warned.add(mac)
     ctx.log.warn({ mac, address }, `left before it said connect; does its gateway.json name ${gatewayName}?`)
-  }
-}
-
-/** Holds all open sessions, with at most one per device that has not sent `connect`. */
-interface Sockets {
-  readonly open: Iterable<Session>
-  add(session: Session): void
-  remove(session: Session): void
-}
-
-function createSockets(): Sockets {
-  const open = new Set<Session>()
-  /** By MAC. */
-  const newest = new Map<string, Session>()
-  return {
-    open,
-    add(session) {
-      const last = newest.get(session.mac)
-      // Otherwise one certificate could open thousands of sockets that never send `connect`.
-      if (last?.isConnected === false) last.terminate()
-      newest.set(session.mac, session)
-      open.add(session)
-    },
-    remove(session) {
-      open.delete(session)
-      if (newest.get(session.mac) === session) newest.delete(session.mac)
-    },
   }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { Admission, type AdmissionLimits } from '../admission.ts'
-import { InputWatch } from '../input-watch.ts'
+import { Admission, type AdmissionLimits } from './admission.ts'
+import { InputWatch } from './input-watch.ts'
 
 /**
  * Holds connections that are not sessions yet. They first wait unread for their turn; clients allow 30 s for TLS. Then
@@ -23,15 +23,19 @@ export interface Arrivals {
   stop(): void
 }
 
-export interface ArrivalsOptions {
-  readonly admission: AdmissionLimits
-  readonly now: () => number
+/** Time limits for connections that are not sessions yet. */
+export interface ArrivalTimes {
   /** From the beginning of TLS to the upgrade request. */
   readonly upgradeMs: number
   /** From the arrival of the request to its answer. */
   readonly answerMs: number
   /** How often waiting connections are checked. */
   readonly lookMs: number
+}
+
+export interface ArrivalsOptions extends ArrivalTimes {
+  readonly admission: AdmissionLimits
+  readonly now: () => number
   /** Called when the connection's turn has come. */
   readonly beginTls: (socket: Socket) => void
   readonly onRefused: (why: 'busy' | 'late', socket: Socket) => void

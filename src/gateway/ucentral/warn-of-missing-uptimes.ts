@@ -1,23 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { closeCodes } from './close-codes.ts'
-import type { UcentralLimits } from './limits.ts'
 import type { Session } from './session.ts'
 import { TELEMETRY_INTERVAL_S } from './telemetry.ts'
-
-/** Pings sessions and ends those that are dead, have not sent `connect` in time or send too much. */
-export function watchSessions(
-  sessions: Iterable<Session>,
-  nowMs: number,
-  { helloMs, pingMs, deadMs }: UcentralLimits,
-): void {
-  for (const session of sessions) {
-    session.look()
-    if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
-      session.closeWith(closeCodes.policy, 'no connect message')
-    else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
-    else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
-  }
-}
 
 /** Reports that a device may miss before it is named in the log. */
 const UPTIME_INTERVALS = 5

@@ -5,11 +5,9 @@ import { type AddressInfo, type Server, type Socket, createServer } from 'node:n
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
-import { parseMac } from '../../devices/device.ts'
-import type { AdmissionLimits } from '../admission.ts'
-import type { GatewayTls } from '../device-ca.ts'
-import { type Arrivals, createArrivals } from './arrivals.ts'
-import type { UcentralLimits } from './limits.ts'
+import type { AdmissionLimits } from './admission.ts'
+import type { GatewayTls } from './device-ca.ts'
+import { type ArrivalTimes, type Arrivals, createArrivals } from './arrivals.ts'
 
 /** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024
@@ -19,9 +17,9 @@ const CLOSE_TIMEOUT_MS = 5000
 /** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
 
-export interface Peer {
-  /** From the client certificate: twelve lower-case hex digits. */
-  readonly mac: string
+export interface Peer<I> {
+  /** From the client certificate. */
+  readonly identity: I
   readonly address: string | null
   /** The stream beneath the WebSocket. */
   readonly stream: Duplex
@@ -29,27 +27,29 @@ export interface Peer {
 
 /**
  * Why a connection did not become a session. `busy`: too many at once. `late`: too slow to be answered in time. `tls`:
- * the handshake failed. `identity`: a certificate without a MAC. `request`: not a WebSocket request for `/`.
+ * the handshake failed. `identity`: a certificate that
+ * names no device. `request`: not a WebSocket request for `/`.
  * `flooding`: the device has exceeded its allowance.
  */
 export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request' | 'flooding'
 
-export interface UcentralServerOptions {
+export interface WebSocketServerOptions<I> {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
   readonly admission: AdmissionLimits
   readonly now: () => number
-  /** Time limits for connections that are not sessions yet; see UcentralLimits. */
-  readonly times: Pick<UcentralLimits, 'upgradeMs' | 'answerMs' | 'lookMs'>
+  readonly times: ArrivalTimes
+  /** Returns whom a certificate that the CA has issued identifies; null for nobody. */
+  readonly identify: (commonName: string) => I | null
   /** False for a device that may not open a session now. */
-  readonly mayOpen: (mac: string) => boolean
-  readonly onSession: (socket: WebSocket, peer: Peer) => void
+  readonly mayOpen: (identity: I) => boolean
+  readonly onSession: (socket: WebSocket, peer: Peer<I>) => void
   readonly onRefused: (why: Refusal, address: string | null) => void
 }
 
-export interface UcentralServer {
+export interface WebSocketListener {
   readonly port: number
   /** Drops the connections that have taken too long to become sessions. */
   dropLate(): void
@@ -58,7 +58,7 @@ export interface UcentralServer {
 }
 
 /** Starts the listener that devices connect to: WebSocket over mutual TLS. */
-export async function startUcentralServer(options: UcentralServerOptions): Promise<UcentralServer> {
+export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>): Promise<WebSocketListener> {
   const arrivals = createArrivals({
     admission: options.admission,
     now: options.now,
@@ -87,7 +87,7 @@ export async function startUcentralServer(options: UcentralServerOptions): Promi
 }
 
 /** This server never listens, so its timers never run: it receives the sockets that were admitted. */
-function createTlsServer(options: UcentralServerOptions, arrivals: Arrivals): HttpsServer {
+function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arrivals): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
     minVersion: 'TLSv1.2',
@@ -127,13 +127,13 @@ interface Upgrade {
   readonly head: Buffer
 }
 
-interface UpgradeHost {
+interface UpgradeHost<I> {
   readonly sockets: WebSocketServer
-  readonly options: UcentralServerOptions
+  readonly options: WebSocketServerOptions<I>
   readonly arrivals: Arrivals
 }
 
-function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket, head }: Upgrade): void {
+function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
   const address = addressOf(request.socket)
   // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
@@ -143,9 +143,10 @@ function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket,
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
   }
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
-  const mac = macOf(request.socket)
-  if (mac === null) return refuse('403 Forbidden', 'identity')
-  if (!options.mayOpen(mac)) {
+  const name = commonNameOf(request.socket)
+  const identity = name === null ? null : options.identify(name)
+  if (identity === null) return refuse('403 Forbidden', 'identity')
+  if (!options.mayOpen(identity)) {
     options.onRefused('flooding', address)
     socket.on('error', () => socket.destroy())
     arrivals.hold(request.socket)
@@ -153,23 +154,23 @@ function upgrade({ sockets, options, arrivals }: UpgradeHost, { request, socket,
   }
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
-    options.onSession(webSocket, { mac, address, stream: socket })
+    options.onSession(webSocket, { identity, address, stream: socket })
   })
 }
 
 /** Only the certificate identifies the peer; TLS has verified that our CA issued it. */
-function macOf(socket: Socket): string | null {
+function commonNameOf(socket: Socket): string | null {
   if (!(socket instanceof TLSSocket)) return null
   // Despite its type, this is an array when the subject has several common names.
   const name: unknown = socket.getPeerCertificate().subject?.CN
-  return typeof name === 'string' ? parseMac(name) : null
+  return typeof name === 'string' ? name : null
 }
 
 function addressOf(socket: Socket): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
 }
 
-function listen(listener: Server, { host, port }: UcentralServerOptions): Promise<number> {
+function listen(listener: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve, reject) => {
     listener.once('error', reject)
     listener.listen({ port, host, backlog: BACKLOG }, () => {

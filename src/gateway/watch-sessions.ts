@@ -1,0 +1,26 @@
+import { closeCodes } from './close-codes.ts'
+import type { FrameSession } from './frame-session.ts'
+
+/** How long a session may be silent. */
+export interface SilenceLimits {
+  /** From our answer to the upgrade request to the message by which a device says what it is. */
+  readonly helloMs: number
+  readonly pingMs: number
+  /** A session without any sign of life for this long is closed. */
+  readonly deadMs: number
+}
+
+/** Pings sessions and ends those that are dead, have not said what they are in time or send too much. */
+export function watchSessions(
+  sessions: Iterable<FrameSession>,
+  nowMs: number,
+  { helloMs, pingMs, deadMs }: SilenceLimits,
+): void {
+  for (const session of sessions) {
+    session.look()
+    if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
+      session.closeWith(closeCodes.policy, 'the first message is late')
+    else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
+    else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
+  }
+}
