@@ -30,3 +30,8 @@ export function newClaimCode(): string {
   const letter = () => claimAlphabet[randomInt(claimAlphabet.length)]
   return Array.from({ length: CLAIM_CODE_LENGTH }, letter).join('')
 }
+
+/** The first and the last id of devices whose MACs begin with `prefix`, in lower-case hex digits. */
+export function deviceIdsFrom(prefix: string): readonly [string, string] {
+  return [deviceIdOf(prefix.padEnd(12, '0')), deviceIdOf(prefix.padEnd(12, 'f'))]
+}

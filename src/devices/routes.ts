@@ -51,7 +51,7 @@ export const deviceOperations: Operation[] = [
     query: SiteDevicesQuery,
     item: DeviceReply,
     run: async (ctx, { scope, caller, query, page }) => {
-      const found = await listSiteDevices(ctx.db, scope, { filter: parseSiteDevices(query), page })
+      const found = await listSiteDevices(ctx.db, scope, { conditions: parseSiteDevices(query), page })
       return presentPage(found, await presenterFor(ctx, caller, scope))
     },
   }),

@@ -1,46 +1,84 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
+import type { DeviceType } from '../events/device-type.ts'
+import type { Condition, Conditions, Filters } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
+import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
-import type { DeviceType } from '../events/device-type.ts'
+import { type DeviceColumn, type DeviceFields, deviceFields } from './store-fields.ts'
 
-/** The filters of a list of devices. Null matches everything. */
+/** The filters of a list of devices. */
 export interface DeviceFilter {
-  readonly siteId: string | null
-  readonly onlyUnassigned: boolean
-  readonly type: DeviceType | null
-  readonly model: string | null
   /**
-   * Conditions on columns of `device` and `status` (device_status). Without any, the length of the list is known
-   * without reading it.
+   * On the columns by which devices are counted in advance. Without any others, the length of the list is known without
+   * reading it.
    */
+  readonly counted: CountedConditions
+  readonly onlyUnassigned: boolean
+  /** Conditions on `device`, and on `status` (device_status) where it is needed. */
   readonly more: readonly RawBuilder<unknown>[]
+  readonly needsStatus: boolean
 }
 
-export const everyDevice: DeviceFilter = { siteId: null, onlyUnassigned: false, type: null, model: null, more: [] }
+type CountedName = 'site_id' | 'type' | 'model'
 
-/** By `id` devices are in the order of their MACs; `modified_at` is the time of their last change. */
+const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
+  type: deviceFields.type,
+  model: deviceFields.model,
+  site_id: deviceFields.site_id,
+}
+
+export type CountedConditions = { readonly [Name in CountedName]?: Condition }
+
+export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needsStatus: false }
+
 export interface DeviceSort {
-  readonly by: 'id' | 'modified_at' | 'name' | 'model' | 'site_id' | 'serial'
+  readonly by: DeviceColumn
   readonly direction: 'asc' | 'desc'
 }
 
-export const byMac: DeviceSort = { by: 'id', direction: 'asc' }
+export const byMac: DeviceSort = { by: deviceFields.mac, direction: 'asc' }
+
+/** Splits the conditions of a query into those that the counters know and others. */
+export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, conditions: Conditions<F>): DeviceFilter {
+  const given = Object.entries<Condition | undefined>(conditions)
+  const others = given.filter(([name]) => !(name in inCounters))
+  return {
+    counted: Object.fromEntries(given.filter(([name]) => name in inCounters)),
+    onlyUnassigned: false,
+    more: others.flatMap(([name, condition]) =>
+      condition === undefined ? [] : [conditionOn(fields[name] ?? unreported, condition)],
+    ),
+    needsStatus: others.some(([name]) => fields[name]?.ofStatus === true),
+  }
+}
+
+/** Adds conditions to those of a filter. @param needsStatus Whether they are on `status`. */
+export function alsoPassing(
+  filter: DeviceFilter,
+  more: readonly RawBuilder<unknown>[],
+  { needsStatus = false }: { readonly needsStatus?: boolean } = {},
+): DeviceFilter {
+  return {
+    ...filter,
+    more: [...filter.more, ...more],
+    needsStatus: filter.needsStatus || (needsStatus && more.length > 0),
+  }
+}
 
 /** Devices with their status, which is missing for a device that never connected. */
 export const devicesWithStatus = sql`
   device left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
 
 /**
- * The tables that the condition of `passes` needs: PostgreSQL can merge ordered lists of one table each, but not of
- * joins.
+ * The tables that a list needs: PostgreSQL can merge ordered lists of one table each, but not of joins.
  */
-export function devicesFor({ more }: DeviceFilter): RawBuilder<unknown> {
-  return more.length === 0 ? sql`device` : devicesWithStatus
+export function devicesFor({ needsStatus }: Pick<DeviceFilter, 'needsStatus'>): RawBuilder<unknown> {
+  return needsStatus ? devicesWithStatus : sql`device`
 }
 
 /**
@@ -56,17 +94,33 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
 }
 
 /** SQL condition on a row of `device` or `device_count`, under the name `of`: the scope and the filter include it. */
-function counted(scope: SitesScope, of: 'device' | 'device_count', filter: DeviceFilter): RawBuilder<unknown> {
-  const column = (name: string): RawBuilder<unknown> => sql.ref(`${of}.${name}`)
-  const { siteId, onlyUnassigned, type, model } = filter
+function counted(
+  scope: SitesScope,
+  of: 'device' | 'device_count',
+  { counted: conditions, onlyUnassigned }: Pick<DeviceFilter, 'counted' | 'onlyUnassigned'>,
+): RawBuilder<unknown> {
+  const named = (name: string): RawBuilder<unknown> => sql.ref(`${of}.${name}`)
+  const columns = { site_id: column(named('site_id')), type: column(named('type')), model: column(named('model')) }
   return allOf([
-    sql`${column('org_id')} = ${scope.orgId}`,
-    inSites(scope, column('site_id')),
-    ...(siteId === null ? [] : [sql`${column('site_id')} = ${siteId}`]),
-    ...(onlyUnassigned ? [sql`${column('site_id')} is null`] : []),
-    ...(type === null ? [] : [sql`${column('type')} = ${type}`]),
-    ...(model === null ? [] : [sql`${column('model')} = ${model}`]),
+    sql`${named('org_id')} = ${scope.orgId}`,
+    inSites(scope, named('site_id')),
+    ...conditionsOn(columns, conditions),
+    ...(onlyUnassigned ? [sql`${named('site_id')} is null`] : []),
   ])
+}
+
+/**
+ * Replaces patterns of models by the models that match, which the counters know. PostgreSQL then knows how many devices
+ * a list has, and that most patterns match none of another type.
+ */
+export async function withKnownModels(reader: Reader, scope: SitesScope, filter: DeviceFilter): Promise<DeviceFilter> {
+  const { model } = filter.counted
+  if (model === undefined || !('patterns' in model) || model.patterns.length === 0) return filter
+  const { rows } = await sql<{ model: string }>`
+    select distinct model from device_count where count > 0 and ${counted(scope, 'device_count', filter)}
+  `.execute(reader)
+  const known: Condition = { ...model, values: rows.map((row) => row.model), patterns: [] }
+  return { ...filter, counted: { ...filter.counted, model: known } }
 }
 
 /** SQL condition on `device` and `status`: the scope and the filter include the device. */
@@ -93,21 +147,25 @@ export interface DeviceList {
   readonly sizes: Sizes | null
 }
 
-/** Reads one page of devices in one query, which reads only the page if `filter.more` is empty. */
-export function pageOfDevices<T extends object>(
+/** Reads one page of devices, and only the page if the counters know the length of the list. */
+export async function pageOfDevices<T extends object>(
   reader: Reader,
   scope: SitesScope,
-  { filter, sort, page, columns, sizes }: DeviceList,
+  { filter: given, sort: { by, direction }, page, columns, sizes }: DeviceList,
 ): Promise<Paged<T>> {
-  const sorted = sql.ref(`device.${sort.by}`)
+  const filter = await withKnownModels(reader, scope, given)
+  const tables = devicesFor({ needsStatus: filter.needsStatus || by.ofStatus === true })
+  const inIdOrder = by === deviceFields.mac
+  // A sort by null would fail, because PostgreSQL takes a constant for the position of a column.
+  const sorted = inIdOrder ? sql`` : sql`, ${by.value} as sorted`
   return pageOf<T>(
     reader,
     {
-      hits: sql`select device.id, ${sorted} as sorted from ${devicesFor(filter)} where ${passes(scope, filter)}`,
-      order: sort.by === 'id' ? ['id'] : ['sorted', 'id'],
-      direction: sort.direction,
+      hits: sql`select device.id ${sorted} from ${tables} where ${passes(scope, filter)}`,
+      order: inIdOrder ? ['id'] : ['sorted', 'id'],
+      direction,
       total: lengthOf(scope, filter),
-      rows: sql`select device.id, ${sorted} as sorted, ${columns}
+      rows: sql`select device.id ${sorted}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id`,
       sizes,
@@ -133,34 +191,22 @@ export function sizesOfChassis({ orgId }: InOrg): Sizes {
   return largeOf(sql`device_status status`, sql`octet_length(status.members::text)`, { where })
 }
 
-/** The fields by which devices are counted. The first three are known without reading the devices. */
-export type CountedField = 'type' | 'model' | 'site_id' | 'name' | 'mac' | 'map_id' | 'version' | 'ip' | 'status'
-
-const countedFields: Readonly<Record<CountedField, RawBuilder<unknown>>> = {
-  type: sql`device.type`,
-  model: sql`device.model`,
-  site_id: sql`device.site_id`,
-  name: sql`device.name`,
-  mac: sql`device.mac`,
-  map_id: sql`device.doc ->> 'map_id'`,
-  version: sql`status.firmware`,
-  ip: sql`status.load ->> 'ip'`,
-  status: sql`case when status.connected then 'connected' else 'disconnected' end`,
-}
-
-const inCounters: ReadonlySet<CountedField> = new Set(['type', 'model', 'site_id'])
-
-/** Counts the devices for each value of `field`, the most frequent first. */
+/** Counts the devices for each value of a field, the most frequent first; none for a field that no device reports. */
 export async function countDevicesBy(
   reader: Reader,
   scope: SitesScope,
-  { filter, field, limit }: { readonly filter: DeviceFilter; readonly field: CountedField; readonly limit: number },
+  count: { readonly filter: DeviceFilter; readonly field: DeviceColumn | typeof unreported; readonly limit: number },
 ): Promise<Counts> {
-  if (filter.more.length === 0 && inCounters.has(field)) {
+  const { field, limit } = count
+  if (field === unreported) return { rows: [], total: 0 }
+  const filter = await withKnownModels(reader, scope, count.filter)
+  const [name] = Object.entries(inCounters).find(([, known]) => known === field) ?? []
+  if (filter.more.length === 0 && name !== undefined) {
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
-    return countsOf(reader, hits, { field: sql`hit.${sql.ref(field)}`, limit, weight: sql`hit.count` })
+    return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
   }
-  const hits = sql`select ${countedFields[field]} as value from ${devicesWithStatus} where ${passes(scope, filter)}`
+  const tables = devicesFor({ needsStatus: filter.needsStatus || field.ofStatus === true })
+  const hits = sql`select ${field.value} as value from ${tables} where ${passes(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 

@@ -10,7 +10,7 @@ import type { DeviceType } from '../events/device-type.ts'
 import { noCapabilities } from './commands/capabilities.ts'
 
 /** A claimed device, with the name of its site, and the names of its pictures by their number. */
-export type Device = Omit<Selectable<DeviceTable>, 'docBytes'> & {
+export type Device = Omit<Selectable<DeviceTable>, 'docBytes' | 'nameKey'> & {
   readonly siteName: string | null
   readonly images: Readonly<Record<string, string>> | null
 }

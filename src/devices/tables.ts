@@ -44,6 +44,7 @@ export interface DeviceTable {
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>
+  nameKey: GeneratedAlways<string | null>
 }
 
 /** A member of a Virtual Chassis, as the device reports it. */

@@ -1,29 +1,19 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { RestartParams } from './commands/command.ts'
-import type { DeviceType } from './device.ts'
 import type { Device } from './store.ts'
-import type { SiteDeviceFilter } from './inventory/store.ts'
+import { siteDeviceFilters } from './filters.ts'
 
 export const DeviceTypeName = named('DeviceType', Type.Enum(['ap', 'gateway', 'switch']))
-/** Without it, access points are meant. Source: contract, `device_type_with_all`. */
-export const DeviceTypeOrAll = Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })
 
-export function parseType(type: Static<typeof DeviceTypeOrAll> = 'ap'): DeviceType | null {
-  return type === 'all' ? null : type
-}
+export const SiteDevicesQuery = Type.Object({ ...pageQuery, ...filterQuery(siteDeviceFilters) })
 
-export const SiteDevicesQuery = Type.Object({
-  ...pageQuery,
-  type: Type.Optional(DeviceTypeOrAll),
-  name: Type.Optional(Type.String({ description: 'part of the name, in any case' })),
-})
-
-export function parseSiteDevices({ type, name }: Static<typeof SiteDevicesQuery>): SiteDeviceFilter {
-  return { type: parseType(type), name: name ?? null }
+export function parseSiteDevices(query: Static<typeof SiteDevicesQuery>): Conditions<typeof siteDeviceFilters> {
+  return parseFilters(siteDeviceFilters, { type: 'ap', ...query })
 }
 
 const NullableText = Type.Union([Type.String({ maxLength: 5000 }), Type.Null()])

@@ -62,9 +62,29 @@ function before(instant: Date, ms: number): Date {
   return new Date(Math.max(addMs(instant, -ms).getTime(), 0))
 }
 
+/**
+ * The parameter `sort`.
+ * @param fields The fields that are answered; each can be sorted by, with or without a minus.
+ */
+export function sortParameter<S extends string>(fields: readonly S[], usual: S | `-${S}`) {
+  const sorts = fields.flatMap((field) => [field, `-${field}` as const])
+  return Type.Optional(Type.Enum(sorts, { default: usual, description: 'a field; with a minus, in descending order' }))
+}
+
+/** The parameter `distinct`: the field whose values are counted. */
+export function distinctParameter<C extends string>(fields: readonly C[], usual: C) {
+  return Type.Optional(Type.Enum([...fields], { default: usual, description: 'the field whose values are counted' }))
+}
+
 /** Parses a sort such as `-timestamp`: a leading minus means descending. */
-export function parseSort(sort: string): { readonly by: string; readonly direction: 'asc' | 'desc' } {
-  return sort.startsWith('-') ? { by: sort.slice(1), direction: 'desc' } : { by: sort, direction: 'asc' }
+export function parseSort<S extends string>(sort: S | `-${S}`): Sort<S> {
+  const by = (sort.startsWith('-') ? sort.slice(1) : sort) as S
+  return { by, direction: sort.startsWith('-') ? 'desc' : 'asc' }
+}
+
+export interface Sort<S extends string = string> {
+  readonly by: S
+  readonly direction: 'asc' | 'desc'
 }
 
 const rangeReply = { start: Type.Integer(), end: Type.Integer(), limit: Type.Integer(), total: Type.Integer() }

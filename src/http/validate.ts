@@ -5,6 +5,7 @@ import { Value } from 'typebox/value'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { hasLongIntegers, roundIntegers } from '../platform/exact-json.ts'
 import { assertText } from './body.ts'
+import { FILTER } from './filters.ts'
 import { isObject } from '../platform/is-object.ts'
 import { NoSuchPath, isUuidSchema } from './unserved.ts'
 
@@ -12,7 +13,8 @@ import { NoSuchPath, isUuidSchema } from './unserved.ts'
  * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path values are text, so
  * they are first converted to the types of their schema.
  */
-export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: declared, httpPart }) => {
+  const schema = httpPart === 'querystring' ? withPlainFilters(declared) : declared
   const compiled = Compile(schema)
   return (data: unknown) => {
     try {
@@ -24,6 +26,17 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
   }
+}
+
+/** Parameters of filters stay as they were sent: the filter checks them. */
+function withPlainFilters(schema: TSchema): TSchema {
+  const properties: unknown = Reflect.get(schema, 'properties')
+  if (!isObject(properties)) return schema
+  const plain = Object.entries(properties).map(([name, property]) => [
+    name,
+    isObject(property) && FILTER in property ? { type: 'string' } : property,
+  ])
+  return { ...schema, properties: Object.fromEntries(plain) }
 }
 
 interface Checking {
@@ -49,7 +62,7 @@ function findErrors(checking: Checking, value: unknown): readonly FoundError[] |
  */
 function convertQuery(schema: TSchema, data: unknown): Record<string, unknown> {
   const types: unknown = Reflect.get(schema, 'properties')
-  const converted: Record<string, unknown> = {}
+  const converted: Record<string, unknown> = Object.create(null)
   for (const [name, value] of Object.entries(data ?? {})) {
     for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text)
     if (value === '') continue

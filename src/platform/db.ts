@@ -34,9 +34,14 @@ export function noneOf(values: readonly string[]): RawBuilder<unknown> {
   return sql`all(${values})`
 }
 
-/** Right-hand side of `ilike` for texts that contain `part`, with its special characters escaped. */
+/** Escapes the characters of a text that `like` takes for wildcards. */
+export function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, (special) => `\\${special}`)
+}
+
+/** Right-hand side of `ilike` for texts that contain `part`. */
 export function containing(part: string): string {
-  return `%${part.replace(/[\\%_]/g, (special) => `\\${special}`)}%`
+  return `%${escapeLike(part)}%`
 }
 
 /** Encodes a value for a jsonb column. */

@@ -1,10 +1,18 @@
-import type { PostgresPool } from 'kysely'
+import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
 const MAX_STATEMENTS = 500
 /** Longer statements are made for a number of rows that is unlikely to recur. */
 const MAX_LENGTH = 20_000
+
+const PLANNED_ANEW = '/* planned anew */'
+
+/**
+ * A mark for statements whose best plan depends on their values, such as those with a pattern: PostgreSQL plans them
+ * for the values of each execution. A prepared statement would soon get one plan for any pattern.
+ */
+export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
 
 /**
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
@@ -25,7 +33,7 @@ export function preparingPool(pool: pg.Pool): PostgresPool {
 
   function preparing(client: pg.PoolClient): pg.PoolClient {
     const query = (text: string, values: unknown[]): Promise<pg.QueryResult> => {
-      const name = values.length > 0 ? nameOf(text) : undefined
+      const name = values.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
       return client.query({ text, values, ...(name !== undefined && { name }) })
     }
     return new Proxy(client, {

@@ -2,35 +2,35 @@ import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import type { TopicEvents } from '../../events/topics.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts } from '../../http/search.ts'
+import type { Counts, Sort, TimeRange } from '../../http/search.ts'
 import { largeOf } from '../../http/store-bounds.ts'
+import { type Column, type Columns, column, conditionsOn, unreported } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
-import { type Reader, anyOf, containing } from '../../platform/db.ts'
-import type { DeviceType } from '../../events/device-type.ts'
-import { deviceIdOf } from '../device.ts'
+import type { Reader } from '../../platform/db.ts'
+import { deviceIdOf, deviceIdsFrom } from '../device.ts'
 import { allOf } from '../store-lists.ts'
+import type {
+  eventSorts,
+  orgCountFilters,
+  orgEventCounts,
+  orgEventFilters,
+  siteCountFilters,
+  siteEventCounts,
+} from './filters.ts'
 
-/** A null admits everything. */
-export interface EventFilter {
-  readonly start: Date
-  readonly end: Date
-  readonly siteId: string | null
-  readonly type: DeviceType | null
-  /** An event's device must have all of these MACs. */
-  readonly macs: readonly string[]
-  /** The device's present model. */
-  readonly model: string | null
-  /** Part of the text, in any case. */
-  readonly text: string | null
-  /** Epoch seconds: events within that second. */
-  readonly second: number | null
-  readonly types: readonly string[] | null
+type Filters = typeof orgEventFilters & typeof orgCountFilters & typeof siteCountFilters
+
+/** The events of a time range that satisfy all conditions. */
+export interface EventFilter extends TimeRange {
+  readonly conditions: Conditions<Filters>
 }
 
-export interface EventSearch {
-  readonly filter: EventFilter
-  readonly direction: 'asc' | 'desc'
+type EventSort = (typeof eventSorts)[number]
+
+export interface EventSearch extends EventFilter {
+  readonly sort: Sort<EventSort>
 }
 
 export interface FoundEvent {
@@ -41,20 +41,45 @@ export interface FoundEvent {
   readonly createdAt: Date
 }
 
-/** Lists events by time, and by id within one instant. */
+const mac: Column = {
+  value: sql`event.event ->> 'mac'`,
+  isAnyOf: (macs) => sql`event.device_id = any(${macs.map(deviceIdOf)})`,
+  startsWith: (prefix) => {
+    const [first, last] = deviceIdsFrom(prefix)
+    return sql`event.device_id between ${first} and ${last}`
+  },
+}
+
+const fields = {
+  id: column(sql`event.id`),
+  org_id: column(sql`event.org_id`),
+  site_id: column(sql`event.site_id`),
+  mac,
+  ap: { ...mac, value: sql`event.event ->> 'ap'` },
+  type: column(sql`event.type`),
+  device_type: column(sql`event.event ->> 'device_type'`),
+  text: column(sql`event.event ->> 'text'`),
+  timestamp: column(sql`event.created_at`),
+  model: column(sql`device.model`),
+  apfw: unreported,
+  type_code: unreported,
+} satisfies Columns<Filters> & Record<EventField, Column | typeof unreported> & Record<EventSort, Column>
+
+/** Lists events by the field of the sort; by time, and by id within one instant. */
 export function searchEvents(
   reader: Reader,
   scope: SitesScope,
-  { filter, direction, page }: EventSearch & { readonly page: Page },
+  { sort, page, ...filter }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
   const where = conditions(scope, filter)
   return pageOf<FoundEvent>(
     reader,
     {
-      hits: sql`select event.id, event.org_id, event.site_id, event.event, event.created_at
+      hits: sql`select event.id, event.org_id, event.site_id, event.event, event.created_at,
+          ${fields[sort.by].value} as sorted
         from ${events(filter)} where ${where}`,
-      order: ['created_at', 'id'],
-      direction,
+      order: sort.by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
+      direction: sort.direction,
       sizes: largeOf(events(filter), sql`event.event_bytes`, { where }),
     },
     page,
@@ -62,59 +87,43 @@ export function searchEvents(
 }
 
 /** The fields by which events are counted. */
-export type EventField = 'ap' | 'mac' | 'model' | 'org_id' | 'site_id' | 'text' | 'timestamp' | 'type'
+export type EventField = (typeof orgEventCounts | typeof siteEventCounts)[number]
 
-const fields: Readonly<Record<EventField, RawBuilder<unknown>>> = {
-  ap: sql`event.event ->> 'ap'`,
-  mac: sql`event.event ->> 'mac'`,
-  model: sql`device.model`,
-  org_id: sql`event.org_id`,
-  site_id: sql`event.site_id`,
-  // A count answers up to a thousand texts, and a device's text may be very long.
-  text: sql`left(event.event ->> 'text', 1000)`,
-  // Clients expect the values of counts as texts.
-  timestamp: sql`(extract(epoch from event.created_at)::float8)::text`,
-  type: sql`event.type`,
+export interface EventCountQuery extends EventFilter {
+  readonly distinct: EventField
+  readonly limit: number
 }
 
-export interface EventCountQuery {
-  readonly filter: EventFilter
-  /** Null: a field that no event has. */
-  readonly field: EventField | null
-  readonly limit: number
+/** Counts are answered as texts: short ones, because they are up to a thousand and a device's text may be very long. */
+const counted: Partial<Record<EventField, RawBuilder<unknown>>> = {
+  text: sql`left(event.event ->> 'text', 1000)`,
+  timestamp: sql`(extract(epoch from event.created_at)::float8)::text`,
 }
 
 export async function countEvents(
   reader: Reader,
   scope: SitesScope,
-  { filter, field, limit }: EventCountQuery,
+  { distinct, limit, ...filter }: EventCountQuery,
 ): Promise<Counts> {
-  if (field === null) return { rows: [], total: 0 }
-  const from = field === 'model' ? withDevices : events(filter)
-  const hits = sql`select ${fields[field]} as value from ${from} where ${conditions(scope, filter)}`
+  const field = counted[distinct] ?? fields[distinct]?.value
+  if (field === undefined) return { rows: [], total: 0 }
+  const from = distinct === 'model' ? withDevices : events(filter)
+  const hits = sql`select ${field} as value from ${from} where ${conditions(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 
 const withDevices = sql`device_event event
   left join device on device.org_id = event.org_id and device.id = event.device_id`
 
-function events({ model }: EventFilter): RawBuilder<unknown> {
-  return model === null ? sql`device_event event` : withDevices
+function events({ conditions: { model } }: EventFilter): RawBuilder<unknown> {
+  return model === undefined ? sql`device_event event` : withDevices
 }
 
 function conditions(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
-  const { start, end, siteId, type, macs, model, text, second, types } = filter
+  const { start, end } = filter
   return allOf([
     sql`event.org_id = ${scope.orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
     inSites(scope, sql`event.site_id`),
-    ...(siteId === null ? [] : [sql`event.site_id = ${siteId}`]),
-    ...(type === null ? [] : [sql`event.event ->> 'device_type' = ${type}`]),
-    ...macs.map((mac) => sql`event.device_id = ${deviceIdOf(mac)}`),
-    ...(model === null ? [] : [sql`device.model = ${model}`]),
-    ...(text === null ? [] : [sql`event.event ->> 'text' ilike ${containing(text)}`]),
-    ...(second === null
-      ? []
-      : [sql`event.created_at >= to_timestamp(${second}) and event.created_at < to_timestamp(${second + 1})`]),
-    ...(types === null ? [] : [sql`event.type = ${anyOf(types)}`]),
+    ...conditionsOn<Filters>(fields, filter.conditions),
   ])
 }

@@ -1,128 +1,84 @@
 import { type Static, Type } from 'typebox'
 import { type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  sortParameter,
+} from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { parseMacFilter } from '../inventory/wire.ts'
-import { parseType } from '../wire.ts'
-import type { EventCountQuery, EventFilter, EventSearch, FoundEvent } from './store.ts'
+import {
+  eventSorts,
+  orgCountFilters,
+  orgEventCounts,
+  orgEventFilters,
+  siteCountFilters,
+  siteEventCounts,
+  siteEventFilters,
+} from './filters.ts'
+import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 
-const text = Type.Optional(Type.String({ maxLength: 200 }))
-
-const filters = {
-  mac: text,
-  model: Type.Optional(Type.String({ maxLength: 200, description: 'of the device as it is now' })),
-  text: Type.Optional(Type.String({ maxLength: 200, description: 'part of the text, in any case' })),
-  timestamp: Type.Optional(Type.String({ description: 'epoch seconds: events of that second' })),
-  type: Type.Optional(Type.String({ maxLength: 200, description: 'one or more types, separated by commas' })),
-}
-
-const notThere = {
+const search = {
+  ...searchQuery,
+  ...pageQuery,
   last_by: Type.Optional(Type.String({ description: 'is refused' })),
   includes: Type.Optional(Type.String({ description: 'is refused' })),
+  sort: sortParameter(eventSorts, '-timestamp'),
 }
 
 /** Source: contract, `searchSiteDeviceEvents`. */
-export const SiteEventsSearch = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
-  ...filters,
-  ...notThere,
-  sort: Type.Optional(Type.Enum(['timestamp', '-timestamp'], { default: '-timestamp' })),
-})
+export const SiteEventsSearch = Type.Object({ ...search, ...filterQuery(siteEventFilters) })
 
 /** Source: contract, `searchOrgDeviceEvents`. */
-export const OrgEventsSearch = Type.Object({
-  ...SiteEventsSearch.properties,
-  site_id: Type.Optional(Uuid),
-  device_type: Type.Optional(Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })),
-})
+export const OrgEventsSearch = Type.Object({ ...search, ...filterQuery(orgEventFilters) })
 
-type AnySearch = Static<typeof SiteEventsSearch> & Pick<Static<typeof OrgEventsSearch>, 'site_id' | 'device_type'>
+type AnySearch = Static<typeof OrgEventsSearch> | Static<typeof SiteEventsSearch>
 
 /** A site's search finds devices of every type. @throws AppError invalid naming the field. */
 export function parseEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
   if (query.last_by !== undefined) throw invalidField('last_by', 'is not supported')
   if (query.includes !== undefined) throw invalidField('includes', 'is not supported')
-  const siteId = siteIdOf(scope)
-  const range = parseTimeRange(query, now)
   return {
-    ...range,
+    ...parseTimeRange(query, now),
     ...parsePage(query),
-    filter: { ...range, ...parseFilter(query, siteId), type: siteId === null ? parseType(query.device_type) : null },
-    direction: parseSort(query.sort ?? '-timestamp').direction,
+    conditions:
+      siteIdOf(scope) === null
+        ? parseFilters(orgEventFilters, { device_type: 'ap', ...query })
+        : parseFilters(siteEventFilters, query),
+    sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
 
-interface CommonFilters {
-  readonly site_id?: string
-  readonly mac?: string
-  readonly ap?: string
-  readonly model?: string
-  readonly text?: string
-  readonly timestamp?: string
-  readonly type?: string
-}
-
-function parseFilter(query: CommonFilters, siteId: string | null): Omit<EventFilter, 'start' | 'end' | 'type'> {
-  const second = query.timestamp === undefined ? null : Number(query.timestamp)
-  if (second !== null && !(second >= 0 && second < 1e11)) throw invalidField('timestamp', 'must be epoch seconds')
-  return {
-    siteId: siteId ?? query.site_id ?? null,
-    macs: [parseMacFilter('mac', query.mac), parseMacFilter('ap', query.ap)].filter((mac) => mac !== null),
-    model: query.model ?? null,
-    text: query.text ?? null,
-    second: second === null ? null : Math.floor(second),
-    types: query.type === undefined ? null : query.type.split(',').map((type) => type.trim()),
-  }
-}
-
-const counts = { ...searchQuery, limit: pageQuery.limit, ...filters }
-const orgFields = ['ap', 'apfw', 'mac', 'model', 'org_id', 'site_id', 'text', 'timestamp', 'type'] as const
-const siteFields = ['mac', 'model', 'type', 'type_code'] as const
+const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDeviceEvents`. */
 export const OrgEventsCount = Type.Object({
-  ...counts,
-  distinct: Type.Optional(Type.Enum(orgFields, { default: 'model' })),
-  site_id: Type.Optional(Uuid),
-  ap: text,
-  apfw: Type.Optional(Type.String({ description: 'not known of any event: matches none' })),
+  ...count,
+  ...filterQuery(orgCountFilters),
+  distinct: distinctParameter(orgEventCounts, 'model'),
 })
 /** Source: contract, `countSiteDeviceEvents`. */
 export const SiteEventsCount = Type.Object({
-  ...counts,
-  distinct: Type.Optional(Type.Enum(siteFields, { default: 'model' })),
-  type_code: Type.Optional(Type.String({ description: 'not known of any event: matches none' })),
+  ...count,
+  ...filterQuery(siteCountFilters),
+  distinct: distinctParameter(siteEventCounts, 'model'),
 })
 
-type AnyCount = Omit<Static<typeof SiteEventsCount>, 'distinct'> &
-  Omit<Static<typeof OrgEventsCount>, 'distinct'> & {
-    readonly distinct?: (typeof orgFields | typeof siteFields)[number]
-  }
+type AnyCount = Static<typeof OrgEventsCount> | Static<typeof SiteEventsCount>
 
 /** @throws AppError invalid naming the field. */
-export function parseEventCount(
-  query: AnyCount,
-  now: Date,
-  scope: SitesScope,
-): EventCountQuery & TimeRange & { readonly distinct: string } {
-  const distinct = query.distinct ?? 'model'
-  const range = parseTimeRange(query, now)
-  const unknown = [
-    distinct === 'apfw',
-    distinct === 'type_code',
-    query.apfw !== undefined,
-    query.type_code !== undefined,
-  ]
+export function parseEventCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
   return {
-    ...range,
-    distinct,
-    field: distinct === 'apfw' || distinct === 'type_code' || unknown.includes(true) ? null : distinct,
+    ...parseTimeRange(query, now),
+    conditions: siteIdOf(scope) === null ? parseFilters(orgCountFilters, query) : parseFilters(siteCountFilters, query),
+    distinct: query.distinct ?? 'model',
     limit: parsePage(query).limit,
-    filter: { ...range, ...parseFilter(query, siteIdOf(scope)), type: null },
   }
 }
 

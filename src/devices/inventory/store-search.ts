@@ -1,41 +1,29 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
-import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts } from '../../http/search.ts'
-import { type Reader, containing } from '../../platform/db.ts'
-import type { VcMember } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
+import type { Condition, Conditions } from '../../http/filters.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { Counts, Sort } from '../../http/search.ts'
+import { conditionOn } from '../../http/store-filters.ts'
+import type { Reader } from '../../platform/db.ts'
+import { deviceFields } from '../store-fields.ts'
 import {
-  type CountedField,
-  type DeviceSort,
+  alsoPassing,
   countDevicesBy,
-  everyDevice,
+  deviceFilterOf,
   isChassis,
   pageOfDevices,
   sizesOfChassis,
 } from '../store-lists.ts'
-
-/** A null admits everything. */
-export interface InventorySearchFilter {
-  readonly siteId: string | null
-  readonly type: DeviceType | null
-  readonly model: string | null
-  readonly mac: string | null
-  readonly serial: string | null
-  /** MACs of one Virtual Chassis, which must have all of them. */
-  readonly chassisMacs: readonly string[]
-  readonly onlyChassis: boolean
-  readonly version: string | null
-  readonly connected: boolean | null
-  /** Part of name, MAC, serial or model, in any case. */
-  readonly text: string | null
-  /** True for a filter that no device can match. */
-  readonly nothing: boolean
-}
+import type { VcMember } from '../tables.ts'
+import type { countFilters, counts, masterFilters, otherFilters, searchFilters, searchSorts } from './filters.ts'
 
 export interface InventorySearch {
-  readonly filter: InventorySearchFilter
-  readonly sort: DeviceSort
+  readonly conditions: Conditions<typeof searchFilters>
+  /** On the MAC of Virtual Chassis. */
+  readonly chassis: Conditions<typeof masterFilters>
+  readonly other: Conditions<typeof otherFilters>
+  readonly sort: Sort<(typeof searchSorts)[number]>
 }
 
 export interface InventoryHit {
@@ -55,12 +43,12 @@ export interface InventoryHit {
 export function searchInventory(
   reader: Reader,
   scope: SitesScope,
-  { filter, sort, page }: InventorySearch & { readonly page: Page },
+  { conditions, chassis, other, sort, page }: InventorySearch & { readonly page: Page },
 ): Promise<Paged<InventoryHit>> {
-  const { siteId, type, model } = filter
+  const filter = alsoPassing(deviceFilterOf(deviceFields, conditions), textIn(other.text))
   return pageOfDevices<InventoryHit>(reader, scope, {
-    filter: { siteId, onlyUnassigned: false, type, model, more: conditions(filter) },
-    sort,
+    filter: alsoPassing(filter, [...ofChassis(chassis), ...isMaster(other.master)], { needsStatus: true }),
+    sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.model, device.serial, device.name,
       status.firmware, status.connected, status.members`,
@@ -68,38 +56,40 @@ export function searchInventory(
   })
 }
 
-function conditions(filter: InventorySearchFilter): RawBuilder<unknown>[] {
-  const { mac, serial, chassisMacs, onlyChassis, version, connected, text, nothing } = filter
-  const part = text === null ? null : containing(text)
+function textIn(text: Condition | undefined): RawBuilder<unknown>[] {
+  if (text === undefined) return []
+  const { name, mac, serial, model } = deviceFields
+  const plainMac = { value: mac.value }
   return [
-    ...(nothing ? [sql`false`] : []),
-    ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
-    ...(serial === null ? [] : [sql`device.serial = ${serial}`]),
-    ...chassisMacs.map((chassisMac) => sql`device.mac = ${chassisMac}`),
-    ...(onlyChassis || chassisMacs.length > 0 ? [isChassis] : []),
-    ...(version === null ? [] : [sql`status.firmware = ${version}`]),
-    ...(connected === null ? [] : [connected ? sql`status.connected` : sql`status.connected is not true`]),
-    ...(part === null
-      ? []
-      : [
-          sql`(device.name ilike ${part} or device.mac ilike ${part} or device.serial ilike ${part}
-            or device.model ilike ${part})`,
-        ]),
+    sql`(${sql.join(
+      [name, plainMac, serial, model].map((of) => conditionOn(of, text)),
+      sql` or `,
+    )})`,
   ]
 }
 
+function ofChassis(conditions: Conditions<typeof masterFilters>): RawBuilder<unknown>[] {
+  const macs = Object.values(conditions).map((condition) => conditionOn(deviceFields.mac, condition))
+  return macs.length === 0 ? [] : [...macs, isChassis]
+}
+
+function isMaster(master: Condition | undefined): RawBuilder<unknown>[] {
+  if (master === undefined || !('values' in master)) return []
+  const either = master.values.map((value) => (value === true ? isChassis : sql`(${isChassis}) is not true`))
+  return [sql`(${sql.join(either, sql` or `)})`]
+}
+
 export interface InventoryCount {
-  readonly type: DeviceType | null
-  /** Null: a field that no device has. */
-  readonly field: CountedField | null
+  readonly conditions: Conditions<typeof countFilters>
+  readonly distinct: (typeof counts)[number]
   readonly limit: number
 }
 
-export async function countInventory(
+export function countInventory(
   reader: Reader,
   scope: SitesScope,
-  { type, field, limit }: InventoryCount,
+  { conditions, distinct, limit }: InventoryCount,
 ): Promise<Counts> {
-  if (field === null) return { rows: [], total: 0 }
-  return countDevicesBy(reader, scope, { filter: { ...everyDevice, type }, field, limit })
+  const filter = deviceFilterOf(deviceFields, conditions)
+  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit })
 }

@@ -1,23 +1,31 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
+import type { Condition, Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
+import { column, conditionOn, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
+import type { siteDeviceFilters } from '../filters.ts'
 import { type Device, deviceColumns } from '../store.ts'
+import type { inventoryFilters } from './filters.ts'
+import { deviceFields } from '../store-fields.ts'
 import {
   type DeviceFilter,
   allOf,
+  alsoPassing,
   byMac,
-  devicesOnPage,
+  deviceFilterOf,
   devicesFor,
+  devicesOnPage,
   isChassis,
   lengthOf,
   pageOfDevices,
   passes,
   sizesOfDevices,
+  withKnownModels,
 } from '../store-lists.ts'
 
 /** A device of the inventory, or a member of a Virtual Chassis that has no device of its own. */
@@ -41,28 +49,22 @@ export interface InventoryItem {
   readonly vcMac: string | null
 }
 
-/** A null admits everything. */
 export interface InventoryFilter {
-  readonly serial: string | null
-  readonly model: string | null
-  readonly type: DeviceType | null
-  readonly mac: string | null
-  readonly siteId: string | null
-  readonly vcMac: string | null
+  readonly conditions: Conditions<typeof inventoryFilters>
+  /** On the MAC of Virtual Chassis, of which the members are listed too; null: every device. */
+  readonly vcMac: Condition | null
   /** Lists the members of Virtual Chassis too. */
   readonly withMembers: boolean
   readonly onlyUnassigned: boolean
-  readonly modifiedAfter: Date | null
-  readonly disconnectedBefore: Date | null
 }
 
 /** Lists the inventory by MAC. */
-export function listInventory(
+export async function listInventory(
   reader: Reader,
   scope: SitesScope,
   { filter, page }: { readonly filter: InventoryFilter; readonly page: Page },
 ): Promise<Paged<InventoryItem>> {
-  const devices = devicesOf(filter)
+  const devices = await withKnownModels(reader, scope, devicesOf(filter))
   const own = sql`select device.id, null::uuid as chassis_id, null::jsonb as member
     from ${devicesFor(devices)} where ${passes(scope, devices)}`
   const withMembers = filter.withMembers || filter.vcMac !== null
@@ -88,49 +90,35 @@ export function listInventory(
 }
 
 /** Translates the filter into one of devices. */
-function devicesOf(filter: InventoryFilter): DeviceFilter {
-  const { serial, mac, vcMac } = filter
-  return {
-    siteId: filter.siteId,
-    onlyUnassigned: filter.onlyUnassigned,
-    type: filter.type,
-    model: filter.model,
-    more: [
-      ...(serial === null ? [] : [sql`device.serial = ${serial}`]),
-      ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
-      ...(vcMac === null ? [] : [sql`device.mac = ${vcMac} and ${isChassis}`]),
-      ...timesOf(filter),
-    ],
-  }
+function devicesOf({ conditions, vcMac, onlyUnassigned }: InventoryFilter): DeviceFilter {
+  const ofChassis = vcMac === null ? [] : [conditionOn(deviceFields.mac, vcMac), isChassis]
+  const filter = { ...deviceFilterOf(deviceFields, conditions), onlyUnassigned }
+  return alsoPassing(filter, ofChassis, { needsStatus: true })
 }
 
-function timesOf({ modifiedAfter, disconnectedBefore }: InventoryFilter): RawBuilder<unknown>[] {
-  return [
-    ...(modifiedAfter === null ? [] : [sql`device.modified_at > ${modifiedAfter}`]),
-    ...(disconnectedBefore === null
-      ? []
-      : [sql`not status.connected and status.disconnected_at < ${disconnectedBefore}`]),
-  ]
+const memberFields = {
+  serial: column(sql`member ->> 'serial'`),
+  model: column(sql`member ->> 'model'`),
+  mac: column(sql`member ->> 'mac'`),
 }
 
 /**
  * Selects keys of members without a device of their own. Shared fields are taken from their chassis. A member that has
  * moved, and that its former chassis still names, belongs to the connected chassis.
  */
-function membersOf(scope: SitesScope, filter: InventoryFilter): RawBuilder<unknown> {
-  const { serial, model, mac, vcMac } = filter
-  const ofChassis: DeviceFilter = {
-    siteId: filter.siteId,
-    onlyUnassigned: filter.onlyUnassigned,
-    type: filter.type,
-    model: null,
-    more: [...timesOf(filter), ...(vcMac === null ? [] : [sql`device.mac = ${vcMac}`])],
-  }
+function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: InventoryFilter): RawBuilder<unknown> {
+  const { serial, model, mac, ...shared } = conditions
+  const ofChassis = alsoPassing(
+    { ...deviceFilterOf(deviceFields, shared), onlyUnassigned },
+    vcMac === null ? [] : [conditionOn(deviceFields.mac, vcMac)],
+  )
   const ofMember = [
     sql`(select count(*) from device own where own.org_id = device.org_id and own.mac = member ->> 'mac') = 0`,
-    ...(serial === null ? [] : [sql`member ->> 'serial' = ${serial}`]),
-    ...(model === null ? [] : [sql`member ->> 'model' = ${model}`]),
-    ...(mac === null ? [] : [sql`member ->> 'mac' = ${mac}`]),
+    ...conditionsOn(memberFields, {
+      ...(serial !== undefined && { serial }),
+      ...(model !== undefined && { model }),
+      ...(mac !== undefined && { mac }),
+    }),
   ]
   // Chassis by chassis: PostgreSQL can't know how few they are and would rather read every device.
   return sql`select distinct on (id) ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id,
@@ -157,23 +145,14 @@ export function listDeviceNames(reader: Reader, scope: SitesScope): Promise<{ ma
     .execute()
 }
 
-export interface SiteDeviceFilter {
-  /** Null: every type. */
-  readonly type: DeviceType | null
-  /** Part of the name, in any case; null: every name. */
-  readonly name: string | null
-}
-
 /** Lists devices by MAC. */
 export function listSiteDevices(
   reader: Reader,
   scope: SiteScope,
-  { filter, page }: { readonly filter: SiteDeviceFilter; readonly page: Page },
+  { conditions, page }: { readonly conditions: Conditions<typeof siteDeviceFilters>; readonly page: Page },
 ): Promise<Paged<Device>> {
-  const { type, name } = filter
-  const more = name === null ? [] : [sql`strpos(lower(device.name), lower(${name})) > 0`]
   return pageOfDevices<Device>(reader, scope, {
-    filter: { siteId: scope.siteId, onlyUnassigned: false, type, model: null, more },
+    filter: deviceFilterOf(deviceFields, conditions),
     sort: byMac,
     page,
     columns: deviceColumns,

@@ -1,67 +1,29 @@
 import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, type Paged, nextPage, pageQuery, parsePage } from '../../http/lists.ts'
 import { Uuid, named } from '../../http/schemas.ts'
-import { type TimeRange, parseSort } from '../../http/search.ts'
-import { DeviceTypeName, DeviceTypeOrAll, parseType } from '../wire.ts'
+import { type TimeRange, distinctParameter, parseSort, sortParameter } from '../../http/search.ts'
+import { DeviceTypeName } from '../wire.ts'
+import { countFilters, counts, masterFilters, otherFilters, searchFilters, searchSorts } from './filters.ts'
 import type { InventoryCount, InventoryHit, InventorySearch } from './store-search.ts'
-import { parseMacFilter } from './wire.ts'
-
-const text = Type.Optional(Type.String({ maxLength: 200 }))
-const sorts = ['timestamp', 'mac', 'name', 'model', 'serial', 'site_id'] as const
 
 /** Source: contract, `searchOrgInventory`. */
 export const InventorySearchQuery = Type.Object({
   ...pageQuery,
-  type: Type.Optional(DeviceTypeOrAll),
-  mac: text,
-  model: text,
-  serial: text,
-  site_id: Type.Optional(Uuid),
-  vc_mac: Type.Optional(Type.String({ description: 'the Virtual Chassis of this MAC' })),
-  master_mac: Type.Optional(Type.String({ description: 'as `vc_mac`: a Virtual Chassis has the MAC of its master' })),
-  master: Type.Optional(Type.Boolean({ description: 'true: only Virtual Chassis' })),
-  sku: Type.Optional(Type.String({ description: 'not known of any device: matches none' })),
-  version: text,
-  status: Type.Optional(Type.Enum(['connected', 'disconnected'])),
-  text: Type.Optional(Type.String({ maxLength: 200, description: 'part of name, MAC, serial or model, in any case' })),
-  sort: Type.Optional(
-    Type.Enum(
-      sorts.flatMap((sort) => [sort, `-${sort}` as const]),
-      { default: '-timestamp' },
-    ),
-  ),
+  ...filterQuery(searchFilters),
+  ...filterQuery(masterFilters),
+  ...filterQuery(otherFilters),
+  sort: sortParameter(searchSorts, '-timestamp'),
 })
 
-const columns = {
-  timestamp: 'modified_at',
-  mac: 'id',
-  name: 'name',
-  model: 'model',
-  serial: 'serial',
-  site_id: 'site_id',
-} as const
-
-/** @throws AppError invalid for a malformed MAC. */
+/** @throws AppError invalid naming the field. */
 export function parseInventorySearch(query: Static<typeof InventorySearchQuery>): InventorySearch & Page {
-  const { by, direction } = parseSort(query.sort ?? '-timestamp')
   return {
     ...parsePage(query),
-    filter: {
-      siteId: query.site_id ?? null,
-      type: parseType(query.type),
-      model: query.model ?? null,
-      mac: parseMacFilter('mac', query.mac),
-      serial: query.serial ?? null,
-      chassisMacs: [parseMacFilter('vc_mac', query.vc_mac), parseMacFilter('master_mac', query.master_mac)].filter(
-        (mac) => mac !== null,
-      ),
-      onlyChassis: query.master ?? false,
-      version: query.version ?? null,
-      connected: query.status === undefined ? null : query.status === 'connected',
-      text: query.text ?? null,
-      nothing: query.sku !== undefined,
-    },
-    sort: { by: Object.entries(columns).find(([name]) => name === by)?.[1] ?? 'modified_at', direction },
+    conditions: parseFilters(searchFilters, { type: 'ap', ...query }),
+    chassis: parseFilters(masterFilters, query),
+    other: parseFilters(otherFilters, query),
+    sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
 
@@ -138,19 +100,16 @@ function presentHit(hit: InventoryHit): Static<typeof HitReply> {
 /** Source: contract, `countOrgInventory`. */
 export const InventoryCountQuery = Type.Object({
   limit: pageQuery.limit,
-  type: Type.Optional(DeviceTypeOrAll),
-  distinct: Type.Optional(Type.Enum(['model', 'status', 'site_id', 'sku', 'version'], { default: 'model' })),
+  ...filterQuery(countFilters),
+  distinct: distinctParameter(counts, 'model'),
 })
 
-export function parseInventoryCount(
-  { type, distinct = 'model', limit }: Static<typeof InventoryCountQuery>,
-  now: Date,
-): InventoryCount & TimeRange & { readonly distinct: string } {
+/** @throws AppError invalid naming the field. */
+export function parseInventoryCount(query: Static<typeof InventoryCountQuery>, now: Date): InventoryCount & TimeRange {
   return {
-    distinct,
-    type: parseType(type),
-    field: distinct === 'sku' ? null : distinct,
-    limit: parsePage(limit === undefined ? {} : { limit }).limit,
+    conditions: parseFilters(countFilters, { type: 'ap', ...query }),
+    distinct: query.distinct ?? 'model',
+    limit: parsePage(query).limit,
     // The count covers the present inventory.
     start: now,
     end: now,

@@ -1,62 +1,37 @@
 import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { AssignRequest } from './assign-devices.ts'
-import { type DeviceType, parseMac } from '../device.ts'
+import type { DeviceType } from '../device.ts'
 import type { ManifestItem } from '../registry/plan-import.ts'
 import type { Claimable, ClaimPlan, ClaimedByCode } from './plan-claim.ts'
 import type { ChangeReport, DeviceNames } from './select-devices.ts'
+import { chassisFilters, inventoryFilters } from './filters.ts'
 import type { InventoryFilter, InventoryItem } from './store.ts'
 import { DeviceTypeName } from '../wire.ts'
 
 const MAX_NAMES = 1000
-const MAX_EPOCH_S = 253_402_300_799
-
-const EpochSeconds = Type.Integer({ minimum: 0, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0 = no filter' })
 
 /** Source: contract, `getOrgInventory`. Empty and zero mean no filter: clients send them all. */
 export const InventoryQuery = Type.Object({
   ...pageQuery,
-  serial: Type.Optional(Type.String()),
-  model: Type.Optional(Type.String()),
-  type: Type.Optional(DeviceTypeName),
-  mac: Type.Optional(Type.String()),
-  site_id: Type.Optional(Uuid),
-  vc_mac: Type.Optional(Type.String()),
+  ...filterQuery(inventoryFilters),
+  ...filterQuery(chassisFilters),
   vc: Type.Optional(Type.Boolean({ description: 'list the members of Virtual Chassis too' })),
   unassigned: Type.Optional(Type.Boolean({ description: 'true: only devices of no site; false: no filter' })),
-  modified_after: Type.Optional(EpochSeconds),
-  disconnected_before: Type.Optional(EpochSeconds),
 })
 
-/** @throws AppError invalid for a malformed MAC. */
+/** @throws AppError invalid naming the field. */
 export function parseInventory(query: Static<typeof InventoryQuery>): InventoryFilter {
   return {
-    serial: query.serial ?? null,
-    model: query.model ?? null,
-    type: query.type ?? null,
-    mac: parseMacFilter('mac', query.mac),
-    siteId: query.site_id ?? null,
-    vcMac: parseMacFilter('vc_mac', query.vc_mac),
+    conditions: parseFilters(inventoryFilters, query),
+    vcMac: parseFilters(chassisFilters, query).vc_mac ?? null,
     withMembers: query.vc ?? false,
     onlyUnassigned: query.unassigned ?? false,
-    modifiedAfter: parseEpoch(query.modified_after),
-    disconnectedBefore: parseEpoch(query.disconnected_before),
   }
-}
-
-/** Null where the filter is not set. */
-export function parseMacFilter(field: string, text: string | undefined): string | null {
-  if (text === undefined) return null
-  const mac = parseMac(text)
-  if (mac === null) throw invalidField(field, 'is no MAC address')
-  return mac
-}
-
-function parseEpoch(seconds: number | undefined): Date | null {
-  return seconds === undefined || seconds === 0 ? null : new Date(seconds * 1000)
 }
 
 export const InventoryItemReply = named(

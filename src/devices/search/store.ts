@@ -1,33 +1,28 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
-import type { Page, Paged } from '../../http/lists.ts'
-import { smallRows } from '../../http/store-bounds.ts'
-import type { Counts } from '../../http/search.ts'
-import { type Reader, containing } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
-import { type CountedField, type DeviceFilter, type DeviceSort, countDevicesBy, pageOfDevices } from '../store-lists.ts'
-
-/** A null admits everything. */
-export interface HitFilter {
-  readonly siteId: string | null
-  readonly type: DeviceType | null
-  readonly model: string | null
-  readonly mac: string | null
-  readonly version: string | null
-  readonly ip: string | null
-  readonly extIp: string | null
-  /** Parts of the name, in any case; the name must contain all of them. */
-  readonly hostnames: readonly string[]
-  readonly mapId: string | null
-  readonly managed: boolean | null
-  readonly createdUntil: Date | null
-  /** True for a filter that no device can match. */
-  readonly nothing: boolean
-}
+import type { Conditions } from '../../http/filters.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { Counts, Sort } from '../../http/search.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import type { Reader } from '../../platform/db.ts'
+import { deviceFields } from '../store-fields.ts'
+import { alsoPassing, countDevicesBy, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
+import type {
+  orgCountFilters,
+  orgCounts,
+  orgSearchFilters,
+  searchSorts,
+  siteCountFilters,
+  siteCounts,
+} from './filters.ts'
 
 export interface DeviceSearch {
-  readonly filter: HitFilter
-  readonly sort: DeviceSort
+  /** Those of the search of an organization include those of a site's. */
+  readonly conditions: Conditions<typeof orgSearchFilters>
+  /** Devices that were claimed later don't match; null means that all do. */
+  readonly createdUntil: Date | null
+  readonly sort: Sort<(typeof searchSorts)[number]>
 }
 
 export interface DeviceHit {
@@ -55,11 +50,12 @@ export interface DeviceHit {
 export function searchDevices(
   reader: Reader,
   scope: SitesScope,
-  { filter, sort, page }: DeviceSearch & { readonly page: Page },
+  { conditions, createdUntil, sort, page }: DeviceSearch & { readonly page: Page },
 ): Promise<Paged<DeviceHit>> {
+  const filter = deviceFilterOf(deviceFields, conditions)
   return pageOfDevices<DeviceHit>(reader, scope, {
-    filter: filterOf(filter),
-    sort,
+    filter: alsoPassing(filter, createdBy(createdUntil)),
+    sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
@@ -68,37 +64,22 @@ export function searchDevices(
   })
 }
 
-export interface DeviceCountQuery {
-  readonly filter: HitFilter
-  /** Null: a field that no device has. */
-  readonly field: CountedField | null
+export interface DeviceCount {
+  readonly conditions: Conditions<typeof orgCountFilters & typeof siteCountFilters>
+  readonly createdUntil: Date | null
+  readonly distinct: (typeof orgCounts | typeof siteCounts)[number]
   readonly limit: number
 }
 
-export async function countDevices(
+export function countDevices(
   reader: Reader,
   scope: SitesScope,
-  { filter, field, limit }: DeviceCountQuery,
+  { conditions, createdUntil, distinct, limit }: DeviceCount,
 ): Promise<Counts> {
-  if (field === null) return { rows: [], total: 0 }
-  return countDevicesBy(reader, scope, { filter: filterOf(filter), field, limit })
+  const filter = alsoPassing(deviceFilterOf(deviceFields, conditions), createdBy(createdUntil))
+  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit })
 }
 
-function filterOf({ siteId, type, model, ...rest }: HitFilter): DeviceFilter {
-  return { siteId, onlyUnassigned: false, type, model, more: conditions(rest) }
-}
-
-function conditions(filter: Omit<HitFilter, 'siteId' | 'type' | 'model'>): RawBuilder<unknown>[] {
-  const { mac, version, ip, extIp, hostnames, mapId, managed, createdUntil, nothing } = filter
-  return [
-    ...(nothing ? [sql`false`] : []),
-    ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
-    ...(version === null ? [] : [sql`status.firmware = ${version}`]),
-    ...(ip === null ? [] : [sql`status.load ->> 'ip' = ${ip}`]),
-    ...(extIp === null ? [] : [sql`status.ext_ip = ${extIp}`]),
-    ...hostnames.map((part) => sql`device.name ilike ${containing(part)}`),
-    ...(mapId === null ? [] : [sql`lower(device.doc ->> 'map_id') = lower(${mapId})`]),
-    ...(managed === null ? [] : [sql`coalesce(device.doc ->> 'managed', 'false') = ${String(managed)}`]),
-    ...(createdUntil === null ? [] : [sql`device.created_at <= ${createdUntil}`]),
-  ]
+function createdBy(until: Date | null): RawBuilder<unknown>[] {
+  return until === null ? [] : [sql`device.created_at <= ${until}`]
 }

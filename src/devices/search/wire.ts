@@ -1,212 +1,92 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  sortParameter,
+} from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
-import { parseType } from '../wire.ts'
-import { parseMacFilter } from '../inventory/wire.ts'
-import type { DeviceCountQuery, DeviceHit, DeviceSearch, HitFilter } from './store.ts'
+import {
+  orgCountFilters,
+  orgCounts,
+  orgSearchFilters,
+  searchSorts,
+  siteCountFilters,
+  siteCounts,
+  siteSearchFilters,
+} from './filters.ts'
+import type { DeviceCount, DeviceHit, DeviceSearch } from './store.ts'
 
-const text = Type.Optional(Type.String({ maxLength: 200 }))
-const partOf = (what: string) =>
-  Type.Optional(Type.String({ maxLength: 200, description: `part of ${what}, in any case` }))
-
-const filters = {
-  hostname: partOf('the name'),
-  ip: Type.Optional(Type.String({ maxLength: 45 })),
-  mac: text,
-  model: text,
-  version: text,
-  mxtunnel_status: Type.Optional(
-    Type.Enum(['down', 'up'], { description: 'no device has a tunnel: `up` matches none' }),
-  ),
-}
-
-/** Accepted filters for which devices report no data; they match nothing. */
-const unknown = {
-  mxedge_id: text,
-  lldp_mgmt_addr: text,
-  lldp_port_id: text,
-  lldp_system_desc: text,
-  lldp_system_name: text,
-}
-
-const unknownToSearch = {
-  ...unknown,
-  band_24_bandwidth: text,
-  band_24_channel: text,
-  band_24_power: text,
-  band_5_bandwidth: text,
-  band_5_channel: text,
-  band_5_power: text,
-  band_6_bandwidth: text,
-  band_6_channel: text,
-  band_6_power: text,
-  clustered: text,
-  cpu: text,
-  eth0_port_speed: text,
-  evpntopo_id: text,
-  last_config_status: text,
-  lldp_power_allocated: text,
-  lldp_power_draw: text,
-  mxedge_ids: text,
-  node: text,
-  node0_mac: text,
-  node1_mac: text,
-  radius_stats: text,
-  t128agent_version: text,
-}
-
-const sorts = ['timestamp', 'mac', 'name', 'hostname', 'model', 'site_id', 'serial'] as const
-const Sort = Type.Optional(
-  Type.Enum(
-    sorts.flatMap((sort) => [sort, `-${sort}` as const]),
-    { default: '-timestamp' },
-  ),
-)
-
-const searchFilters = {
-  ...searchQuery,
-  ...pageQuery,
-  ...filters,
-  ...unknownToSearch,
-  type: Type.Optional(Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })),
-  ext_ip: Type.Optional(Type.String({ maxLength: 45 })),
-  last_hostname: partOf('the name'),
-  power_constrained: Type.Optional(Type.Boolean({ description: 'no device is known to be: `true` matches none' })),
-  sort: Sort,
-}
+const search = { ...searchQuery, ...pageQuery, sort: sortParameter(searchSorts, '-timestamp') }
 
 /** Source: contract, `searchOrgDevices`. */
-export const OrgDevicesSearch = Type.Object({ ...searchFilters, site_id: Type.Optional(Uuid) })
+export const OrgDevicesSearch = Type.Object({ ...search, ...filterQuery(orgSearchFilters) })
 /** Source: contract, `searchSiteDevices`. */
 export const SiteDevicesSearch = Type.Object({
-  ...searchFilters,
-  stats: Type.Optional(Type.Boolean({ description: 'what is known of a device is answered anyway' })),
-  desc_sort: Type.Optional(Type.Enum(sorts, { description: 'as `sort` with a minus' })),
+  ...search,
+  ...filterQuery(siteSearchFilters),
+  desc_sort: Type.Optional(Type.Enum([...searchSorts], { description: 'as `sort` with a minus' })),
 })
 
-type SearchQuery = Static<typeof OrgDevicesSearch> & { readonly desc_sort?: (typeof sorts)[number] }
+type SearchQuery = Static<typeof OrgDevicesSearch> & Pick<Static<typeof SiteDevicesSearch>, 'desc_sort'>
 
 /** @throws AppError invalid naming the field. */
-export function parseSearch(query: SearchQuery, now: Date, scope: SitesScope): DeviceSearch & TimeRange & Page {
-  const sort = parseSort(query.desc_sort === undefined ? (query.sort ?? '-timestamp') : `-${query.desc_sort}`)
+export function parseSearch(query: SearchQuery, now: Date): DeviceSearch & TimeRange & Page {
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
-    filter: {
-      ...parseFilters(query, now, siteIdOf(scope)),
-      hostnames: [query.hostname, query.last_hostname].filter((part) => part !== undefined),
-      extIp: query.ext_ip ?? null,
-      nothing: query.mxtunnel_status === 'up' || query.power_constrained === true || asksFor(query, unknownToSearch),
-    },
-    sort: { by: sortColumns[sort.by] ?? 'modified_at', direction: sort.direction },
-  }
-}
-
-const sortColumns: Readonly<Record<string, DeviceSearch['sort']['by']>> = {
-  timestamp: 'modified_at',
-  mac: 'id',
-  name: 'name',
-  hostname: 'name',
-  model: 'model',
-  site_id: 'site_id',
-  serial: 'serial',
-}
-
-type CommonQuery = Static<typeof OrgDevicesCount> | SearchQuery
-
-function parseFilters(query: CommonQuery, now: Date, siteId: string | null): HitFilter {
-  return {
-    siteId: siteId ?? query.site_id ?? null,
-    type: parseType(query.type),
-    model: query.model ?? null,
-    mac: parseMacFilter('mac', query.mac),
-    version: query.version ?? null,
-    ip: query.ip ?? null,
-    hostnames: query.hostname === undefined ? [] : [query.hostname],
-    extIp: null,
-    mapId: null,
-    managed: null,
-    // Devices that were claimed after the range did not exist in it.
+    conditions: parseFilters(orgSearchFilters, { type: 'ap', ...query }),
     createdUntil: untilOf(query.end, now),
-    nothing: false,
+    sort: parseSort(query.desc_sort === undefined ? (query.sort ?? '-timestamp') : `-${query.desc_sort}`),
   }
 }
 
-/** Null for a range that reaches to now, as most do: every present device existed in it. */
+/**
+ * Devices that were claimed after the range did not exist in it. Null for a range that reaches to now, as most do: every
+ * present device existed in it.
+ */
 function untilOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null
   const { end } = parseTimeRange({ end: text }, now)
   return end < now ? end : null
 }
 
-/** Zero means "not set", as everywhere. */
-function asksFor(query: object, names: Readonly<Record<string, TSchema>>): boolean {
-  return Object.keys(names).some((name) => ![undefined, '0'].includes(Reflect.get(query, name)))
-}
-
-const countFilters = { ...searchQuery, limit: pageQuery.limit, ...filters, ...unknown }
-const unknownFields = ['lldp_mgmt_addr', 'lldp_port_id', 'lldp_system_desc', 'lldp_system_name', 'mxedge_id'] as const
-const orgFields = ['hostname', 'ip', 'mac', 'model', 'mxtunnel_status', 'site_id', 'version', 'type', 'status'] as const
-const siteFields = ['hostname', 'map_id', 'model', 'mxtunnel_status', 'version', 'type', 'status', 'mac', 'ip'] as const
+const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDevices`. */
 export const OrgDevicesCount = Type.Object({
-  ...countFilters,
-  distinct: Type.Optional(Type.Enum([...orgFields, ...unknownFields], { default: 'model' })),
-  type: Type.Optional(Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'ap' })),
-  site_id: Type.Optional(Uuid),
-  managed: Type.Optional(Type.Boolean()),
+  ...count,
+  ...filterQuery(orgCountFilters),
+  distinct: distinctParameter(orgCounts, 'model'),
 })
 /** Source: contract, `countSiteDevices`. */
 export const SiteDevicesCount = Type.Object({
-  ...countFilters,
-  distinct: Type.Optional(Type.Enum([...siteFields, ...unknownFields], { default: 'model' })),
-  type: Type.Optional(Type.Enum(['all', 'ap', 'gateway', 'switch'], { default: 'all' })),
-  map_id: Type.Optional(Uuid),
+  ...count,
+  ...filterQuery(siteCountFilters),
+  distinct: distinctParameter(siteCounts, 'model'),
 })
 
-type AnyCount = Omit<Static<typeof OrgDevicesCount>, 'distinct'> & {
-  readonly distinct?: (typeof orgFields | typeof siteFields | typeof unknownFields)[number]
-  readonly map_id?: string
-}
+type AnyCount = Static<typeof OrgDevicesCount> | Static<typeof SiteDevicesCount>
 
 /** @throws AppError invalid naming the field. */
-export function parseCount(
-  query: AnyCount,
-  now: Date,
-  scope: SitesScope,
-): DeviceCountQuery & TimeRange & { readonly distinct: string } {
-  const siteId = siteIdOf(scope)
-  const distinct = query.distinct ?? 'model'
+export function parseCount(query: AnyCount, now: Date, scope: SitesScope): DeviceCount & TimeRange {
+  const conditions =
+    siteIdOf(scope) === null
+      ? parseFilters(orgCountFilters, { type: 'ap', ...query })
+      : parseFilters(siteCountFilters, query)
   return {
     ...parseTimeRange(query, now),
-    distinct,
-    field: countedColumns[distinct] ?? null,
+    conditions,
+    createdUntil: untilOf(query.end, now),
+    distinct: query.distinct ?? 'model',
     limit: parsePage(query).limit,
-    filter: {
-      ...parseFilters(query, now, siteId),
-      type: parseType(query.type ?? (siteId === null ? 'ap' : 'all')),
-      mapId: query.map_id ?? null,
-      managed: query.managed ?? null,
-      nothing: query.mxtunnel_status === 'up' || asksFor(query, unknown),
-    },
   }
-}
-
-/** Fields that are missing here have no value for any device. */
-const countedColumns: Readonly<Record<string, DeviceCountQuery['field']>> = {
-  hostname: 'name',
-  ip: 'ip',
-  mac: 'mac',
-  map_id: 'map_id',
-  model: 'model',
-  site_id: 'site_id',
-  version: 'version',
-  type: 'type',
-  status: 'status',
 }
 
 /** Source: contract, `response_search_devices`. */

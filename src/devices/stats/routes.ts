@@ -1,4 +1,3 @@
-import { siteIdOf } from '../../access/scope.ts'
 import { orgSitesAndSite, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
@@ -21,7 +20,7 @@ export const deviceStatsOperations: Operation[] = [
     query: { org: OrgStatsQuery, site: SiteStatsQuery },
     item: StatsReply,
     run: async (ctx, { scope, query, page }) => {
-      const found = await listDeviceStats(ctx.db, scope, { filter: parseStats(query, siteIdOf(scope)), page })
+      const found = await listDeviceStats(ctx.db, scope, { conditions: parseStats(query), page })
       return presentPage(found, (stats) => presentStats(stats, ctx.clock.now()))
     },
   }),

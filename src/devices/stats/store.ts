@@ -1,10 +1,20 @@
 import { type Selectable, sql } from 'kysely'
 import type { SiteScope, SitesScope } from '../../access/scope.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
+import type { orgStatsFilters } from '../filters.ts'
+import { deviceFields } from '../store-fields.ts'
 import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
-import type { DeviceType } from '../../events/device-type.ts'
-import { byMac, devicesWithStatus, everyDevice, pageOfDevices, passes, sizesOfDevices } from '../store-lists.ts'
+import {
+  byMac,
+  deviceFilterOf,
+  devicesWithStatus,
+  everyDevice,
+  pageOfDevices,
+  passes,
+  sizesOfDevices,
+} from '../store-lists.ts'
 
 /** A device with its last report; null for what it never reported. */
 export type DeviceStats = Pick<
@@ -16,15 +26,6 @@ export type DeviceStats = Pick<
     'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load' | 'fwupdate' | 'disconnectedAt'
   > & { readonly connected: boolean | null }
 
-export interface StatsFilter {
-  readonly siteId: string | null
-  readonly type: DeviceType | null
-  readonly connected: boolean | null
-  readonly mac: string | null
-  /** True for a filter that no device can match. */
-  readonly nothing: boolean
-}
-
 const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
   device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
   status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate`
@@ -33,16 +34,10 @@ const columns = sql`device.org_id, device.site_id, device.mac, device.serial, de
 export function listDeviceStats(
   reader: Reader,
   scope: SitesScope,
-  { filter, page }: { readonly filter: StatsFilter; readonly page: Page },
+  { conditions, page }: { readonly conditions: Conditions<typeof orgStatsFilters>; readonly page: Page },
 ): Promise<Paged<DeviceStats>> {
-  const { siteId, type, mac, connected, nothing } = filter
-  const more = [
-    ...(nothing ? [sql`false`] : []),
-    ...(mac === null ? [] : [sql`device.mac = ${mac}`]),
-    ...(connected === null ? [] : [connected ? sql`status.connected` : sql`status.connected is not true`]),
-  ]
   return pageOfDevices<DeviceStats>(reader, scope, {
-    filter: { ...everyDevice, siteId, type, more },
+    filter: deviceFilterOf(deviceFields, conditions),
     sort: byMac,
     page,
     columns,
@@ -55,7 +50,7 @@ export async function findDeviceStats(
   scope: SiteScope,
   deviceId: string,
 ): Promise<DeviceStats | undefined> {
-  const filter = { ...everyDevice, siteId: scope.siteId, more: [sql`device.id = ${deviceId}`] }
+  const filter = { ...everyDevice, more: [sql`device.id = ${deviceId}`] }
   const { rows } = await sql<DeviceStats>`
     select device.id, ${columns} from ${devicesWithStatus} where ${passes(scope, filter)}
   `.execute(reader)

@@ -77,15 +77,13 @@ describe('presentStats', () => {
 })
 
 describe('parseStats', () => {
+  const is = (value: string) => ({ values: [value], patterns: [], anyCase: false })
+
   it('selects access points by default', () => {
-    expect(parseStats({}, null)).toEqual({ siteId: null, type: 'ap', connected: null, mac: null, nothing: false })
-    expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' }, null)).toEqual({
-      siteId: null,
-      type: null,
-      connected: false,
-      mac: 'aabbccddee01',
-      nothing: false,
+    expect(parseStats({})).toEqual({ type: is('ap') })
+    expect(parseStats({ type: 'all', status: 'disconnected', mac: 'AA:BB:CC:DD:EE:01' })).toEqual({
+      status: is('disconnected'),
+      mac: is('aabbccddee01'),
     })
-    expect(parseStats({ evpntopo_id: 'x', site_id: 'a' }, 'b')).toMatchObject({ siteId: 'b', nothing: true })
   })
 })

@@ -1,38 +1,19 @@
 import { type Static, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { VcMember } from '../tables.ts'
-import type { DeviceStats, StatsFilter } from './store.ts'
-import { DeviceTypeName, DeviceTypeOrAll, parseType } from '../wire.ts'
-import { parseMacFilter } from '../inventory/wire.ts'
+import { orgStatsFilters, siteStatsFilters } from '../filters.ts'
+import { DeviceTypeName } from '../wire.ts'
+import type { DeviceStats } from './store.ts'
 
-const siteFilters = {
-  ...pageQuery,
-  type: Type.Optional(DeviceTypeOrAll),
-  status: Type.Optional(Type.Enum(['all', 'connected', 'disconnected'], { default: 'all' })),
-  fields: Type.Optional(Type.String({ description: 'every field that is known is answered anyway' })),
-}
+export const SiteStatsQuery = Type.Object({ ...pageQuery, ...filterQuery(siteStatsFilters) })
+export const OrgStatsQuery = Type.Object({ ...pageQuery, ...filterQuery(orgStatsFilters) })
 
-export const SiteStatsQuery = Type.Object({ ...siteFilters, mac: Type.Optional(Type.String()) })
-export const OrgStatsQuery = Type.Object({
-  ...SiteStatsQuery.properties,
-  site_id: Type.Optional(Uuid),
-  evpntopo_id: Type.Optional(Type.String({ description: 'no device is in a topology: matches none' })),
-})
-
-/** @param siteId Null in the organization itself. @throws AppError invalid for a malformed MAC. */
-export function parseStats(
-  { type, status = 'all', mac, site_id, evpntopo_id: topologyId }: Static<typeof OrgStatsQuery>,
-  siteId: string | null,
-): StatsFilter {
-  return {
-    siteId: siteId ?? site_id ?? null,
-    type: parseType(type),
-    connected: status === 'all' ? null : status === 'connected',
-    mac: parseMacFilter('mac', mac),
-    nothing: topologyId !== undefined,
-  }
+/** @throws AppError invalid naming the field. */
+export function parseStats(query: Static<typeof OrgStatsQuery>): Conditions<typeof orgStatsFilters> {
+  return parseFilters(orgStatsFilters, { type: 'ap', ...query })
 }
 
 /** Values that a device never reported are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */

@@ -1,0 +1,35 @@
+import { choice, id, mac, part, text, time } from '../../http/filters.ts'
+
+const common = {
+  mac: mac(),
+  model: text({ about: 'of the device as it is now' }),
+  text: part({ list: false }),
+  timestamp: time('second', { about: 'events of this second' }),
+  type: text(),
+}
+
+/** Source: contract, `searchSiteDeviceEvents`. */
+export const siteEventFilters = common
+
+/** Source: contract, `searchOrgDeviceEvents`. */
+export const orgEventFilters = {
+  ...common,
+  site_id: id(),
+  device_type: choice(['ap', 'gateway', 'switch'], { all: 'all', default: 'ap' }),
+}
+
+export const eventSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text'] as const
+
+/** Source: contract, `countSiteDeviceEvents`. */
+export const siteCountFilters = { ...common, type_code: text({ about: 'not known of any event: matches none' }) }
+
+/** Source: contract, `countOrgDeviceEvents`. */
+export const orgCountFilters = {
+  ...common,
+  site_id: id(),
+  ap: mac(),
+  apfw: text({ about: 'not known of any event: matches none' }),
+}
+
+export const siteEventCounts = ['mac', 'model', 'type', 'type_code'] as const
+export const orgEventCounts = ['ap', 'apfw', 'mac', 'model', 'org_id', 'site_id', 'text', 'timestamp', 'type'] as const

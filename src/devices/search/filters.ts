@@ -1,0 +1,100 @@
+import { choice, flag, id, mac, number, part, text } from '../../http/filters.ts'
+import { typeFilter } from '../filters.ts'
+
+const common = {
+  hostname: part(),
+  ip: text(),
+  mac: mac(),
+  model: text(),
+  version: text(),
+  mxtunnel_status: choice(['down', 'up'], { about: 'no device has a tunnel: `up` matches none' }),
+  mxedge_id: id(),
+  lldp_mgmt_addr: text(),
+  lldp_port_id: text(),
+  lldp_system_desc: text({ list: false }),
+  lldp_system_name: text(),
+}
+
+/** Source: contract, `searchSiteDevices`. */
+export const siteSearchFilters = {
+  ...common,
+  type: typeFilter('ap'),
+  ext_ip: text(),
+  last_hostname: part(),
+  power_constrained: flag({ about: 'no device is known to be: `true` matches none' }),
+  band_24_bandwidth: number(),
+  band_24_channel: number(),
+  band_24_power: number(),
+  band_5_bandwidth: number(),
+  band_5_channel: number(),
+  band_5_power: number(),
+  band_6_bandwidth: number(),
+  band_6_channel: number(),
+  band_6_power: number(),
+  clustered: flag(),
+  cpu: text(),
+  eth0_port_speed: number(),
+  evpntopo_id: id(),
+  last_config_status: text(),
+  lldp_power_allocated: number({ integer: false }),
+  lldp_power_draw: number({ integer: false }),
+  mxedge_ids: id(),
+  node: choice(['node0', 'node1']),
+  node0_mac: mac(),
+  node1_mac: mac(),
+  radius_stats: text({ list: false }),
+  t128agent_version: text(),
+}
+
+/** Source: contract, `searchOrgDevices`. */
+export const orgSearchFilters = { ...siteSearchFilters, site_id: id() }
+
+/** What searches answer, `name` and `sku` being names that clients also know. */
+export const searchSorts = [
+  'timestamp',
+  'mac',
+  'model',
+  'serial',
+  'type',
+  'org_id',
+  'site_id',
+  'name',
+  'hostname',
+  'last_hostname',
+  'status',
+  'version',
+  'ip',
+  'ext_ip',
+  'uptime',
+  'last_seen',
+  'managed',
+  'num_members',
+  'mxtunnel_status',
+  'power_constrained',
+  'sku',
+] as const
+
+/** Source: contract, `countSiteDevices`. */
+export const siteCountFilters = { ...common, type: typeFilter('all'), map_id: id() }
+
+/** Source: contract, `countOrgDevices`. */
+export const orgCountFilters = { ...common, type: typeFilter('ap'), site_id: id(), managed: flag() }
+
+const counts = [
+  'hostname',
+  'ip',
+  'lldp_mgmt_addr',
+  'lldp_port_id',
+  'lldp_system_desc',
+  'lldp_system_name',
+  'mac',
+  'model',
+  'mxedge_id',
+  'mxtunnel_status',
+  'status',
+  'type',
+  'version',
+] as const
+
+export const orgCounts = [...counts, 'site_id'] as const
+export const siteCounts = [...counts, 'map_id'] as const

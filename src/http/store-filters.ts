@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely'
+import { escapeLike } from '../platform/db.ts'
+import { plannedAnew } from '../platform/prepared.ts'
+import type { Alternatives, Condition, Conditions, Filters, Pattern, Range } from './filters.ts'
+
+/** What a filter compares, a search sorts by, and a count counts. */
+export interface Column {
+  readonly value: RawBuilder<unknown>
+  /** The value in small letters, where a column has it; otherwise it is computed row by row. */
+  readonly folded?: RawBuilder<unknown>
+  /** A condition for rows with one of the values, where a better one exists than a comparison. */
+  readonly isAnyOf?: (values: readonly string[]) => RawBuilder<unknown>
+  /** A condition for texts that begin with `prefix`, where a better one exists than LIKE. */
+  readonly startsWith?: (prefix: string) => RawBuilder<unknown>
+}
+
+/** No row has a value: every filter matches none. */
+export const unreported = null
+
+/** The column of each filter. A filter without one does not compile. */
+export type Columns<F extends Filters> = { readonly [Name in keyof F]: Column | typeof unreported }
+
+export function column(value: RawBuilder<unknown>): Column {
+  return { value }
+}
+
+/** The conditions of a query on the columns, all of which must hold. */
+export function conditionsOn<F extends Filters>(columns: Columns<F>, conditions: Conditions<F>): RawBuilder<unknown>[] {
+  return Object.entries<Condition | undefined>(conditions).flatMap(([name, condition]) =>
+    condition === undefined ? [] : [conditionOn(columns[name] ?? unreported, condition)],
+  )
+}
+
+export function conditionOn(of: Column | typeof unreported, condition: Condition): RawBuilder<unknown> {
+  if (of === unreported) return sql`false`
+  return 'values' in condition ? isOneOf(of, condition) : isIn(of, condition)
+}
+
+function isOneOf(of: Column, { values, patterns, anyCase }: Alternatives): RawBuilder<unknown> {
+  const compared = anyCase ? (of.folded ?? sql`lower(${of.value})`) : of.value
+  const equal = values.length === 0 ? [] : [of.isAnyOf?.(values.map(String)) ?? isEqual(compared, values, anyCase)]
+  const like = patterns.map((pattern) => {
+    const prefix = prefixOf(pattern)
+    if (prefix !== null && of.startsWith !== undefined) return of.startsWith(prefix)
+    const text = pattern.map(escapeLike).join('%')
+    if (!anyCase) return sql`${of.value} like ${text}`
+    return of.folded === undefined ? sql`${of.value} ilike ${text}` : sql`${of.folded} like lower(${text})`
+  })
+  // The plan depends on what the patterns are, so a plan for any pattern would be bad for most.
+  const known = patterns.length === 0 ? sql`` : plannedAnew
+  const alternatives = [...equal, ...like]
+  return alternatives.length === 0 ? sql`false` : sql`(${known}${sql.join(alternatives, sql` or `)})`
+}
+
+function isEqual(compared: RawBuilder<unknown>, values: Alternatives['values'], anyCase: boolean): RawBuilder<unknown> {
+  if (anyCase) return sql`${compared} = any(array(select lower(item) from unnest(${values}::text[]) as item))`
+  const [only] = values
+  return values.length === 1 ? sql`${compared} = ${only}` : sql`${compared} = any(${values})`
+}
+
+/** The beginning of the texts that match, where the pattern asks for nothing else. */
+function prefixOf(pattern: Pattern): string | null {
+  const [prefix = '', rest] = pattern
+  return pattern.length === 2 && rest === '' && prefix !== '' ? prefix : null
+}
+
+function isIn({ value }: Column, { after, from, before }: Range): RawBuilder<unknown> {
+  const bounds = [
+    ...(after === undefined ? [] : [sql`${value} > ${after}`]),
+    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
+    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
+  ]
+  return sql`(${sql.join(bounds, sql` and `)})`
+}
