@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
+import { acceptedQuery } from './accepted-parameters.ts'
 import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
 import { takeForms } from './forms.ts'
 import { JsonText } from './json-text.ts'
@@ -157,6 +158,8 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
   const { reply, mediaType = 'application/json', otherReplies, headers } = declared
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
+  const accepted = acceptedQuery(id)
+  const known = Object.keys(accepted).length === 0 ? query : Type.Object({ ...query?.properties, ...accepted })
   return {
     id,
     method,
@@ -165,7 +168,7 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     at: place,
     schema: {
       ...(Object.keys(path.properties).length > 0 && { params: path }),
-      ...(query !== undefined && { querystring: query }),
+      ...(known !== undefined && { querystring: known }),
       ...(body !== undefined && { body }),
     },
     reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
@@ -228,7 +231,8 @@ function addRoute(http: FastifyInstance, ctx: Context, operation: Operation): vo
   http.route({
     method,
     url: place.path,
-    schema: { ...schema, ...(checked !== undefined && { body: checked }) },
+    // Without a schema nothing would check that there are no parameters.
+    schema: { querystring: Type.Object({}), ...schema, ...(checked !== undefined && { body: checked }) },
     config: {
       ...(place.audience === 'nobody' && { public: true }),
       ...(place.beforeSecondFactor && { beforeSecondFactor: true }),

@@ -11,13 +11,15 @@ import { NoSuchPath, isUuidSchema } from './unserved.ts'
 
 /**
  * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path values are text, so
- * they are first converted to the types of their schema.
+ * they are first converted to the types of their schema. A query has only parameters that its schema knows, unless the
+ * schema allows additional properties.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: declared, httpPart }) => {
   const schema = httpPart === 'querystring' ? withPlainFilters(declared) : declared
   const compiled = Compile(schema)
   return (data: unknown) => {
     try {
+      if (httpPart === 'querystring') assertKnown(schema, data)
       const value = httpPart === 'body' ? data : convertQuery(schema, data)
       const errors = findErrors(compiled, value)
       if (errors === null) return { value }
@@ -37,6 +39,17 @@ function withPlainFilters(schema: TSchema): TSchema {
     isObject(property) && FILTER in property ? { type: 'string' } : property,
   ])
   return { ...schema, properties: Object.fromEntries(plain) }
+}
+
+/** @throws AppError invalid naming a parameter that the schema does not have, or that is given twice. */
+function assertKnown(schema: TSchema, data: unknown): void {
+  const properties: unknown = Reflect.get(schema, 'properties')
+  if (Reflect.get(schema, 'additionalProperties') === true) return
+  for (const [name, value] of Object.entries(data ?? {})) {
+    if (!isObject(properties) || !Object.hasOwn(properties, name))
+      throw invalidField(name.slice(0, 100), 'is no parameter of this operation')
+    if (Array.isArray(value)) throw invalidField(name.slice(0, 100), 'must be given once')
+  }
 }
 
 interface Checking {

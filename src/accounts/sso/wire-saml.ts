@@ -2,7 +2,11 @@ import { Type } from 'typebox'
 
 export const DomainParams = Type.Object({ domain: Type.String({ maxLength: 64 }) })
 
-export const LoginQuery = Type.Object({ forward: Type.Optional(Type.String({ maxLength: 2000 })) })
+/** Portals of identity providers add parameters of their own. */
+export const LoginQuery = Type.Object(
+  { forward: Type.Optional(Type.String({ maxLength: 2000 })) },
+  { additionalProperties: true },
+)
 
 /** Base64, in which some programs insert line breaks. */
 const Encoded = Type.String({ minLength: 1, pattern: '^[A-Za-z0-9+/=\\s]+$' })

@@ -52,7 +52,7 @@ describe('the document', () => {
   it('has the errors that an operation answers by design', () => {
     const errors = (made: ReturnType<typeof operation>) =>
       Object.keys(published(...made).spec.responses).filter((status) => status !== '200')
-    expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(['401', '403', '429'])
+    expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(['400', '401', '403', '429'])
     const changing = operation({
       ...rest,
       id: 'b',
@@ -62,8 +62,8 @@ describe('the document', () => {
     })
     expect(errors(changing)).toEqual(['400', '401', '403', '404', '413', '415', '429'])
     const further = operation({ ...rest, id: 'c', method: 'GET', at: self('/c'), errors: { 503: ErrorReply } })
-    expect(errors(further)).toEqual(['401', '403', '429', '503'])
-    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: nobody('/d') }))).toEqual(['429'])
+    expect(errors(further)).toEqual(['400', '401', '403', '429', '503'])
+    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: nobody('/d') }))).toEqual(['400', '429'])
     const body = Type.Unsafe<unknown>({ content: { 'application/octet-stream': { schema: Binary } } })
     expect(errors(operation({ ...rest, id: 'e', method: 'PUT', at: self('/e'), body }))).not.toContain('415')
   })

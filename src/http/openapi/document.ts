@@ -152,10 +152,11 @@ function publishHeaders(headers: TProperties): Published {
 /** The errors that an operation answers by design because of its place and of what it takes. */
 export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>): Record<number, TSchema> {
   const { audience, path } = at
-  const { params, querystring, body } = schema
+  const { body } = schema
   const types = body === undefined ? [] : Object.keys(contentOf(body))
   const answered: Readonly<Record<number, boolean>> = {
-    400: params !== undefined || querystring !== undefined || body !== undefined,
+    // Every operation refuses query parameters that it does not know.
+    400: true,
     401: audience !== 'nobody',
     // Tokens may be limited to addresses, and sessions need their CSRF token, whatever the role.
     403: audience !== 'nobody',
