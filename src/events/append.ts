@@ -5,7 +5,7 @@ import type { Tx } from '../platform/db.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import { type NewDeviceEvent, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
+import { type NewDeviceEvent, findSiteName, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
 import type { TopicEvents } from './topics.ts'
 
 /**
@@ -15,6 +15,8 @@ import type { TopicEvents } from './topics.ts'
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
+  /** The name of the site, where it no longer exists. */
+  readonly siteName?: string
   /** The device, where the change concerns a single one. */
   readonly deviceId?: string | undefined
   readonly before?: Record<string, unknown>
@@ -30,11 +32,13 @@ export interface Audit {
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
   const { siteId = null, deviceId } = audit
+  const siteName = siteId === null ? undefined : (audit.siteName ?? (await findSiteName(tx, scope, siteId)))
   const event: TopicEvents['audits'] = {
     id: uuidv7(),
     timestamp: epochS(audit.at),
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
+    ...(siteName !== undefined && { site_name: siteName }),
     ...(deviceId !== undefined && { device_id: deviceId }),
     admin_id: actor.adminId,
     admin_name: actor.name,

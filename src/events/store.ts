@@ -1,4 +1,5 @@
 import { uuidv7 } from 'uuidv7'
+import type { InOrg } from '../access/scope.ts'
 import { type Tx, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
@@ -38,6 +39,17 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   wakeAfterCommit(tx, 'outbox')
 }
 
+/** Undefined if the site does not exist any more. */
+export async function findSiteName(tx: Tx, { orgId }: InOrg, siteId: string): Promise<string | undefined> {
+  const site = await tx
+    .selectFrom('site')
+    .select('name')
+    .where('orgId', '=', orgId)
+    .where('id', '=', siteId)
+    .executeTakeFirst()
+  return site?.name
+}
+
 export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
   await tx
     .insertInto('auditLog')
@@ -45,6 +57,7 @@ export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: D
       orgId: event.org_id,
       id: event.id,
       siteId: event.site_id ?? null,
+      siteName: event.site_name ?? null,
       adminId: event.admin_id,
       adminName: event.admin_name,
       message: event.message,

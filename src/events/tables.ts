@@ -14,6 +14,7 @@ export interface AuditLogTable {
   orgId: string
   id: string
   siteId: string | null
+  siteName: string | null
   adminId: string | null
   adminName: string | null
   message: string

@@ -31,7 +31,7 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
     const mxedges = await unassignMxedges(tx, scope, at)
     await deleteSiteRow(tx, scope)
     const before = { ...auditDocument(site), ...lost, ...(mxedges.length > 0 && { mxedges: mxedges.map(nameOf) }) }
-    const auditId = await appendAudit(tx, scope, { message, siteId: site.id, before, at })
+    const auditId = await appendAudit(tx, scope, { message, siteId: site.id, siteName: site.name, before, at })
     const text = `Unassigned: site ${site.name} was deleted`
     await appendMxedgeEvents(
       tx,

@@ -23,7 +23,7 @@ it('an audits event names its site and its device, and has neither where there i
   await connectDevice(server.ctx, mac)
   const inventory = `/orgs/${server.org.orgId}/inventory`
   const one = `/sites/${siteId}/devices/${id}`
-  const ofSite = { site_id: siteId, device_id: id }
+  const ofSite = { site_id: siteId, site_name: 'Here', device_id: id }
   const changes = [
     ['POST', inventory, [claim_code], { message: `Claim device ${mac}`, device_id: id }],
     ['PUT', inventory, { op: 'assign', site_id: siteId, macs: [mac] }, ofSite],
@@ -37,7 +37,15 @@ it('an audits event names its site and its device, and has neither where there i
     expect(audit).toMatchObject(event)
     expect('site_id' in audit).toBe('site_id' in event)
   }
+  const renamed = await server.call('PUT', `/sites/${siteId}`, { body: { name: 'There' } })
+  expect(renamed.status).toBe(200)
+  expect(await lastAudit()).toMatchObject({ site_id: siteId, site_name: 'There' })
+  await server.call('DELETE', `/sites/${siteId}`)
+  expect(await lastAudit()).toMatchObject({ message: 'Delete Site "There"', site_id: siteId, site_name: 'There' })
+  const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?site_id=${siteId}&sort=timestamp`)
+  const names = logs.body.results.map(({ site_name: name }: { site_name?: string }) => name)
+  expect([names[0], names.at(-1)]).toEqual(['Here', 'There'])
   await claimNewDevices(server, 2)
   expect(await lastAudit()).toMatchObject({ message: 'Claim 2 devices' })
-  for (const absent of ['site_id', 'device_id']) expect(await lastAudit()).not.toHaveProperty(absent)
+  for (const absent of ['site_id', 'site_name', 'device_id']) expect(await lastAudit()).not.toHaveProperty(absent)
 })
