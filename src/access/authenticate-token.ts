@@ -29,7 +29,8 @@ export function createAuthenticateToken(ctx: Context, uses: TokenUses): Authenti
     const { access, principal } = found
     const now = ctx.clock.now()
     if (isIdleTooLong(access, now)) throw invalidToken()
-    if (access.srcIps.length > 0 && !isWithin(access.srcIps, srcIp))
+    const { srcIps } = access
+    if (srcIps !== null && srcIps.length > 0 && !isWithin(srcIps, srcIp))
       throw new AppError('forbidden', 'The token may not be used from this address')
     uses.record(access, now)
     return principal

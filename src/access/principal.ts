@@ -10,7 +10,7 @@ export interface Privilege {
   readonly siteId: string | null
   readonly sitegroupId: string | null
   /** Restricts what a user interface shows, not what the API allows. */
-  readonly views: readonly string[]
+  readonly views: readonly string[] | null
   /** The sites that the privilege covers at this moment. */
   readonly siteIds: 'all' | readonly string[]
 }

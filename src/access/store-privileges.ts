@@ -9,7 +9,7 @@ export type NewPrivilege = Pick<Insertable<PrivilegeTable>, 'id' | 'adminId' | '
 export async function insertPrivilege(tx: Tx, { orgId }: InOrg, privilege: NewPrivilege): Promise<void> {
   await tx
     .insertInto('privilege')
-    .values({ siteId: null, sitegroupId: null, ...privilege, orgId })
+    .values({ siteId: null, sitegroupId: null, views: null, ...privilege, orgId })
     .execute()
 }
 

@@ -13,8 +13,8 @@ export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash
   readonly tokenId: string
   readonly tokenName: string
   readonly adminId: string | null
-  /** Addresses and ranges that may use the token; empty means any. */
-  readonly srcIps: readonly string[]
+  /** Addresses and ranges that may use the token; empty or null means any. */
+  readonly srcIps: readonly string[] | null
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
 }
@@ -33,7 +33,7 @@ function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
   return sql<Privilege[]>`(
     select coalesce(json_agg(json_build_object(
       'orgId', p.org_id, 'orgName', o.name, 'scope', p.scope, 'role', p.role, 'siteId', p.site_id,
-      'sitegroupId', p.sitegroup_id, 'views', coalesce(p.views, '{}'),
+      'sitegroupId', p.sitegroup_id, 'views', p.views,
       'siteIds', case p.scope
         when 'org' then to_json('all'::text)
         when 'site' then json_build_array(p.site_id)

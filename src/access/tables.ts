@@ -57,7 +57,8 @@ export interface PrivilegeTable {
   role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
   siteId: string | null
   sitegroupId: string | null
-  views: Generated<string[]>
+  /** Null if nobody has sent any. */
+  views: string[] | null
 }
 
 export interface ApiTokenTable {
@@ -66,7 +67,8 @@ export interface ApiTokenTable {
   adminId: string | null
   orgId: string | null
   privileges: Json<WirePrivilege[]> | null
-  srcIps: Generated<string[]>
+  /** Null if nobody has sent any, as an empty list; then the token works from everywhere. */
+  srcIps: string[] | null
   createdBy: string | null
   name: string
   keyHash: Buffer

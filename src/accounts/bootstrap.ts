@@ -44,7 +44,7 @@ export async function bootstrap(ctx: Context, passwords: Passwords, request: Boo
     await insertOrg(tx, scope, { name: request.orgName, doc: {}, at })
     await insertPrivilege(tx, scope, { id: uuidv7(), adminId, scope: 'org', role: 'admin' })
     const { key: apiToken, ...hashed } = generateTokenKey()
-    const token = { id: uuidv7(), ...hashed, name: 'bootstrap', privileges: null, srcIps: [], createdAt: at }
+    const token = { id: uuidv7(), ...hashed, name: 'bootstrap', privileges: null, srcIps: null, createdAt: at }
     await insertToken(tx, adminScope(adminId), token)
     await appendAudit(tx, scope, {
       message: `Add Org "${request.orgName}"`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parsePrivileges, presentPrivilegeOf } from './wire-privileges.ts'
+import { parsePrivileges, presentAdminPrivileges, presentPrivilegeOf } from './wire-privileges.ts'
 
 type Wire = Parameters<typeof parsePrivileges>[1][number]
 
@@ -8,9 +8,9 @@ const other = '22222222-2222-4222-8222-222222222222'
 const place = '33333333-3333-4333-8333-333333333333'
 
 describe('parsePrivileges', () => {
-  it('keeps what a scope needs and drops the rest', () => {
-    expect(parsePrivileges(org, [{ scope: 'org', role: 'read', site_id: place, views: [] }])).toEqual([
-      { scope: 'org', role: 'read' },
+  it('keeps what was sent, with empty lists', () => {
+    expect(parsePrivileges(org, [{ scope: 'org', role: 'read', views: [], orggroup_ids: [], msp_id: '' }])).toEqual([
+      { scope: 'org', role: 'read', views: [] },
     ])
     expect(parsePrivileges(org, [{ scope: 'site', role: 'read', org_id: org, site_id: place }])).toEqual([
       { scope: 'site', role: 'read', site_id: place },
@@ -28,6 +28,19 @@ describe('parsePrivileges', () => {
   it.each<[string, Wire, string]>([
     ['of another organization', { scope: 'org', role: 'read', org_id: other }, 'privileges.0.org_id'],
     ['without its site', { scope: 'site', role: 'read' }, 'privileges.0.site_id'],
+    ['with a site that its scope has not', { scope: 'org', role: 'read', site_id: place }, 'privileges.0.site_id'],
+    [
+      'with groups that its scope has not',
+      { scope: 'site', role: 'read', site_id: place, sitegroup_ids: [place] },
+      'privileges.0.sitegroup_ids',
+    ],
+    ['of a service provider', { scope: 'org', role: 'read', msp_id: place }, 'privileges.0.msp_id'],
+    ['of organization groups', { scope: 'org', role: 'read', orggroup_ids: [place] }, 'privileges.0.orggroup_ids'],
+    [
+      'with two groups of which one is named alone',
+      { scope: 'sitegroup', role: 'read', sitegroup_id: place, sitegroup_ids: [place, other] },
+      'privileges.0.sitegroup_ids',
+    ],
     ['without its group', { scope: 'sitegroup', role: 'read', sitegroup_ids: [] }, 'privileges.0.sitegroup_id'],
   ])('refuses a privilege %s', (_what, privilege, field) => {
     expect(() => parsePrivileges(org, [privilege])).toThrow(`Invalid field ${field}: `)
@@ -35,7 +48,7 @@ describe('parsePrivileges', () => {
 })
 
 describe('presentPrivilegeOf', () => {
-  it('presents a group under both names', () => {
+  it('presents the group of a token or role by the singular', () => {
     expect(
       presentPrivilegeOf(org, { scope: 'sitegroup', role: 'read', sitegroup_id: place, views: ['location'] }),
     ).toEqual({
@@ -43,8 +56,22 @@ describe('presentPrivilegeOf', () => {
       role: 'read',
       org_id: org,
       sitegroup_id: place,
-      sitegroup_ids: [place],
       views: ['location'],
     })
+  })
+})
+
+describe('presentAdminPrivileges', () => {
+  it('returns the privileges as they were sent', () => {
+    const wire: Wire[] = [
+      { scope: 'sitegroup', role: 'read', sitegroup_ids: [place, other] },
+      { scope: 'sitegroup', role: 'write', sitegroup_ids: [place], views: [] },
+      { scope: 'site', role: 'write', site_id: place },
+      { scope: 'org', role: 'read' },
+    ]
+    const own = { org_id: org, org_name: 'Company', name: 'Company', orggroup_ids: [] }
+    expect(presentAdminPrivileges({ id: org, name: 'Company' }, parsePrivileges(org, wire))).toEqual(
+      wire.map((privilege) => ({ ...privilege, ...own })),
+    )
   })
 })

@@ -1,4 +1,5 @@
-import { AppError } from '../platform/errors.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { AppError, invalidField } from '../platform/errors.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */
 export const MAX_DOCUMENT_BYTES = 128 * 1024
@@ -27,6 +28,24 @@ export function mergeDocument(
   if (bytes > limit && bytes > bytesBefore)
     throw new AppError('too_large', `All fields together may have at most ${limit} bytes of JSON; these have ${bytes}`)
   return merged
+}
+
+/**
+ * Asserts that a body has no other value for fields that its operation can't change. Clients send whole records back, so
+ * the present values pass; another one would be dropped silently.
+ * @param present As answers show the record. Null and an empty text stand for a field that it does not have.
+ * @param why The end of a sentence that starts with the field.
+ * @throws AppError invalid, which names the field.
+ */
+export function assertUnchanged(
+  present: Readonly<Record<string, unknown>>,
+  body: Readonly<Record<string, unknown>>,
+  { fields, why }: { readonly fields: readonly string[]; readonly why: string },
+): void {
+  for (const field of fields) {
+    const [wanted, known] = [body[field] ?? '', present[field] ?? '']
+    if (field in body && !isDeepStrictEqual(wanted, known)) throw invalidField(field, why)
+  }
 }
 
 function bytesOf(document: Readonly<Record<string, unknown>>): number {

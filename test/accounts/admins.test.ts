@@ -43,8 +43,21 @@ describe('admins of an organization', () => {
 
   it('replaces privileges, immediately also for tokens, and nothing else of the account', async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'write' }])
-    const body = { privileges: [{ scope: 'org', role: 'read' }], email: 'taken@example.test', first_name: 'Eve' }
-    const changed = await server.call('PUT', `${admins}/${person.adminId}`, { body })
+    const privileges = [{ scope: 'org', role: 'read' }]
+    const path = `${admins}/${person.adminId}`
+    for (const [field, value] of Object.entries({
+      email: 'taken@example.test',
+      first_name: 'Eve',
+      phone: '1',
+      hours: 2,
+    }))
+      expect(await server.call('PUT', path, { body: { privileges, [field]: value } })).toMatchObject({
+        status: 400,
+        body: { detail: `Invalid field ${field}: can not be changed here: only the owner of the account may` },
+      })
+    const unchanged = await server.call('PUT', path, { body: { first_name: '', email: person.email } })
+    expect(unchanged.body).toMatchObject({ name: '', privileges: [{ role: 'write', org_name: 'Test' }] })
+    const changed = await server.call('PUT', path, { body: { ...unchanged.body, privileges } })
     expect(changed.body).toMatchObject({ email: person.email, first_name: '', privileges: [{ role: 'read' }] })
     const write = await server.call('POST', `/orgs/${server.org.orgId}/sites`, { as: person, body: { name: 'S' } })
     expect(write.status).toBe(403)

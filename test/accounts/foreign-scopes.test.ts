@@ -120,7 +120,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const change = { name: 'Changed', privileges: [] }
+const change = { name: 'Changed', privileges: [], srcIps: null }
 
 it.each<[string, (tx: Tx, of: World) => Promise<unknown>]>([
   ['updateInviteRow', (tx, { foreignOrg, invite }) => updateInviteRow(tx, foreignOrg, { ...invite, email: 'x@y.z' })],

@@ -49,7 +49,9 @@ describe('an invitation', () => {
       email: guest.email,
       first_name: 'Ada',
       hours: 48,
-      privileges: [{ scope: 'org', role: 'read', org_id: server.org.orgId }],
+      privileges: [
+        { scope: 'org', role: 'read', org_id: server.org.orgId, org_name: 'Test', name: 'Test', orggroup_ids: [] },
+      ],
       created_time: clock.now().getTime() / 1000,
       expire_time: (clock.now().getTime() + 48 * HOUR_MS) / 1000,
     })
@@ -229,7 +231,12 @@ describe('changing an invitation', () => {
     const guest = await server.addOrg('Guest')
     const { id, email } = await invite(guest.email)
     const first = await tokenOf(email)
-    const body = { privileges: [{ scope: 'org', role: 'helpdesk' }], email: newAddress() }
+    for (const [field, value] of Object.entries({ email: newAddress(), expire_time: 7, phone: '1' }))
+      expect(await server.call('PUT', `${invites}/${id}`, { body: { [field]: value } })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(`Invalid field ${field}: `) },
+      })
+    const body = { privileges: [{ scope: 'org', role: 'helpdesk' }], email }
     expect((await server.call('PUT', `${invites}/${id}`, { body })).body).toMatchObject({ email, hours: 24 })
     const second = await tokenOf(email, 2)
     expect((await accept(guest, first)).status).toBe(404)

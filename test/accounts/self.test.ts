@@ -43,16 +43,22 @@ describe('the account record', () => {
     const other = await server.addOrg()
     const mass = {
       ...before,
-      email: 'evil@example.test',
-      admin_id: other.adminId,
       via_sso: true,
       password_hash: 'x',
       sso_id: other.orgId,
       profile: { x: 1 },
       is_superuser: true,
-      privileges: [{ scope: 'org', role: 'admin', org_id: other.orgId }],
     }
-    for (const [field, value] of [['enable_two_factor', true] as const, ['tags', ['vip']] as const])
+    const refused = {
+      email: 'evil@example.test',
+      admin_id: other.adminId,
+      privileges: [{ scope: 'org', role: 'admin', org_id: other.orgId }],
+      enable_two_factor: true,
+      tags: ['vip'],
+      password_modified_time: 1,
+      compliance_status: 'blocked',
+    }
+    for (const [field, value] of Object.entries(refused))
       expect(await browser.call('PUT', '/self', { ...mass, [field]: value })).toMatchObject({
         status: 400,
         body: { detail: expect.stringContaining(`Invalid field ${field}: `) },

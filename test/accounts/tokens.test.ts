@@ -192,6 +192,7 @@ describe('tokens of an organization', () => {
     ['eleven privileges', { privileges: Array.from({ length: 11 }, () => readAll[0]) }],
     ['an unknown role', { privileges: [{ scope: 'org', role: 'root' }] }],
     ['a scope beyond the organization', { privileges: [{ scope: 'msp', role: 'read' }] }],
+    ['all sites without the organization', { privileges: [{ scope: 'orgsites', role: 'read' }] }],
     ['a site that is not named', { privileges: [{ scope: 'site', role: 'read' }] }],
     ['another organization', { privileges: [{ scope: 'org', role: 'read', org_id: randomUUID() }] }],
     ['eleven addresses', { src_ips: Array.from({ length: 11 }, (_, index) => `10.0.0.${index}`) }],
@@ -240,6 +241,18 @@ describe('tokens of an organization', () => {
     })
     expect(changed.body).toMatchObject({ name: 'y', privileges: [{ role: 'write' }], src_ips: ['127.0.0.0/8', '::1'] })
     expect((await server.call('GET', path)).body).toEqual(changed.body)
+  })
+
+  it('return empty lists as they were sent, and none where none was sent', async () => {
+    const privileges = [{ scope: 'org', role: 'read', views: [] }]
+    const created = await create(orgTokens, { name: 'x', privileges, src_ips: [] })
+    expect(created).toMatchObject({ src_ips: [], privileges })
+    const path = `${orgTokens}/${created.id}`
+    expect((await server.call('GET', path)).body).toMatchObject({ src_ips: [], privileges })
+    const without = await create(orgTokens, { name: 'y', privileges: readAll })
+    const changed = await server.call('PUT', `${orgTokens}/${without.id}`, { body: { src_ips: [] } })
+    expect(changed.body).toMatchObject({ src_ips: [] })
+    expect((await server.call('GET', '/self', { as: holder(created.key) })).status).toBe(200)
   })
 
   it('work only from their addresses', async () => {

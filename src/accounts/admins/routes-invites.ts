@@ -3,11 +3,12 @@ import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
+import { getOrg } from '../../orgs/store.ts'
 import type { AccountParts } from '../parts.ts'
 import { person } from '../self/person.ts'
 import { NO_ADDRESS, acceptOwnInvite } from './accept-invite.ts'
 import { createInvite, updateInvite, deleteInvite } from './invites.ts'
-import { listInvites } from './store-invites.ts'
+import { getInvite, listInvites } from './store-invites.ts'
 import {
   CreateInviteBody,
   InviteReply,
@@ -30,7 +31,10 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       tag,
       at: org('/invites', { needs: 'read' }),
       item: InviteReply,
-      run: async (ctx, { scope, page }) => presentPage(await listInvites(ctx.db, scope, page), presentInvite),
+      run: async (ctx, { scope, page }) => {
+        const owner = await getOrg(ctx.db, scope)
+        return presentPage(await listInvites(ctx.db, scope, page), (invite) => presentInvite(owner, invite))
+      },
     }),
     operation({
       id: 'inviteOrgAdmin',
@@ -43,7 +47,8 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       reply: InviteReply,
       run: async (ctx, { scope, caller, body }) => {
         const request = parseInvite(scope.orgId, body)
-        return presentInvite(await createInvite(ctx, scope, { parts, caller, request }))
+        const owner = await getOrg(ctx.db, scope)
+        return presentInvite(owner, await createInvite(ctx, scope, { parts, caller, request }))
       },
     }),
     operation({
@@ -56,8 +61,10 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       body: UpdateInviteBody,
       reply: InviteReply,
       run: async (ctx, { scope, caller, params, body }) => {
-        const document = parseInviteChange(scope.orgId, body)
-        return presentInvite(await updateInvite(ctx, scope, { id: params.invite_id, parts, caller, document }))
+        const { invite_id: id } = params
+        const document = parseInviteChange(await getInvite(ctx.db, scope, id), body)
+        const owner = await getOrg(ctx.db, scope)
+        return presentInvite(owner, await updateInvite(ctx, scope, { id, parts, caller, document }))
       },
     }),
     operation({

@@ -1,12 +1,14 @@
 import { org } from '../../http/at.ts'
+import { assertUnchanged } from '../../http/documents.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
+import { getOrg } from '../../orgs/store.ts'
 import { parsePrivileges } from '../wire-privileges.ts'
-import { listAdmins } from './store-admins.ts'
+import { getOrgAdmin, listAdmins } from './store-admins.ts'
 import { revokeAdmin, updateAdmin } from './update-admin.ts'
-import { AdminReply, UpdateAdminBody, presentAdmin } from './wire.ts'
+import { AdminReply, OWN_ACCOUNT_FIELDS, UpdateAdminBody, presentAdmin } from './wire.ts'
 
 const tag = 'Orgs Admins'
 const params = { admin_id: Uuid }
@@ -19,8 +21,10 @@ export const orgAdminOperations: Operation[] = [
     tag,
     at: org('/admins', { needs: 'read' }),
     item: AdminReply,
-    run: async (ctx, { scope, page }) =>
-      presentPage(await listAdmins(ctx.db, scope, page), (admin) => presentAdmin(scope.orgId, admin)),
+    run: async (ctx, { scope, page }) => {
+      const owner = await getOrg(ctx.db, scope)
+      return presentPage(await listAdmins(ctx.db, scope, page), (admin) => presentAdmin(owner, admin))
+    },
   }),
   operation({
     id: 'updateOrgAdmin',
@@ -32,8 +36,12 @@ export const orgAdminOperations: Operation[] = [
     body: UpdateAdminBody,
     reply: AdminReply,
     run: async (ctx, { scope, caller, params, body }) => {
+      const owner = await getOrg(ctx.db, scope)
+      const present = presentAdmin(owner, await getOrgAdmin(ctx.db, scope, params.admin_id))
+      assertUnchanged(present, body, OWN_ACCOUNT_FIELDS)
+      if (body.privileges === undefined) return present
       const privileges = parsePrivileges(scope.orgId, body.privileges)
-      return presentAdmin(scope.orgId, await updateAdmin(ctx, scope, { adminId: params.admin_id, caller, privileges }))
+      return presentAdmin(owner, await updateAdmin(ctx, scope, { adminId: params.admin_id, caller, privileges }))
     },
   }),
   operation({

@@ -16,6 +16,9 @@ export interface OrgAdmin {
   readonly lastName: string
   readonly hasSecondFactor: boolean
   readonly viaSso: boolean
+  /** Whether an account at Google is linked. */
+  readonly hasGoogle: boolean
+  readonly passwordModifiedAt: Date | null
   /** The privileges in this organization. */
   readonly privileges: readonly WirePrivilege[]
 }
@@ -77,11 +80,23 @@ export async function isAdminAddress(reader: Reader, scope: InOrg, email: string
 function selectAdmins(reader: Reader, scope: InOrg) {
   return reader
     .selectFrom('admin')
-    .select(['id', 'email', 'firstName', 'lastName', 'totpSince', 'ssoId'])
+    .select(['id', 'email', 'firstName', 'lastName', 'totpSince', 'ssoId', 'passwordModifiedAt'])
+    .select((eb) =>
+      eb
+        .exists(
+          eb
+            .selectFrom('oauthIdentity')
+            .select('provider')
+            .whereRef('oauthIdentity.adminId', '=', 'admin.id')
+            .where('provider', '=', 'google'),
+        )
+        .$castTo<boolean>()
+        .as('hasGoogle'),
+    )
     .where('id', 'in', (eb) => eb.selectFrom('privilege').select('adminId').where('orgId', '=', scope.orgId))
 }
 
-interface AdminRow extends Pick<OrgAdmin, 'id' | 'email' | 'firstName' | 'lastName'> {
+interface AdminRow extends Omit<OrgAdmin, 'hasSecondFactor' | 'viaSso' | 'privileges'> {
   readonly totpSince: Date | null
   readonly ssoId: string | null
 }

@@ -16,16 +16,22 @@ export async function lockInviteByToken(tx: Tx, tokenHash: Buffer): Promise<Invi
   return tx.selectFrom('invite').selectAll().where('tokenHash', '=', tokenHash).forUpdate().executeTakeFirst()
 }
 
-export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
-  const row = await tx
-    .selectFrom('invite')
-    .selectAll()
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst()
+/** @throws AppError not_found. */
+export async function getInvite(reader: Reader, scope: OrgScope, id: string): Promise<Invite> {
+  const row = await selectInvite(reader, scope, id).executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row
+}
+
+/** As getInvite(), and locks the invitation until `tx` ends. */
+export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
+  const row = await selectInvite(tx, scope, id).forUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+function selectInvite(reader: Reader, { orgId }: OrgScope, id: string) {
+  return reader.selectFrom('invite').selectAll().where('orgId', '=', orgId).where('id', '=', id)
 }
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {

@@ -32,7 +32,7 @@ export interface PrivilegeRow {
   readonly role: WirePrivilege['role']
   readonly siteId: string | null
   readonly sitegroupId: string | null
-  readonly views: readonly string[]
+  readonly views: readonly string[] | null
 }
 
 export function wirePrivilege({ scope, role, siteId, sitegroupId, views }: PrivilegeRow): WirePrivilege {
@@ -41,7 +41,7 @@ export function wirePrivilege({ scope, role, siteId, sitegroupId, views }: Privi
     role,
     ...(siteId !== null && { site_id: siteId }),
     ...(sitegroupId !== null && { sitegroup_id: sitegroupId }),
-    ...(views.length > 0 && { views }),
+    ...(views !== null && { views }),
   }
 }
 
@@ -57,8 +57,15 @@ export async function insertPrivileges(
 ): Promise<WirePrivilege[]> {
   const isKnown = await findPlaces(tx, scope, privileges)
   const given = privileges.filter(isKnown)
-  for (const { site_id: siteId = null, sitegroup_id: sitegroupId = null, views = [], ...granted } of given)
-    await insertPrivilege(tx, scope, { ...granted, id: uuidv7(), adminId, siteId, sitegroupId, views: [...views] })
+  for (const { site_id: siteId = null, sitegroup_id: sitegroupId = null, views = null, ...granted } of given)
+    await insertPrivilege(tx, scope, {
+      ...granted,
+      id: uuidv7(),
+      adminId,
+      siteId,
+      sitegroupId,
+      views: views && [...views],
+    })
   return given
 }
 

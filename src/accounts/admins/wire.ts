@@ -1,7 +1,14 @@
 import { type Static, Type } from 'typebox'
+import { assertUnchanged } from '../../http/documents.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
+import {
+  AdminPrivilegeReply,
+  PrivilegeBody,
+  type PrivilegeOrg,
+  parsePrivileges,
+  presentAdminPrivileges,
+} from '../wire-privileges.ts'
 import type { Invite, InviteDocument } from '../tables.ts'
 import type { InviteRequest } from './invites.ts'
 import type { OrgAdmin } from './store-admins.ts'
@@ -12,10 +19,34 @@ const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 const Name = Type.String({ maxLength: 64 })
 const Hours = Type.Integer({ minimum: 1, maximum: 168, default: 24 })
 
-/** Other fields of the account are its owner's; they are ignored here. */
+/** Fields of an account that only its owner changes. Source: contract, `admin`. */
+export const OWN_ACCOUNT_FIELDS = {
+  fields: [
+    ...['admin_id', 'compliance_status', 'email', 'enable_two_factor', 'expire_time', 'first_name', 'hours'],
+    ...['last_name', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2', 'tags'],
+  ],
+  why: 'can not be changed here: only the owner of the account may',
+}
+
+/** Fields of accounts that an invitation does not have. Source: contract, `admin`. */
+const NOT_INVITED = {
+  fields: [
+    ...['compliance_status', 'enable_two_factor', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2'],
+    'tags',
+  ],
+  why: 'can not be set: the invited person sets it in their account',
+}
+const FIXED = {
+  fields: ['email', 'expire_time'],
+  why: 'can not be changed: `hours` decide when the invitation expires, and another address needs another invitation',
+}
+
 export const UpdateAdminBody = named(
   'AdminUpdate',
-  Type.Object({ privileges: Privileges }, { additionalProperties: true }),
+  Type.Object(
+    { privileges: Type.Optional(Privileges) },
+    { additionalProperties: true, description: 'other fields are up to the owner of the account: as they are' },
+  ),
 )
 
 export const CreateInviteBody = named(
@@ -52,8 +83,13 @@ export const AdminReply = named(
     first_name: Type.String(),
     last_name: Type.String(),
     enable_two_factor: Type.Boolean(),
+    name: Type.String({ description: 'first and last name' }),
+    two_factor_verified: Type.Boolean({ description: 'whether a second factor is set up' }),
+    oauth_google: Type.Boolean({ description: 'whether an account at this provider is linked' }),
+    password_modified_time: Type.Optional(Timestamp),
+    tags: Type.Array(Type.String(), { description: 'empty: accounts have no tags' }),
     via_sso: Type.Boolean(),
-    privileges: Type.Array(OrgPrivilegeReply),
+    privileges: Type.Array(AdminPrivilegeReply),
   }),
 )
 
@@ -66,7 +102,7 @@ export const InviteReply = named(
     first_name: Type.Optional(Type.String()),
     last_name: Type.Optional(Type.String()),
     hours: Type.Integer(),
-    privileges: Type.Array(OrgPrivilegeReply),
+    privileges: Type.Array(AdminPrivilegeReply),
     created_time: Timestamp,
     expire_time: Type.Integer({ description: 'epoch seconds' }),
   }),
@@ -76,15 +112,22 @@ const DEFAULT_HOURS = 24
 
 export function parseInvite(orgId: string, body: Static<typeof CreateInviteBody>): InviteRequest {
   const { hours = DEFAULT_HOURS, privileges } = body
+  assertUnchanged({}, body, { ...NOT_INVITED, fields: [...NOT_INVITED.fields, 'expire_time'] })
   return {
     email: body.email.toLowerCase(),
     document: { ...namesOf(body), hours, privileges: parsePrivileges(orgId, privileges) },
   }
 }
 
-/** Returns only the fields that the body names. */
-export function parseInviteChange(orgId: string, body: Static<typeof UpdateInviteBody>): Partial<InviteDocument> {
+/**
+ * Returns only the fields that the body names.
+ * @throws AppError invalid for a change of what an invitation can't change.
+ */
+export function parseInviteChange(before: Invite, body: Static<typeof UpdateInviteBody>): Partial<InviteDocument> {
+  const { orgId, email } = before
   const { hours, privileges } = body
+  assertUnchanged({}, body, NOT_INVITED)
+  assertUnchanged({ email, expire_time: expiryOf(before) }, body, FIXED)
   return {
     ...namesOf(body),
     ...(hours !== undefined && { hours }),
@@ -92,19 +135,28 @@ export function parseInviteChange(orgId: string, body: Static<typeof UpdateInvit
   }
 }
 
+function expiryOf({ expiresAt }: Pick<Invite, 'expiresAt'>): number {
+  return Math.floor(epochS(expiresAt))
+}
+
 function namesOf({ first_name, last_name }: Pick<InviteDocument, 'first_name' | 'last_name'>) {
   return { ...(first_name !== undefined && { first_name }), ...(last_name !== undefined && { last_name }) }
 }
 
-export function presentAdmin(orgId: string, admin: OrgAdmin): Static<typeof AdminReply> {
+export function presentAdmin(org: PrivilegeOrg, admin: OrgAdmin): Static<typeof AdminReply> {
   return {
     admin_id: admin.id,
     email: admin.email,
     first_name: admin.firstName,
     last_name: admin.lastName,
+    name: [admin.firstName, admin.lastName].filter((part) => part !== '').join(' '),
     enable_two_factor: admin.hasSecondFactor,
+    two_factor_verified: admin.hasSecondFactor,
+    oauth_google: admin.hasGoogle,
+    ...(admin.passwordModifiedAt !== null && { password_modified_time: epochS(admin.passwordModifiedAt) }),
+    tags: [],
     via_sso: admin.viaSso,
-    privileges: admin.privileges.map((privilege) => presentPrivilegeOf(orgId, privilege)),
+    privileges: presentAdminPrivileges(org, admin.privileges),
   }
 }
 
@@ -112,15 +164,18 @@ export function presentAdmin(orgId: string, admin: OrgAdmin): Static<typeof Admi
  * Presents the invitation without its token, which is only in the mail: with it the inviter could accept in the name of
  * another person.
  */
-export function presentInvite({ id, orgId, email, doc, ...invite }: Invite): Static<typeof InviteReply> {
+export function presentInvite(
+  org: PrivilegeOrg,
+  { id, orgId, email, doc, ...invite }: Invite,
+): Static<typeof InviteReply> {
   return {
     id,
     org_id: orgId,
     email,
     ...namesOf(doc),
     hours: doc.hours,
-    privileges: doc.privileges.map((privilege) => presentPrivilegeOf(orgId, privilege)),
+    privileges: presentAdminPrivileges(org, doc.privileges),
     created_time: epochS(invite.createdAt),
-    expire_time: Math.floor(epochS(invite.expiresAt)),
+    expire_time: expiryOf(invite),
   }
 }

@@ -38,7 +38,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       body: UpdateBody,
       reply: SelfReply,
       run: async (ctx, { scope: caller, body }) => {
-        const change = parseSelfChange(body, caller.principal)
+        const change = parseSelfChange(body, await present(caller.principal))
         const admin = await updateSelf(ctx, { ...parts, ...guard }, { caller, change })
         return present(withAdmin(caller.principal, admin))
       },

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
-import { Uuid, named } from '../../http/schemas.ts'
+import { assertUnchanged } from '../../http/documents.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import { invalidField } from '../../platform/errors.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 
@@ -16,16 +16,45 @@ export const PrivilegeReply = named(
     name: Type.String(),
     site_id: Type.Optional(Uuid),
     sitegroup_ids: Type.Optional(Type.Array(Uuid)),
+    orggroup_ids: Type.Array(Uuid, { description: 'empty: there are no groups of organizations' }),
     views: Type.Optional(Type.Array(Type.String())),
   }),
 )
+
+const Text = Type.Optional(Type.String())
+const Flag = Type.Optional(Type.Boolean())
 
 /** A person has `admin_id`, `email` and so on; the token of an organization has `name` and no `email`. */
 export const SelfReply = named(
   'Self',
   Type.Object(
-    { name: Type.Optional(Type.String()), privileges: Type.Array(PrivilegeReply) },
-    { additionalProperties: true },
+    {
+      admin_id: Type.Optional(Uuid),
+      email: Text,
+      first_name: Text,
+      last_name: Text,
+      name: Text,
+      phone: Text,
+      phone2: Text,
+      city: Text,
+      country: Text,
+      state: Text,
+      street_address: Text,
+      'street_address 2': Text,
+      zipcode: Text,
+      tags: Type.Optional(Type.Array(Type.String(), { description: 'empty: accounts have no tags' })),
+      privileges: Type.Array(PrivilegeReply),
+      enable_two_factor: Flag,
+      two_factor_verified: Flag,
+      two_factor_required: Flag,
+      two_factor_passed: Flag,
+      via_sso: Flag,
+      oauth_google: Flag,
+      no_tracking: Flag,
+      password_modified_time: Type.Optional(Timestamp),
+      session_expiry: Type.Optional(Type.Integer({ description: 'minutes' })),
+    },
+    { additionalProperties: Type.Boolean(), description: '`oauth_<provider>`: whether an account there is linked' },
   ),
 )
 
@@ -51,6 +80,7 @@ export function presentSelf(principal: Principal): Static<typeof SelfReply> {
     enable_two_factor: principal.hasSecondFactor,
     two_factor_verified: principal.secondFactor === 'passed',
     via_sso: principal.ssoId !== null,
+    tags: [],
     ...(principal.noTracking !== null && { no_tracking: principal.noTracking }),
     ...(principal.passwordModifiedAt && { password_modified_time: epochS(principal.passwordModifiedAt) }),
   }
@@ -66,7 +96,8 @@ export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeR
     name: privilege.orgName,
     ...(privilege.siteId !== null && { site_id: privilege.siteId }),
     ...(privilege.sitegroupId !== null && { sitegroup_ids: [privilege.sitegroupId] }),
-    ...(privilege.views.length > 0 && { views: [...privilege.views] }),
+    orggroup_ids: [],
+    ...(privilege.views !== null && { views: [...privilege.views] }),
   }
 }
 
@@ -105,19 +136,23 @@ export const UpdateBody = named(
   }),
 )
 
+/** Fields that owners can't set, and why. Source: contract, `admin`. */
+const fixed = [
+  { fields: ['admin_id', 'name', 'password_modified_time'], why: 'can not be changed: the service sets it' },
+  { fields: ['email'], why: 'can not be changed here: use /self/update' },
+  { fields: ['enable_two_factor'], why: 'can not be changed here: use /self/two_factor' },
+  { fields: ['privileges'], why: 'can not be changed here: use the admins of the organization' },
+  { fields: ['tags'], why: 'can not be set: accounts have no tags' },
+  { fields: ['compliance_status', 'expire_time', 'hours'], why: 'can not be set: accounts do not have it' },
+]
+
 /**
  * Picks the fields that owners may set, because clients send whole records back.
- * @param principal The account as it is.
+ * @param present The account as answers show it.
  * @throws AppError invalid for another value of a field that owners can't set here.
  */
-export function parseSelfChange(
-  body: Static<typeof UpdateBody>,
-  { hasSecondFactor }: Pick<Principal, 'hasSecondFactor'>,
-): SelfChange {
-  const { enable_two_factor: enable = hasSecondFactor, tags = [] } = body
-  if (enable !== hasSecondFactor)
-    throw invalidField('enable_two_factor', 'can not be changed here: use /self/two_factor')
-  if (tags.length > 0) throw invalidField('tags', 'can not be set: accounts have no tags')
+export function parseSelfChange(body: Static<typeof UpdateBody>, present: Static<typeof SelfReply>): SelfChange {
+  for (const { fields, why } of fixed) assertUnchanged(present, body, { fields, why })
   const known = new Set(Object.keys(ownFields))
   const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
   return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }

@@ -34,7 +34,12 @@ export const storedFields = {
   oauth_ropc_client_secret: Text,
   oauth_tenant_id: Text,
   oauth_type: Type.Optional(Type.Enum(['azure', 'azure-gov', 'okta', 'ping_identity'])),
-  openroaming: Other,
+  openroaming: Type.Optional(
+    Type.Object(
+      { ssids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 }), wba_cert: LongText },
+      { additionalProperties: true },
+    ),
+  ),
   openroaming_ssids: Texts,
   openroaming_wba_client_cert: LongText,
   openroaming_wba_client_key: LongText,

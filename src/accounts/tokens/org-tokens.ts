@@ -14,8 +14,8 @@ import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateToken
 export interface OrgTokenRequest {
   readonly name: string
   readonly privileges: readonly WirePrivilege[]
-  /** Each entry is an address or a range. */
-  readonly srcIps: readonly string[]
+  /** Each entry is an address or a range; null if the request has no list. */
+  readonly srcIps: readonly string[] | null
 }
 
 /**
@@ -55,11 +55,10 @@ export async function updateOrgToken(
 ): Promise<Token> {
   return inTx(ctx, async (tx) => {
     const before = await lockToken(tx, scope, id)
-    if (change.srcIps !== undefined && change.srcIps.join() !== before.srcIps.join())
-      throw invalidField('src_ips', 'can not be changed')
-    const { name = before.name, privileges = before.privileges ?? [] } = change
+    const { name = before.name, privileges = before.privileges ?? [], srcIps = before.srcIps } = change
+    if (addressesOf(srcIps) !== addressesOf(before.srcIps)) throw invalidField('src_ips', 'can not be changed')
     if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
-    const after = { ...before, name, privileges: [...privileges] }
+    const after = { ...before, name, privileges: [...privileges], srcIps: srcIps && [...srcIps] }
     await updateToken(tx, scope, after)
     await appendAudit(tx, scope, {
       message: `Update API Token "${after.name}"`,
@@ -69,6 +68,11 @@ export async function updateOrgToken(
     })
     return after
   })
+}
+
+/** An empty list means the same as none. */
+function addressesOf(srcIps: readonly string[] | null): string {
+  return (srcIps ?? []).join()
 }
 
 export async function deleteOrgToken(ctx: Context, scope: OrgScope, id: string): Promise<void> {

@@ -34,7 +34,7 @@ export async function createOwnToken(
     if ((await countTokens(tx, caller)) >= MAX_TOKENS)
       throw new AppError('invalid', `An admin may have at most ${MAX_TOKENS} API tokens`)
     const id = uuidv7()
-    await insertToken(tx, caller, { id, ...hashed, name, privileges: null, srcIps: [], createdAt: at })
+    await insertToken(tx, caller, { id, ...hashed, name, privileges: null, srcIps: null, createdAt: at })
     const message = `Add API Token "${name}"`
     await appendAccountChange(tx, { adminId, actor: actorOf(caller), message, after: { name }, at })
     return getToken(tx, caller, id)

@@ -37,7 +37,7 @@ export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<
 interface NewToken extends Pick<Insertable<ApiTokenTable>, 'id' | 'name' | 'keyHash' | 'keyHint'> {
   /** Null for a token of an admin, which has the admin's privileges. */
   readonly privileges: readonly WirePrivilege[] | null
-  readonly srcIps: readonly string[]
+  readonly srcIps: readonly string[] | null
   readonly createdAt: Date
 }
 
@@ -52,7 +52,13 @@ export async function insertToken(
       : { orgId: null, adminId: owner.adminId, createdBy: owner.adminId }
   await tx
     .insertInto('apiToken')
-    .values({ ...token, ...owned, srcIps: [...srcIps], privileges: privileges && json(privileges), lastUsedAt: null })
+    .values({
+      ...token,
+      ...owned,
+      srcIps: srcIps && [...srcIps],
+      privileges: privileges && json(privileges),
+      lastUsedAt: null,
+    })
     .execute()
 }
 
@@ -60,12 +66,14 @@ export interface TokenChange {
   readonly id: string
   readonly name: string
   readonly privileges: readonly WirePrivilege[] | null
+  readonly srcIps: readonly string[] | null
 }
 
-export async function updateToken(tx: Tx, owner: TokenOwner, { id, name, privileges }: TokenChange): Promise<void> {
+export async function updateToken(tx: Tx, owner: TokenOwner, change: TokenChange): Promise<void> {
+  const { id, name, privileges, srcIps } = change
   await tx
     .updateTable('apiToken')
-    .set({ name, privileges: privileges && json(privileges) })
+    .set({ name, privileges: privileges && json(privileges), srcIps: srcIps && [...srcIps] })
     .where(isOwnedBy(owner))
     .where('id', '=', id)
     .execute()

@@ -34,6 +34,6 @@ export function auditDocument(token: Pick<Token, 'name' | 'privileges' | 'srcIps
   return {
     name,
     ...(privileges !== null && { privileges }),
-    ...(srcIps.length > 0 && { src_ips: srcIps }),
+    ...(srcIps !== null && { src_ips: srcIps }),
   }
 }

@@ -70,8 +70,9 @@ export function parseOwnToken({ name = 'API token', password }: Static<typeof Cr
 }
 
 export function parseOrgToken(orgId: string, body: Static<typeof CreateOrgTokenBody>): OrgTokenRequest {
-  const { name, privileges, src_ips = [] } = body
-  return { name, privileges: parsePrivileges(orgId, privileges), srcIps: parseSrcIps(src_ips) }
+  const { name, privileges, src_ips } = body
+  const srcIps = src_ips === undefined ? null : parseSrcIps(src_ips)
+  return { name, privileges: parsePrivileges(orgId, privileges), srcIps }
 }
 
 export function parseOrgTokenChange(orgId: string, body: Static<typeof UpdateOrgTokenBody>): Partial<OrgTokenRequest> {
@@ -105,7 +106,7 @@ export function presentOrgToken(orgId: string, token: Token, key?: string): Stat
     ...presentOwnToken(token, key),
     org_id: orgId,
     privileges: (token.privileges ?? []).map((privilege) => presentPrivilegeOf(orgId, privilege)),
-    ...(token.srcIps.length > 0 && { src_ips: token.srcIps }),
+    ...(token.srcIps !== null && { src_ips: token.srcIps }),
     created_by: token.creatorEmail,
   }
 }
