@@ -1,4 +1,6 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { assertImageUrls } from '../platform/images/assert-image-urls.ts'
+import type { Device } from './store.ts'
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */
 const OWN_FIELDS = [
@@ -18,12 +20,13 @@ export interface DeviceChange {
 /**
  * Merges a client's document into a device, top level only.
  * @param change In wire shape; `name`, where present, is a text or null.
- * @throws AppError too_large as mergeDocument().
+ * @throws AppError too_large as mergeDocument(); invalid for the address of another picture.
  */
 export function changeDevice(
-  device: { readonly name: string | null; readonly doc: Readonly<Record<string, unknown>> },
+  device: Pick<Device, 'name' | 'doc' | 'images'>,
   change: Readonly<Record<string, unknown>>,
 ): DeviceChange {
+  assertImageUrls(device.images ?? {}, change)
   const before = { ...device.doc, ...(device.name !== null && { name: device.name }) }
   const after = mergeDocument(before, omitFields(change, OWN_FIELDS))
   const { name, ...doc } = after
