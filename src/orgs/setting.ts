@@ -26,7 +26,10 @@ export interface SettingDocument {
 }
 
 /** Fields that the service sets itself; a client that sends them back changes nothing. */
-const readOnly = ['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time']
+const readOnly = [
+  ...['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time'],
+  ...['blacklist_url', 'cradlepoint', 'pcap_bucket_verified', 'watched_station_url', 'whitelist_url'],
+]
 
 /**
  * Clients write settings as one document with any number of networks, port profiles, ACL tags and command lists. No

@@ -10,7 +10,7 @@ const PasswordPolicy = named(
     {
       enabled: Type.Optional(Type.Boolean({ default: false })),
       min_length: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 128, default: 8, description: 'less than 8 is 8' }),
+        Type.Integer({ minimum: 0, maximum: 128, default: 8, description: 'less than 8 is 8' }),
       ),
       requires_special_char: Type.Optional(Type.Boolean({ default: false })),
       requires_two_factor_auth: Type.Optional(Type.Boolean({ default: false })),
@@ -76,7 +76,10 @@ export const SettingReply = named(
   'OrgSetting',
   Type.Object(
     {
+      id: Type.String({ format: 'uuid', description: 'of the organization' }),
       org_id: Uuid,
+      for_site: Type.Boolean(),
+      pcap_bucket_verified: Type.Boolean({ description: 'false: captured packets are not sent anywhere' }),
       ...settable,
       created_time: Type.Optional(Timestamp),
       modified_time: Type.Optional(Timestamp),
@@ -90,10 +93,11 @@ export function presentSetting(
   { orgId, setting }: { readonly orgId: string; readonly setting: Setting | undefined },
   reveal: Reveal,
 ): Static<typeof SettingReply> {
-  if (setting === undefined) return { org_id: orgId }
+  const own = { id: orgId, org_id: orgId, for_site: false, pcap_bucket_verified: false }
+  if (setting === undefined) return own
   return {
     ...presentSecrets(setting.doc, reveal),
-    org_id: orgId,
+    ...own,
     created_time: epochS(setting.createdAt),
     modified_time: epochS(setting.modifiedAt),
   }

@@ -34,7 +34,7 @@ it('site settings have a maximum size', async () => {
 
 describe('settings of a site', () => {
   it('are initially empty, and belong to the site', async () => {
-    const identity = { org_id: server.org.orgId, site_id: siteId, for_site: true }
+    const identity = { id: siteId, org_id: server.org.orgId, site_id: siteId, for_site: true }
     expect((await server.call('GET', path)).body).toEqual(identity)
     expect(await derived()).toEqual(identity)
   })

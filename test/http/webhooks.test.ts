@@ -290,6 +290,7 @@ describe('ping and the record of deliveries', () => {
       for_org: true,
       has_delivery_results: true,
       allows_single_event_per_message: true,
+      internal: false,
     })
     expect(body.map(({ key }: { key: string }) => key)).toEqual(webhookTopics.map(({ key }) => key))
     expect(body.length).toBeGreaterThanOrEqual(30)

@@ -10,6 +10,7 @@ export const SiteSettingReply = named(
   'SiteSetting',
   Type.Object(
     {
+      id: Type.String({ format: 'uuid', description: 'of the site' }),
       org_id: Uuid,
       site_id: Uuid,
       for_site: Type.Boolean(),
@@ -33,6 +34,7 @@ export interface ShownSetting {
 export function presentSiteSetting({ orgId, siteId, setting, doc }: ShownSetting): Static<typeof SiteSettingReply> {
   return {
     ...doc,
+    id: siteId,
     org_id: orgId,
     site_id: siteId,
     for_site: true,
