@@ -19,11 +19,17 @@ export interface Finding {
 /** Returns one finding for each operation of `contract`, in its order. */
 export function compare(contract: Document, ours: Document): Finding[] {
   const own = operationsOf(ours)
-  return [...operationsOf(contract)].map(([key, theirs]) => {
+  const operations = operationsOf(contract)
+  const written = writtenSchemas(operations.values())
+  return [...operations].map(([key, theirs]) => {
     const { id, method, path, tags } = theirs
     const mine = own.get(key)
     if (mine === undefined) return { id, method, path, tags, verdict: 'missing', fields: [] }
-    const differences = [...compareQuery(theirs, mine), ...compareBody(theirs, mine), ...compareReply(theirs, mine)]
+    const differences = [
+      ...compareQuery(theirs, mine),
+      ...compareBody(theirs, mine),
+      ...compareReply(theirs, mine, written),
+    ]
     const fields = differences.filter(({ kind }) => kind === 'narrower').map(({ field }) => field)
     const verdict = fields.length > 0 ? 'narrower' : differences.length > 0 ? 'wider' : 'same'
     return { id, method, path, tags, verdict, fields }
@@ -57,15 +63,36 @@ function compareBody(theirs: Operation, mine: Operation): Difference[] {
   return walk('body', pair, 'request')
 }
 
-function compareReply(theirs: Operation, mine: Operation): Difference[] {
+/** Lists the references to schemas that clients send. */
+function writtenSchemas(operations: Iterable<Operation>): Set<string> {
+  return new Set([...operations].flatMap(({ body }) => referencesOf(body)))
+}
+
+/** Lists the references to a schema, to its items and to its alternatives. */
+function referencesOf(schema: unknown): string[] {
+  if (!isSchema(schema)) return []
+  const own = typeof schema['$ref'] === 'string' ? [schema['$ref']] : []
+  return [...own, ...[schema['items'], ...alternativesOf(schema)].flatMap(referencesOf)]
+}
+
+function compareReply(theirs: Operation, mine: Operation, written: ReadonlySet<string>): Difference[] {
   if (theirs.reply === null) return []
   if (mine.reply === null) return [narrower('reply: none')]
   const pair = {
     theirs: { schema: theirs.reply, in: theirs.document },
     mine: { schema: mine.reply, in: mine.document },
   }
-  return walk('reply', pair, 'reply')
+  // An open reply has what clients have sent; fields that nobody can send must be declared.
+  const isWritten = referencesOf(resolveItems(theirs)).some((reference) => written.has(reference))
+  return walk('reply', pair, isWritten ? 'reply of what was sent' : 'reply')
 }
+
+/** A list answers a schema by name, whose items may have the name of what clients send. */
+function resolveItems({ reply, document }: Operation): Schema {
+  return { anyOf: [reply, resolve(document, reply)] }
+}
+
+type Direction = 'request' | 'reply' | 'reply of what was sent'
 
 interface Placed {
   readonly schema: unknown
@@ -80,7 +107,7 @@ interface Pair {
 /** Schemas may contain themselves. */
 const MAX_DEPTH = 8
 
-function walk(field: string, pair: Pair, direction: 'request' | 'reply'): Difference[] {
+function walk(field: string, pair: Pair, direction: Direction): Difference[] {
   const theirs = pick(resolve(pair.theirs.in, pair.theirs.schema), pair.theirs.in)
   const mine = pick(resolve(pair.mine.in, pair.mine.schema), pair.mine.in)
   if (field.split(/[.[]/).length > MAX_DEPTH || isOpen(theirs) || isOpen(mine)) return []
@@ -94,24 +121,28 @@ function walk(field: string, pair: Pair, direction: 'request' | 'reply'): Differ
     )
   if (isSchema(theirs['items']) && isSchema(mine['items']))
     return [...own, ...into(`${field}[]`, theirs['items'], mine['items'])]
-  return [...own, ...walkProperties(field, { theirs, mine, direction }, into)]
+  return [...own, ...walkProperties(field, { theirs, mine, direction, document: pair.theirs.in }, into)]
 }
 
 interface Objects {
   readonly theirs: Schema
   readonly mine: Schema
-  readonly direction: 'request' | 'reply'
+  /** That of the contract. */
+  readonly document: Document
+  readonly direction: Direction
 }
 
 function walkProperties(
   field: string,
-  { theirs, mine, direction }: Objects,
+  { theirs, mine, direction, document }: Objects,
   into: (at: string, theirPart: unknown, myPart: unknown) => Difference[],
 ): Difference[] {
   const theirProperties = propertiesOf(theirs)
   const myProperties = propertiesOf(mine)
-  const keepsOthers =
-    mine['additionalProperties'] !== false && (direction === 'request' || 'additionalProperties' in mine)
+  const keeps = (part: unknown): boolean =>
+    direction === 'request'
+      ? mine['additionalProperties'] !== false
+      : direction === 'reply of what was sent' && 'additionalProperties' in mine && !isReadOnly(part, document)
   const required = listOf((direction === 'request' ? mine : theirs)['required']).map(String)
   const promised = new Set(listOf((direction === 'request' ? theirs : mine)['required']).map(String))
   const differences: Difference[] = required
@@ -120,11 +151,15 @@ function walkProperties(
   for (const [name, schema] of Object.entries(theirProperties)) {
     const own = myProperties[name]
     if (own !== undefined) differences.push(...into(`${field}.${name}`, schema, own))
-    else if (!keepsOthers) differences.push(narrower(`${field}.${name}: not there`))
+    else if (!keeps(schema)) differences.push(narrower(`${field}.${name}: not there`))
   }
   for (const name of Object.keys(myProperties))
     if (!(name in theirProperties)) differences.push(wider(`${field}.${name}`))
   return differences
+}
+
+function isReadOnly(schema: unknown, document: Document): boolean {
+  return resolve(document, schema)['readOnly'] === true
 }
 
 /** Lists what the contract allows clients to send and the server refuses. */
