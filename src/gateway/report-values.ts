@@ -1,0 +1,106 @@
+import { isIP } from 'node:net'
+import { isObject } from '../platform/is-object.ts'
+import { deviceText } from './device-text.ts'
+
+/*
+ * Read single values of a device's report. Devices send wrong types, texts for numbers, and numbers out of range;
+ * whatever has no usable value counts as not reported.
+ */
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {}
+}
+
+/** Returns the first `max` members of an object, by their names. */
+export function entriesOf(value: unknown, max: number): readonly (readonly [string, unknown])[] {
+  if (!isObject(value)) return []
+  const entries: (readonly [string, unknown])[] = []
+  for (const key of Object.keys(value)) {
+    if (entries.length >= max) break
+    entries.push([key, value[key]])
+  }
+  return entries
+}
+
+export function listOf(value: unknown, max: number): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, max) : []
+}
+
+/** @param range Both ends are included. */
+export function numberIn(value: unknown, [min, max]: readonly [number, number]): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && number >= min && number <= max ? number : undefined
+}
+
+/** A fraction is cut off: clients decode no fraction where the interface declares an integer. */
+export function integerIn(value: unknown, range: readonly [number, number]): number | undefined {
+  const number = numberIn(value, range)
+  return number === undefined ? undefined : Math.trunc(number)
+}
+
+const COUNTER = [0, Number.MAX_SAFE_INTEGER] as const
+
+export function counterOf(value: unknown): number | undefined {
+  return integerIn(value, COUNTER)
+}
+
+const DBM = [-150, 60] as const
+
+/** Some firmwares write a negative level as an unsigned integer of 8 or 32 bits. */
+export function dbmOf(value: unknown): number | undefined {
+  const level = numberIn(value, [-150, 2 ** 32])
+  if (level === undefined) return undefined
+  const signed = level >= 2 ** 31 ? level - 2 ** 32 : level >= 128 && level <= 255 ? level - 256 : level
+  return integerIn(signed, DBM)
+}
+
+// oxlint-disable-next-line no-control-regex
+const control = /[\u0000-\u001f\u007f-\u009f]+/g
+
+/** Removes what can't be stored or shown, and cuts the rest. Undefined for a text without content. */
+export function textOf(value: unknown, maxLength: number): string | undefined {
+  if (typeof value !== 'string') return undefined
+  // A cut may divide a pair of surrogates, and PostgreSQL stores no half of one.
+  const text = deviceText(value.slice(0, 4 * maxLength))
+    .replace(control, ' ')
+    .trim()
+    .slice(0, maxLength)
+    .toWellFormed()
+  return text === '' ? undefined : text
+}
+
+/** Returns twelve lower-case hex digits. */
+export function macOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 17) return undefined
+  const mac = value.toLowerCase().replace(/[:.-]/g, '')
+  return /^[0-9a-f]{12}$/.test(mac) ? mac : undefined
+}
+
+/** Returns the address without a prefix length or a zone. */
+export function ipOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 64) return undefined
+  const [address = ''] = value.split(/[/%]/, 1)
+  return isIP(address) === 0 ? undefined : address.toLowerCase()
+}
+
+/** Returns the address with the length of its prefix, if the value has one. */
+export function prefixOf(value: unknown): string | undefined {
+  const ip = ipOf(value)
+  if (ip === undefined) return undefined
+  const [, length] = /\/(\d{1,3})$/.exec(String(value)) ?? []
+  const isValid = length !== undefined && Number(length) <= (isIP(ip) === 4 ? 32 : 128)
+  return isValid ? `${ip}/${length}` : ip
+}
+
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** Leaves out members without a value, so that a document has none of them. */
+export function present<T extends object>(members: T): Present<T> {
+  const known: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) known[name] = value
+  return known as Present<T>
+}

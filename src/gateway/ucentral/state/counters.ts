@@ -1,0 +1,26 @@
+import type { Counters } from '../../../devices/telemetry/telemetry.ts'
+import { type Fields, counterOf, present } from '../../report-values.ts'
+
+export function countersOf(counters: Fields): Counters {
+  return present({
+    rx_bytes: counterOf(counters['rx_bytes']),
+    tx_bytes: counterOf(counters['tx_bytes']),
+    rx_pkts: counterOf(counters['rx_packets']),
+    tx_pkts: counterOf(counters['tx_packets']),
+  })
+}
+
+/** Adds what is known of both; a sum that a double can't hold is left out. */
+export function addCounters(sum: Counters, more: Counters): Counters {
+  const added = (name: keyof Counters): number | undefined => {
+    const [a, b] = [sum[name], more[name]]
+    const total = a === undefined ? b : a + (b ?? 0)
+    return total !== undefined && Number.isSafeInteger(total) ? total : undefined
+  }
+  return present({
+    rx_bytes: added('rx_bytes'),
+    tx_bytes: added('tx_bytes'),
+    rx_pkts: added('rx_pkts'),
+    tx_pkts: added('tx_pkts'),
+  })
+}

@@ -1,0 +1,69 @@
+import {
+  type Neighbor,
+  type Port,
+  type WiredClient,
+  type WirelessClient,
+  telemetryLimits,
+} from '../../../devices/telemetry/telemetry.ts'
+import {
+  type Fields,
+  entriesOf,
+  fieldsOf,
+  integerIn,
+  ipOf,
+  listOf,
+  macOf,
+  present,
+  textOf,
+} from '../../report-values.ts'
+
+const { wired: MAX, ports: MAX_PORTS, interfaces: MAX_INTERFACES, name: MAX_NAME } = telemetryLimits
+
+const VLANS = 4094
+
+/** What a switch has learned of the stations behind its ports. */
+export interface Forwarding {
+  /** Without those behind ports that lead to the rest of the network, which are no clients of this switch. */
+  readonly clients: readonly WiredClient[]
+  readonly countByPort: ReadonlyMap<string, number>
+  readonly total: number
+}
+
+/** MACs by port and VLAN, with a member `overflow` among the ports. */
+export function decodeForwarding(state: Fields, neighbors: readonly Neighbor[]): Forwarding {
+  const route = fieldsOf(listOf(state['default-gateway'], 1)[0])['out-port']
+  const uplinks = new Set([route, ...neighbors.filter(({ forwards }) => forwards).map(({ port }) => port)])
+  const clients: WiredClient[] = []
+  const countByPort = new Map<string, number>()
+  for (const [key, vlans] of entriesOf(state['mac-forwarding-table'], MAX_PORTS + 1)) {
+    const port = textOf(key, MAX_NAME)
+    if (port === undefined) continue
+    for (const [id, macs] of entriesOf(vlans, VLANS)) {
+      const all = listOf(macs, Infinity)
+      countByPort.set(port, (countByPort.get(port) ?? 0) + all.length)
+      if (uplinks.has(port)) continue
+      for (const value of all.slice(0, Math.max(0, MAX - clients.length))) {
+        const mac = macOf(value)
+        if (mac !== undefined) clients.push(present({ mac, port, vlan: integerIn(id, [1, VLANS]) }))
+      }
+    }
+  }
+  return { clients, countByPort, total: [...countByPort.values()].reduce((sum, count) => sum + count, 0) }
+}
+
+/** Access points list the neighbors of each interface, with the ports on which they were seen. */
+export function decodeHosts(
+  state: Fields,
+  { ports, wireless }: { readonly ports: readonly Port[]; readonly wireless: readonly WirelessClient[] },
+): readonly WiredClient[] {
+  const downlinks = new Set(ports.filter(({ uplink }) => uplink !== true).map(({ id }) => id))
+  const known = new Set(wireless.map(({ mac }) => mac))
+  const hosts = listOf(state['interfaces'], MAX_INTERFACES).flatMap((one) => listOf(fieldsOf(one)['clients'], MAX))
+  return hosts.slice(0, MAX).flatMap((value): WiredClient[] => {
+    const host = fieldsOf(value)
+    const mac = macOf(host['mac'])
+    const port = listOf(host['ports'], MAX_PORTS).find((one) => typeof one === 'string' && downlinks.has(one))
+    if (mac === undefined || typeof port !== 'string' || known.has(mac)) return []
+    return [present({ mac, port, ip: ipOf(listOf(host['ipv4_addresses'], 1)[0]) })]
+  })
+}
