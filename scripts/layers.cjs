@@ -1,6 +1,18 @@
 // The folders of src/ from the lowest to the highest. Folders of one row never import each other, except for layers.
-const layers = ['platform', 'access', 'events', 'http', 'orgs', 'accounts', 'maps', 'devices', 'firmware', 'rollout']
-const tops = ['placement', 'mxedges', 'upgrades', 'installer', 'webhooks', 'gateway']
+const layers = [
+  'platform',
+  'access',
+  'events',
+  'http',
+  'orgs',
+  'accounts',
+  'maps',
+  'devices',
+  'firmware',
+  'rollout',
+  'mxedges',
+]
+const tops = ['placement', 'upgrades', 'installer', 'webhooks', 'gateway']
 // The folder that deletes organizations and sites calls each noun to delete its own rows.
 const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'simulator']
