@@ -71,7 +71,7 @@ describe('presentAdminPrivileges', () => {
     ]
     const own = { org_id: org, org_name: 'Company', name: 'Company', orggroup_ids: [] }
     expect(presentAdminPrivileges({ id: org, name: 'Company' }, parsePrivileges(org, wire))).toEqual(
-      wire.map((privilege) => ({ ...privilege, ...own })),
+      wire.map((privilege) => Object.assign({}, privilege, own)),
     )
   })
 })
