@@ -35,7 +35,7 @@ afterAll(() => server.close())
  */
 const ofNoSite = new Set(['getOrgMxEdge', 'getOrgMxEdgeStats', 'getOrgMxEdgeVmParams', 'getOrgSiteGroup'])
 
-const limited: ReadonlySet<Standing> = new Set(['site group', 'one site', 'another site'])
+const limited: ReadonlySet<Standing> = new Set(['all sites', 'site group', 'one site', 'another site'])
 
 type Outcome = 'let in' | 401 | 403 | 404
 

@@ -5,7 +5,7 @@ export type Role = PrivilegeTable['role']
 export interface Privilege {
   readonly orgId: string
   readonly orgName: string
-  readonly scope: 'org' | 'site' | 'sitegroup'
+  readonly scope: PrivilegeTable['scope']
   readonly role: Role
   readonly siteId: string | null
   readonly sitegroupId: string | null

@@ -37,6 +37,7 @@ function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
       'siteIds', case p.scope
         when 'org' then to_json('all'::text)
         when 'site' then json_build_array(p.site_id)
+        when 'orgsites' then (select coalesce(json_agg(s.id), '[]') from site s where s.org_id = p.org_id)
         else (select coalesce(json_agg(s.id), '[]') from site s
               where s.org_id = p.org_id and s.doc -> 'sitegroup_ids' ? p.sitegroup_id::text)
       end)), '[]')

@@ -53,7 +53,8 @@ export interface PrivilegeTable {
   orgId: string
   id: string
   adminId: string
-  scope: 'org' | 'site' | 'sitegroup'
+  /** `orgsites`: every site of the organization, but nothing of the organization itself. */
+  scope: 'org' | 'orgsites' | 'site' | 'sitegroup'
   role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
   siteId: string | null
   sitegroupId: string | null
@@ -96,7 +97,7 @@ export interface SessionTable {
 
 /** A privilege in wire shape, as organization tokens, roles and invitations store it. */
 export interface WirePrivilege {
-  readonly scope: 'org' | 'site' | 'sitegroup'
+  readonly scope: PrivilegeTable['scope']
   readonly role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
   readonly site_id?: string
   readonly sitegroup_id?: string

@@ -17,6 +17,11 @@ describe('parsePrivileges', () => {
     ])
   })
 
+  it('takes all sites without a place', () => {
+    const wire: Wire = { scope: 'orgsites', role: 'admin' }
+    expect(parsePrivileges(org, [wire])).toEqual([{ scope: 'orgsites', role: 'admin' }])
+  })
+
   it('makes one privilege for each group and drops duplicates', () => {
     const groups: Wire = { scope: 'sitegroup', role: 'write', sitegroup_ids: [place, other, place] }
     expect(parsePrivileges(org, [groups])).toEqual([

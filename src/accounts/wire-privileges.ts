@@ -4,7 +4,7 @@ import { Uuid, named } from '../http/schemas.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { WirePrivilege } from '../access/tables.ts'
 
-const scopes = ['org', 'site', 'sitegroup'] as const
+const scopes = ['org', 'orgsites', 'site', 'sitegroup'] as const
 const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const
 
 const views = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 }))
@@ -23,7 +23,11 @@ export const PrivilegeBody = named(
       orggroup_ids: Type.Optional(Type.Array(Uuid, { description: 'empty: there are no groups of organizations' })),
       views,
     },
-    { additionalProperties: true, description: 'views restrict what a user interface shows' },
+    {
+      additionalProperties: true,
+      description:
+        '`orgsites` means all sites, but not the organization itself; views restrict what a user interface shows',
+    },
   ),
 )
 
@@ -73,7 +77,7 @@ function parsePrivilege(orgId: string, wire: Static<typeof PrivilegeBody>, field
   if (org_id !== undefined && org_id !== orgId) throw invalidField(`${field}.org_id`, 'is another organization')
   assertPlaceOf(wire, field)
   const granted = { scope, role, ...(views !== undefined && { views }) }
-  if (scope === 'org') return [granted]
+  if (scope === 'org' || scope === 'orgsites') return [granted]
   if (scope === 'site') {
     if (site_id === undefined) throw invalidField(`${field}.site_id`, 'is required')
     return [{ ...granted, site_id }]

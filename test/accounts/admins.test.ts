@@ -108,6 +108,31 @@ describe('admins of an organization', () => {
   })
 })
 
+describe('a privilege for all sites', () => {
+  it('covers each site, also a later one, and nothing of the organization itself', async () => {
+    const { orgId } = server.org
+    const siteId = await addSite(server, 'Present')
+    const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
+    const changed = await put(person.adminId, [{ scope: 'orgsites', role: 'write' }])
+    expect(changed.body.privileges).toMatchObject([{ scope: 'orgsites', role: 'write', org_id: orgId }])
+    const laterId = await addSite(server, 'Later')
+    for (const id of [siteId, laterId])
+      expect((await server.call('PUT', `/sites/${id}`, { as: person, body: { notes: 'x' } })).status).toBe(200)
+    expect((await server.call('GET', '/self', { as: person })).body.privileges).toMatchObject([{ scope: 'orgsites' }])
+    const ofOrg = { as: person, body: { name: 'Mine' } }
+    expect((await server.call('PUT', `/orgs/${orgId}`, ofOrg)).status).toBe(403)
+    expect((await server.call('POST', `/orgs/${orgId}/sites`, ofOrg)).status).toBe(403)
+    expect((await server.call('GET', `/orgs/${(await server.addOrg()).orgId}`, { as: person })).status).toBe(404)
+    expect((await revoke(person.adminId)).status).toBe(200)
+  })
+
+  it.each(['apitokens', 'ssoroles'])('can be given by %s', async (path) => {
+    const privileges = [{ scope: 'orgsites', role: 'read', views: ['location'] }]
+    const made = await server.call('POST', `/orgs/${server.org.orgId}/${path}`, { body: { name: 'Sites', privileges } })
+    expect(made).toMatchObject({ status: 200, body: { privileges } })
+  })
+})
+
 describe('the last admin', () => {
   it('can neither leave nor be demoted', async () => {
     const sso = await addPerson(server, [{ scope: 'org', role: 'admin' }])

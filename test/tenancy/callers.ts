@@ -11,6 +11,7 @@ export const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as cons
 /** Where a caller has a role, or which credentials they use. */
 export const standings = [
   'whole organization',
+  'all sites',
   'site group',
   'one site',
   'another site',
@@ -40,6 +41,7 @@ export async function addCallers(server: TestServer, { site_id: siteId = '' }: I
     const inOrg = await add({ scope: 'org' })
     const headers: Record<Standing, Record<string, string>> = {
       'whole organization': tokenHeaders(inOrg),
+      'all sites': tokenHeaders(await add({ scope: 'orgsites' })),
       'site group': tokenHeaders(await add({ scope: 'sitegroup', sitegroup_id: group })),
       'one site': tokenHeaders(await add({ scope: 'site', site_id: siteId })),
       'another site': tokenHeaders(await add({ scope: 'site', site_id: anotherSite })),

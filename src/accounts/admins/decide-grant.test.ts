@@ -7,6 +7,7 @@ const role = fc.constantFrom('admin', 'write', 'read', 'helpdesk', 'installer')
 const place = fc.constantFrom('a', 'b')
 const privilege: fc.Arbitrary<WirePrivilege> = fc.oneof(
   fc.record({ scope: fc.constant('org'), role }),
+  fc.record({ scope: fc.constant('orgsites'), role }),
   fc.record({ scope: fc.constant('site'), role, site_id: place }),
   fc.record({ scope: fc.constant('sitegroup'), role, sitegroup_id: place }),
 )
@@ -21,6 +22,26 @@ describe('mayGrant', () => {
     ['write does not grant installer', { scope: 'org', role: 'write' }, { scope: 'org', role: 'installer' }, false],
     ['read does not grant helpdesk', { scope: 'org', role: 'read' }, { scope: 'org', role: 'helpdesk' }, false],
     ['installer does not grant read', { scope: 'org', role: 'installer' }, { scope: 'org', role: 'read' }, false],
+    ['org covers all sites', { scope: 'org', role: 'read' }, { scope: 'orgsites', role: 'read' }, true],
+    ['all sites are not the org', { scope: 'orgsites', role: 'admin' }, { scope: 'org', role: 'read' }, false],
+    [
+      'all sites cover a site',
+      { scope: 'orgsites', role: 'read' },
+      { scope: 'site', role: 'read', site_id: 'a' },
+      true,
+    ],
+    [
+      'all sites cover a group',
+      { scope: 'orgsites', role: 'read' },
+      { scope: 'sitegroup', role: 'read', sitegroup_id: 'a' },
+      true,
+    ],
+    [
+      'a group is not all sites',
+      { scope: 'sitegroup', role: 'admin', sitegroup_id: 'a' },
+      { scope: 'orgsites', role: 'read' },
+      false,
+    ],
     ['org covers a site', { scope: 'org', role: 'read' }, { scope: 'site', role: 'read', site_id: 'a' }, true],
     [
       'a site is not another',

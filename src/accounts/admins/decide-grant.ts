@@ -20,10 +20,12 @@ export function mayGrant(grantor: readonly WirePrivilege[], wanted: readonly Wir
 }
 
 /**
- * The sites of a group change, so only a privilege for the group itself or for the whole organization covers the group.
+ * The sites of a group change, so only a privilege for the group itself, for all sites or for the whole organization
+ * covers the group.
  */
 function covers(held: WirePrivilege, wanted: WirePrivilege): boolean {
   if (held.scope === 'org') return true
+  if (held.scope === 'orgsites') return wanted.scope !== 'org'
   if (held.scope !== wanted.scope) return false
   return held.scope === 'site' ? held.site_id === wanted.site_id : held.sitegroup_id === wanted.sitegroup_id
 }
