@@ -15,6 +15,8 @@ export const storageEnvironment = {
   SIGNALBOX_FIRMWARE_TOTAL_MAX_MB: mebibytes(0, 'firmware images of all organizations; default 512000'),
   SIGNALBOX_PICTURES_ORG_MAX_MB: mebibytes(0, 'pictures of maps and devices of an organization; default 51200'),
   SIGNALBOX_PICTURES_TOTAL_MAX_MB: mebibytes(0, 'pictures of maps and devices of all organizations; default 204800'),
+  SIGNALBOX_SUPPORT_ORG_MAX_MB: mebibytes(0, 'support files of the devices of an organization; default 1024'),
+  SIGNALBOX_SUPPORT_TOTAL_MAX_MB: mebibytes(0, 'support files of all organizations; default 10240'),
   SIGNALBOX_DISK_RESERVE_MB: mebibytes(0, 'free disk space below which uploads are refused; default 2048'),
 }
 
@@ -33,6 +35,7 @@ export interface StorageSettings {
   readonly firmwareMaxBytes: number
   readonly firmware: StorageLimits
   readonly pictures: StorageLimits
+  readonly support: StorageLimits
   /** Free space to keep on the disk of the data folder. */
   readonly diskReserveBytes: number
 }
@@ -47,6 +50,10 @@ export function parseStorageSettings(env: Type.Static<typeof Storage>): StorageS
     pictures: {
       orgMaxBytes: (env.SIGNALBOX_PICTURES_ORG_MAX_MB ?? 51_200) * MIB,
       totalMaxBytes: (env.SIGNALBOX_PICTURES_TOTAL_MAX_MB ?? 204_800) * MIB,
+    },
+    support: {
+      orgMaxBytes: (env.SIGNALBOX_SUPPORT_ORG_MAX_MB ?? 1024) * MIB,
+      totalMaxBytes: (env.SIGNALBOX_SUPPORT_TOTAL_MAX_MB ?? 10_240) * MIB,
     },
     diskReserveBytes: (env.SIGNALBOX_DISK_RESERVE_MB ?? 2048) * MIB,
   }

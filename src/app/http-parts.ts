@@ -13,5 +13,7 @@ export interface HttpParts {
   /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly storage: Storage
+  /** See SupportOptions. */
+  readonly localCertificates: boolean
   readonly outbound: OutboundHttp
 }

@@ -34,6 +34,8 @@ import { deviceImageOperations } from '../devices/images/routes.ts'
 import { inventoryOperations } from '../devices/inventory/routes.ts'
 import { deviceSearchOperations } from '../devices/search/routes.ts'
 import { deviceStatsOperations } from '../devices/stats/routes.ts'
+import { supportOperations } from '../devices/support/routes.ts'
+import { supportFileRoutes } from '../devices/support/routes-files.ts'
 import { deviceTransferOperations } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
@@ -96,6 +98,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.storage.firmwareFiles))
+  await http.register(supportFileRoutes(ctx, parts.storage.supportFiles))
   await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
@@ -141,6 +144,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...inventoryOperations,
     ...deviceOperations,
     ...deviceCommandOperations,
+    ...supportOperations(storage.supportFiles, parts),
     ...deviceSearchOperations,
     ...deviceEventOperations,
     ...deviceStatsOperations,

@@ -13,17 +13,19 @@ export function storageRoutes(ctx: Context, { disk, settings }: Storage): Fastif
       const page = parsePage(query)
       const found = await listOrgStorage(ctx.db, page)
       setPageHeaders(reply, page, found)
-      const { firmwareBytes, pictureBytes } = await getTotalStorage(ctx.db)
+      const { firmwareBytes, pictureBytes, supportBytes } = await getTotalStorage(ctx.db)
       const { freeBytes, reserveBytes } = await disk.getState()
       return {
         disk: { free_bytes: freeBytes, reserve_bytes: reserveBytes },
         firmware: presentUsage(firmwareBytes, settings.firmware),
         pictures: presentUsage(pictureBytes, settings.pictures),
+        support: presentUsage(supportBytes, settings.support),
         orgs: found.rows.map((org) => ({
           id: org.id,
           name: org.name,
           firmware_bytes: org.firmwareBytes,
           picture_bytes: org.pictureBytes,
+          support_bytes: org.supportBytes,
         })),
       }
     })

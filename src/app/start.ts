@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { createPasswords } from '../access/password.ts'
 import { createRequestLimits } from '../access/request-limits.ts'
 import { createTokenUses } from '../access/token-uses.ts'
+import { sweepSupportFiles } from '../devices/support/support-files.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
@@ -73,7 +74,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   closing.add('context', () => context.close())
   const { ctx } = context
   const storage = openStorage(ctx, dataDir.path, config.storage)
-  const { firmwareFiles, imageFiles } = storage
+  const { firmwareFiles, imageFiles, supportFiles } = storage
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
@@ -102,11 +103,13 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     storage,
+    localCertificates: tls.localCertificates,
     outbound,
   })
   closing.add('http', () => http.close())
   // Before the first upload can arrive.
   await sweepFirmwareFiles(ctx, firmwareFiles)
+  await sweepSupportFiles(ctx, supportFiles)
   await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
   await measureImages(ctx, imageFiles)
   const port = await listen(http, config)
@@ -120,6 +123,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     connection,
     firmwareFiles,
     imageFiles,
+    supportFiles,
     outbound,
     gatewayTls: tls.gateway,
     localCertificates: tls.localCertificates,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { MAX_SUPPORT_FILE_BYTES, type SupportFiles } from '../devices/support/support-files.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import type { Context } from '../platform/context.ts'
 import { DEFAULT_DECODE_LIMITS } from '../platform/images/decoder-limits.ts'
@@ -12,6 +13,7 @@ import type { StorageSettings } from './config-storage.ts'
 export interface Storage {
   readonly firmwareFiles: FirmwareFiles
   readonly imageFiles: ImageFiles
+  readonly supportFiles: SupportFiles
   readonly disk: DiskSpace
   readonly settings: StorageSettings
 }
@@ -42,5 +44,16 @@ export function openStorage(ctx: Pick<Context, 'db'>, dataDir: string, settings:
       disk,
     }),
   }
-  return { firmwareFiles, imageFiles, disk, settings }
+  const supportFiles = {
+    dir: join(dataDir, 'support'),
+    maxBytes: MAX_SUPPORT_FILE_BYTES,
+    quota: createUploadQuota({
+      ...settings.support,
+      field: 'data',
+      what: 'support files',
+      getUsage: (orgId) => getStorageUsage(ctx.db, 'support', orgId),
+      disk,
+    }),
+  }
+  return { firmwareFiles, imageFiles, supportFiles, disk, settings }
 }

@@ -9,6 +9,7 @@ export interface OrgStorage {
   readonly name: string
   readonly firmwareBytes: number
   readonly pictureBytes: number
+  readonly supportBytes: number
 }
 
 /** Lists organizations that store anything, by the space they use. */
@@ -19,6 +20,7 @@ export function listOrgStorage(reader: Reader, page: Page): Promise<Paged<OrgSto
     .selectFrom('storageUsage')
     .innerJoin('org', 'org.id', 'storageUsage.orgId')
     .select(['org.id', 'org.name', ofKind('firmware').as('firmwareBytes'), ofKind('pictures').as('pictureBytes')])
+    .select(ofKind('support').as('supportBytes'))
     .select(sql<number>`-sum(storage_usage.bytes)`.as('negativeBytes'))
     .groupBy(['org.id', 'org.name'])
   return pageOf<OrgStorage>(reader, { hits, order: ['negative_bytes', 'id'], sizes: smallRows }, page)
@@ -27,6 +29,7 @@ export function listOrgStorage(reader: Reader, page: Page): Promise<Paged<OrgSto
 export interface TotalStorage {
   readonly firmwareBytes: number
   readonly pictureBytes: number
+  readonly supportBytes: number
 }
 
 export function getTotalStorage(reader: Reader): Promise<TotalStorage> {
@@ -34,5 +37,6 @@ export function getTotalStorage(reader: Reader): Promise<TotalStorage> {
   return reader
     .selectFrom('storageUsage')
     .select([ofKind('firmware').as('firmwareBytes'), ofKind('pictures').as('pictureBytes')])
+    .select(ofKind('support').as('supportBytes'))
     .executeTakeFirstOrThrow()
 }

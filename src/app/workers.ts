@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
+import { type SupportFiles, supportTasks } from '../devices/support/support-files.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareTasks } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
@@ -29,6 +30,7 @@ export interface WorkerParts {
   readonly connection: pg.PoolConfig
   readonly firmwareFiles: FirmwareFiles
   readonly imageFiles: ImageFiles
+  readonly supportFiles: SupportFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
   /** See TlsMaterial. */
@@ -48,6 +50,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
       ...firmwareTasks(ctx, parts.firmwareFiles),
       ...mapTasks(ctx, parts.imageFiles),
       ...imageTasks(ctx, parts.imageFiles),
+      ...supportTasks(ctx, parts.supportFiles),
       ...retentionTasks(ctx, config.retention),
     ],
   })

@@ -26,6 +26,7 @@ interface Flags {
   readonly startsPerS: number
   readonly refuse?: FaultTargets
   readonly failDownload?: FaultTargets
+  readonly failUpload?: FaultTargets
   readonly neverReturn?: FaultTargets
   readonly oldVersion?: FaultTargets
   readonly flap?: FaultTargets
@@ -99,6 +100,7 @@ function commandLine(): Command {
     )
     .addOption(option('--refuse <who>', 'refuse reboots and upgrades', parseFaultTargets))
     .addOption(option('--fail-download <who>', 'break off downloads', parseFaultTargets))
+    .addOption(option('--fail-upload <who>', 'upload nothing', parseFaultTargets))
     .addOption(option('--never-return <who>', 'stay away after a reboot', parseFaultTargets))
     .addOption(option('--old-version <who>', 'come back from an upgrade with the old version', parseFaultTargets))
     .addOption(option('--flap <who>', 'lose the connection three times after each boot', parseFaultTargets))
@@ -155,6 +157,7 @@ function faultsOf(flags: Flags): FaultPlan {
   return {
     ...(flags.refuse && { refuse: flags.refuse }),
     ...(flags.failDownload && { fail_download: flags.failDownload }),
+    ...(flags.failUpload && { fail_upload: flags.failUpload }),
     ...(flags.neverReturn && { never_return: flags.neverReturn }),
     ...(flags.oldVersion && { old_version: flags.oldVersion }),
     ...(flags.flap && { flap: flags.flap }),

@@ -14,6 +14,7 @@ declare module '../platform/schema.ts' {
     deviceCount: DeviceCountTable
     deviceImage: DeviceImageTable
     deviceOutage: DeviceOutageTable
+    supportFile: SupportFileTable
   }
 }
 
@@ -135,7 +136,7 @@ export interface DeviceSessionTable {
   facts: Json<DeviceFacts>
 }
 
-export type CommandKind = 'restart' | 'upgrade' | 'stage' | 'activate' | 'locate' | 'unlocate'
+export type CommandKind = 'restart' | 'upgrade' | 'stage' | 'activate' | 'locate' | 'unlocate' | 'ping' | 'support'
 
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
 
@@ -201,4 +202,14 @@ export interface DeviceOutageTable {
   deviceId: string
   downAt: Date
   dueAt: Date
+}
+
+export interface SupportFileTable {
+  orgId: string
+  /** The id of its command. */
+  id: string
+  name: string
+  /** A bigint: pg returns it as text. */
+  bytes: string
+  createdAt: Date
 }

@@ -8,6 +8,12 @@ test.each([
   ['Firmware image validation failed', 'Firmware image validation failed'],
 ])('%s', (text, kept) => expect(deviceText(text)).toBe(kept))
 
+test('what the database refuses is replaced, even where a text is cut', () => {
+  expect(deviceText(`${'x'.repeat(499)}\u{1f600}`)).toBe(`${'x'.repeat(499)}\ufffd`)
+  expect(deviceText('a\0b')).toBe('a\ufffdb')
+  expect(deviceText('x'.repeat(2000), 1000)).toHaveLength(1000)
+})
+
 test('no part of an address remains, wherever it is, and the length of the text is limited', () => {
   const around = fc.string({ maxLength: 600 }).map((text) => text.replaceAll('SECRET', ''))
   fc.assert(

@@ -7,6 +7,8 @@ const addresses = /[a-z][a-z0-9+.-]{0,15}:\/\/[^\s"'`<>]+/gi
  * Removes addresses from a device's text and shortens it, so that it can be stored. Access points quote their whole
  * download command, and anyone who has the signed address in it may download.
  */
-export function deviceText(text: string): string {
-  return text.replace(addresses, '(address)').slice(0, MAX_LENGTH)
+export function deviceText(text: string, maxLength: number = MAX_LENGTH): string {
+  const shown = text.replaceAll('\0', '\ufffd').replace(addresses, '(address)').slice(0, maxLength)
+  // The cut may split a character, which the database would refuse.
+  return shown.toWellFormed()
 }

@@ -2,6 +2,7 @@ import { findRefusal } from '../devices/commands/capabilities.ts'
 import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/commands/record-commands.ts'
 import type { CommandOutcome } from '../devices/commands/command.ts'
 import type { CommandToSend, FinishedCommand } from '../devices/commands/store.ts'
+import { supportUploadUrl } from '../devices/support/file-url.ts'
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -172,6 +173,14 @@ function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolea
       const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
       const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
       return { kind: command.kind, uri, localCertificates }
+    }
+    case 'ping': {
+      const { egress_interface: egressInterface, ...params } = command.params
+      return { kind: 'ping', ...params, ...(egressInterface !== undefined && { egressInterface }) }
+    }
+    case 'support': {
+      const uri = supportUploadUrl(ctx, { orgId: command.orgId, commandId: command.id })
+      return { kind: 'support', uri, localCertificates }
     }
     case 'activate':
     case 'unlocate':

@@ -19,6 +19,21 @@ export type DriverCommand =
   | { readonly kind: 'locate'; readonly durationS?: number }
   /** Restores the configured LEDs. */
   | { readonly kind: 'unlocate' }
+  | Ping
+  /** Collects what the device's maker wants to see, and uploads it as a form. */
+  | ({ readonly kind: 'support' } & Download)
+
+/** Sends `count` pings and reports what the device's own program says of them. */
+export interface Ping {
+  readonly kind: 'ping'
+  /** An IP address or a host name: see isHost(). */
+  readonly host: string
+  readonly count: number
+  /** Bytes of data in each packet. */
+  readonly size: number
+  /** See isInterface(). */
+  readonly egressInterface?: string
+}
 
 export interface Download {
   readonly uri: string

@@ -11,6 +11,12 @@ export type Frame =
 
 export type Params = Readonly<Record<string, unknown>>
 
+/** A call from the gateway to a device, without its id. */
+export interface Call {
+  readonly method: string
+  readonly params: Params
+}
+
 /** A call whose params are compressed (`compress_64`). */
 export interface PackedCall {
   readonly kind: 'packed'

@@ -12,7 +12,7 @@ export interface ServiceClockTable {
   ms: number
 }
 
-export type StorageKind = 'firmware' | 'pictures'
+export type StorageKind = 'firmware' | 'pictures' | 'support'
 
 /** A view: one row per file, or per picture with its thumbnail. */
 export interface StorageUsageView {

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 import { AppError } from './errors.ts'
 
-export type SignPurpose = 'csrf' | 'firmware' | 'image'
+export type SignPurpose = 'csrf' | 'firmware' | 'image' | 'support'
 
 /** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
 export interface Secrets {
@@ -34,7 +34,12 @@ const KEY_ID = 1
 export function createSecrets(masterKey: Buffer): Secrets {
   const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32))
   const sealKey = derive('seal')
-  const signKeys = { csrf: derive('csrf'), firmware: derive('firmware'), image: derive('image') }
+  const signKeys = {
+    csrf: derive('csrf'),
+    firmware: derive('firmware'),
+    image: derive('image'),
+    support: derive('support'),
+  }
   const sign: Secrets['sign'] = (purpose, text) =>
     createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
   return {

@@ -11,6 +11,7 @@ import {
   type Profile,
   type Step,
 } from './device.ts'
+import { endUpload } from './run-script.ts'
 import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
 /** An input and its time (epoch milliseconds). */
@@ -35,6 +36,8 @@ export function advanceDevice(profile: Profile, state: DeviceState, { input, now
       return elapse(profile, state, nowMs)
     case 'connected':
       return isOnline(profile, state) ? settle(profile, state) : { state, effects: [] }
+    case 'uploaded':
+      return endUpload(profile, state, input)
     case 'client_restarted':
       return { state: restartClient(state), effects: [{ do: 'report', everyMs: null }] }
   }

@@ -9,6 +9,7 @@ import {
   type Step,
   type UpgradeOrder,
 } from './device.ts'
+import { runScript } from './run-script.ts'
 import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
 type Call = Extract<DeviceInput, { on: 'call' }>
@@ -20,6 +21,7 @@ const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['upgrade', (profile, state, { call, nowMs }) => upgrade(profile, state, { call, nowMs })],
   ['x-signalbox.reboot', (profile, state, { call }) => rebootPart(profile, state, call)],
   ['leds', (profile, state, { call }) => leds(profile, state, call)],
+  ['script', (profile, state, { call }) => runScript(profile, state, call)],
   ['telemetry', (profile, state, { call }) => telemetry(profile, state, call)],
   ['request', request],
   ['ping', (_profile, state, { call }) => ({ state, effects: [accept(call, '')] })],

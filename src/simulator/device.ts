@@ -140,10 +140,20 @@ export type DeviceInput =
   | { readonly on: 'connected' }
   /** The client's watchdog has restarted the client. */
   | { readonly on: 'client_restarted' }
+  | { readonly on: 'uploaded'; readonly callId: number; readonly isStored: boolean }
 
 /** The effects of a step, in order. They do not open or close the connection; `isOnline` derives that from the state. */
 export type Effect =
-  | { readonly do: 'reply'; readonly id: number; readonly error: number; readonly text: string }
+  /** `as` is the field that has the text; default `text`. */
+  | {
+      readonly do: 'reply'
+      readonly id: number
+      readonly error: number
+      readonly text: string
+      readonly as?: 'text' | 'result'
+    }
+  /** Post diagnostics there; ends with `uploaded`. */
+  | { readonly do: 'upload'; readonly uri: string; readonly callId: number }
   | { readonly do: 'notify'; readonly method: string; readonly params: Readonly<Record<string, unknown>> }
   | { readonly do: 'download'; readonly uri: string; readonly trust: Trust }
   | { readonly do: 'abort_download' }

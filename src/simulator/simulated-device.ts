@@ -23,6 +23,7 @@ import { GatewayLink } from './gateway-link.ts'
 import { readImage } from './image.ts'
 import { Outbox } from './outbox.ts'
 import { downloadRate, type Pace, timingOf } from './pace.ts'
+import { uploadFile } from './upload.ts'
 import { connectParams, healthcheckParams, stateParams, telemetryParams } from './telemetry.ts'
 
 /** The environment that a device shares with its fleet. */
@@ -171,6 +172,9 @@ export class SimulatedDevice {
       case 'download':
         void this.#fetch(effect)
         break
+      case 'upload':
+        void this.#upload(effect)
+        break
       case 'abort_download':
         this.#download?.abort()
         break
@@ -190,8 +194,8 @@ export class SimulatedDevice {
     }
   }
 
-  #reply({ id, error, text }: Extract<Effect, { do: 'reply' }>): void {
-    this.#send(encodeResult(id, { serial: this.mac, uuid: 1, status: { error, text } }))
+  #reply({ id, error, text, as = 'text' }: Extract<Effect, { do: 'reply' }>): void {
+    this.#send(encodeResult(id, { serial: this.mac, uuid: 1, status: { error, [as]: text } }))
   }
 
   #notify(method: string, params: Readonly<Record<string, unknown>>): void {
@@ -276,6 +280,15 @@ export class SimulatedDevice {
       if (!(error instanceof DownloadError)) throw error
       if (!abort.signal.aborted) this.#take({ on: 'download_failed', text: error.message })
     }
+  }
+
+  async #upload({ uri, callId }: Extract<Effect, { do: 'upload' }>): Promise<void> {
+    const { dispatchers } = this.#world
+    const content = `diagnostics of ${this.mac}, which runs ${this.firmware}`
+    const isStored =
+      !this.#profile.faults.has('fail_upload') &&
+      (await uploadFile(uri, { dispatcher: dispatchers.public_cas, serial: this.mac, content }))
+    this.#take({ on: 'uploaded', callId, isStored })
   }
 
   #nowMs(): number {

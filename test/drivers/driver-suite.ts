@@ -27,9 +27,25 @@ const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
   fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),
   fc.constantFrom('node0' as const, 'node1' as const).map((node) => ({ kind: 'restart', node })),
   fc.record({ kind: fc.constantFrom('upgrade' as const, 'stage' as const), ...download }),
+  fc.record({ kind: fc.constant('support' as const), ...download }),
+  fc.record({
+    kind: fc.constant('ping' as const),
+    host: fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6()),
+    count: fc.integer({ min: 1, max: 100 }),
+    size: fc.integer({ min: 56, max: 65_535 }),
+  }),
   fc.constantFrom('activate' as const, 'locate' as const, 'unlocate' as const).map((kind) => ({ kind })),
 )
-const kinds = ['restart', 'upgrade', 'stage', 'activate', 'locate', 'unlocate'] as const satisfies CommandKind[]
+const kinds = [
+  'restart',
+  'upgrade',
+  'stage',
+  'activate',
+  'locate',
+  'unlocate',
+  'ping',
+  'support',
+] as const satisfies CommandKind[]
 
 /** The command row of a driver's command. */
 function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
@@ -37,7 +53,7 @@ function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
   // The parameters follow from the kind, which the type of a spread can't say.
   return {
     kind,
-    params: kind === 'upgrade' || kind === 'stage' ? image : kind === 'restart' ? params : {},
+    params: kind === 'upgrade' || kind === 'stage' ? image : kind === 'restart' || kind === 'ping' ? params : {},
   } as CommandOrder
 }
 

@@ -205,7 +205,7 @@ export interface TestDevice {
   readonly closed: Promise<number>
   send(method: string, params: Readonly<Record<string, unknown>>): void
   hello(params?: Readonly<Record<string, unknown>>): void
-  reply(id: number, status: { error: number; text?: string }): void
+  reply(id: number, status: { error: number; text?: string; result?: string }): void
   nextCall(): Promise<ReceivedCall>
   /** Resolves when the gateway has asked the device to report its state, and the device has answered, if it does. */
   untilTelemetryCall(): Promise<unknown>

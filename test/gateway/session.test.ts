@@ -306,7 +306,7 @@ test('fields outside the protocol are not stored', async () => {
   const members = [member]
   expect(await status.executeTakeFirstOrThrow()).toEqual({
     capabilities: {
-      commands: ['restart', 'upgrade', 'locate', 'unlocate'],
+      commands: ['restart', 'upgrade', 'locate', 'unlocate', 'ping', 'support'],
       restart_members: [0],
       restart_nodes: ['node0', 'node1'],
     },

@@ -18,6 +18,8 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgInventory: 'no documents of devices',
   searchOrgDevices: 'no documents of devices',
   searchSiteDevices: 'no documents of devices',
+  listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',
+  listSiteDeviceSupportFiles: 'ids and addresses',
   listInstallerSiteGroups: 'ids and names',
   listInstallerAlarmTemplates: 'empty',
   listInstallerDeviceProfiles: 'empty',

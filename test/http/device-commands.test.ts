@@ -175,3 +175,108 @@ describe('restarting several devices', () => {
     expect((await restart({ device_ids: [offline.id], node: 'node2' })).status).toBe(400)
   })
 })
+
+describe('a ping', () => {
+  const path = (device: MadeDevice, what: string): string => `/sites/${siteId}/devices/${device.id}/${what}`
+  const ping = (device: MadeDevice, body: unknown): Promise<Answer> =>
+    server.call('POST', path(device, 'ping'), { body })
+
+  async function connected(): Promise<MadeDevice> {
+    const device = await newDevice()
+    await connectDevice(server.ctx, device.mac)
+    return device
+  }
+
+  it('is queued as a command, with its audit record, and its session is the command', async () => {
+    const device = await connected()
+    const plain = await ping(device, { host: '192.0.2.1' })
+    expect(plain).toMatchObject({ status: 200, body: { session: expect.any(String) } })
+    const full = { host: 'gw.example.net', count: 3, size: 1400, egress_interface: 'eth0' }
+    expect((await ping(device, full)).status).toBe(200)
+    expect(await commandsOf(device)).toEqual([
+      { kind: 'ping', params: { host: '192.0.2.1', count: 10, size: 56 }, state: 'queued' },
+      { kind: 'ping', params: full, state: 'queued' },
+    ])
+    expect(await auditsOf(`Ping 192.0.2.1 from device ${device.mac}`)).toMatchObject([
+      { adminId: server.org.adminId, after: { mac: device.mac, host: '192.0.2.1' } },
+    ])
+    const command = await server.call('GET', path(device, `commands/${plain.body.session}`))
+    expect(command.body).toMatchObject({ id: plain.body.session, kind: 'ping', status: 'queued', device_id: device.id })
+    expect(command.body).not.toHaveProperty('output')
+  })
+
+  it('is read with its output, alone and, without the output, in the list of the newest first', async () => {
+    const device = await connected()
+    const ids: string[] = []
+    for (const outcome of [
+      { state: 'done', outcome: { text: '3 packets received' } },
+      { state: 'rejected', outcome: { code: '3', text: 'invalid signature', final: false } },
+      { state: 'unknown', outcome: { why: 'timeout' } },
+    ] as const) {
+      const { body } = await ping(device, { host: '::1' })
+      ids.push(body.session)
+      const ended = { ...outcome, outcome: JSON.stringify(outcome.outcome), finishedAt: new Date() }
+      await server.ctx.db.updateTable('deviceCommand').set(ended).where('id', '=', body.session).execute()
+    }
+    const list = await server.call('GET', path(device, 'commands?limit=2'))
+    expect(list.headers.get('x-page-total')).toBe('3')
+    expect(list.body).toMatchObject([
+      { id: ids[2], status: 'unknown', reason: 'timeout', finished_time: expect.any(Number) },
+      { id: ids[1], status: 'rejected', reason: 'invalid signature' },
+    ])
+    const done = await server.call('GET', path(device, `commands/${ids[0]}`))
+    expect(done.body).toMatchObject({ status: 'done', output: '3 packets received', params: { host: '::1' } })
+    const [, , first] = (await server.call('GET', path(device, 'commands'))).body
+    expect(first).not.toHaveProperty('output')
+    const other = await connected()
+    expect((await server.call('GET', path(other, `commands/${ids[0]}`))).status).toBe(404)
+    expect((await server.call('GET', path({ ...device, id: randomUUID() }, 'commands'))).status).toBe(404)
+  })
+
+  it('does not list the commands of upgrades', async () => {
+    const device = await connected()
+    const { body } = await ping(device, { host: '::1' })
+    const set = { siteUpgradeId: randomUUID(), kind: 'upgrade' as const }
+    await server.ctx.db.updateTable('deviceCommand').set(set).where('id', '=', body.session).execute()
+    expect((await server.call('GET', path(device, 'commands'))).body).toEqual([])
+    expect((await server.call('GET', path(device, `commands/${body.session}`))).status).toBe(404)
+  })
+
+  it.each([
+    ['host', { host: '$(reboot)' }],
+    ['host', { host: 'a;reboot' }],
+    ['host', { host: '`reboot`' }],
+    ['host', { host: "'; reboot; '" }],
+    ['host', { host: 'a\nreboot' }],
+    ['host', { host: '-f' }],
+    ['host', { host: 'fe80::1%eth0' }],
+    ['host', { host: 'a b' }],
+    ['host', { host: '' }],
+    ['host', { host: 'a'.repeat(300) }],
+    ['host', { host: 1 }],
+    ['host', {}],
+    ['egress_interface', { host: 'a', egress_interface: 'eth0;x' }],
+    ['egress_interface', { host: 'a', egress_interface: '-I' }],
+    ['count', { host: 'a', count: 0 }],
+    ['count', { host: 'a', count: 101 }],
+    ['count', { host: 'a', count: 1.5 }],
+    ['size', { host: 'a', size: 55 }],
+    ['size', { host: 'a', size: 65_536 }],
+    ['node', { host: 'a', node: 'node0' }],
+    ['node', { host: 'a', node: 'node2' }],
+  ])('is refused by the name of the field %s: %j', async (field, body) => {
+    const device = await connected()
+    const answer = await ping(device, body)
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(field) } })
+    expect(await commandsOf(device)).toEqual([])
+  })
+
+  it('is refused for devices that are offline or run signed scripts only', async () => {
+    const offline = await newDevice()
+    expect((await ping(offline, { host: 'a' })).body.detail).toBe('Cannot ping from an offline device')
+    const signed = await newDevice()
+    const capabilities: DeviceCapabilities = { ...stockCapabilities(), commands: ['restart', 'upgrade'] }
+    await connectDevice(server.ctx, signed.mac, { capabilities })
+    expect((await ping(signed, { host: 'a' })).body.detail).toBe("The device can't send pings for somebody")
+  })
+})

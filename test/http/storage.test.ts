@@ -202,7 +202,15 @@ describe('pictures of an organization', () => {
       disk: { free_bytes: expect.any(Number), reserve_bytes: 0 },
       firmware: { used_bytes: 5000, max_bytes: 1024 * MIB, org_max_bytes: 1024 * MIB },
       pictures: { max_bytes: 1024 * MIB, org_max_bytes: 300 * KIB },
-      orgs: [{ id: server.org.orgId, name: 'Test', firmware_bytes: 5000, picture_bytes: body.pictures.used_bytes }],
+      orgs: [
+        {
+          id: server.org.orgId,
+          name: 'Test',
+          firmware_bytes: 5000,
+          picture_bytes: body.pictures.used_bytes,
+          support_bytes: 0,
+        },
+      ],
     })
     expect(body.pictures.used_bytes).toBeGreaterThan(2 * picture.length)
     // The next start measures images that were stored before sizes were.

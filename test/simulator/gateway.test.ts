@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
@@ -10,8 +11,10 @@ import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { inTx } from '../../src/platform/db.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
+import type { Fault } from '../../src/simulator/faults.ts'
 import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
+import type { AnyJson } from '../support/any-json.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -221,5 +224,70 @@ describe('with the real gateway', () => {
     expect((await server.call('POST', path, { body: { member: 1 } })).status).toBe(200)
     await fleet.untilAll(({ mac, counts }) => mac !== chassis.mac || counts.partBoots === 1, TIMEOUT_MS)
     await untilStats(aSwitch.mac, { status: 'connected' })
+  })
+})
+
+describe('scripts', () => {
+  const call = (mac: string, what: string, body: unknown) =>
+    server.call('POST', `/sites/${siteId}/devices/${deviceIdOf(mac)}/${what}`, { body })
+
+  /** Sends the command through the interface, and resolves with its end as the interface shows it. */
+  async function run(mac: string, what: 'ping' | 'support', body: unknown): Promise<AnyJson> {
+    const { status, body: accepted } = await call(mac, what, body)
+    expect(status, JSON.stringify(accepted)).toBe(200)
+    const path = `/sites/${siteId}/devices/${deviceIdOf(mac)}/commands/${accepted.session}`
+    return waitUntil('the command ends', async () => {
+      const { body: command } = await server.call('GET', path)
+      return command.status === 'queued' || command.status === 'sent' ? null : command
+    })
+  }
+
+  function setFaults(mac: string, faults: readonly Fault[]): void {
+    const device = fleet.devices.get(mac)
+    if (device === undefined) throw new Error('no device')
+    device.setFaults(new Set(faults))
+    onTestFinished(() => device.setFaults(new Set()))
+  }
+
+  it.each([ap, aSwitch])('of pings show what the $type says', async ({ mac }) => {
+    const answered = await run(mac, 'ping', { host: 'gw.example.net', count: 3 })
+    expect(answered).toMatchObject({ status: 'done', params: { host: 'gw.example.net', count: 3, size: 56 } })
+    expect(answered.output).toContain('3 packets transmitted, 3 packets received')
+    const silent = await run(mac, 'ping', { host: '192.0.2.9', count: 2, size: 1400 })
+    expect(silent.output).toContain('2 packets transmitted, 0 packets received, 100% packet loss')
+    expect((await run(mac, 'ping', { host: 'gone.invalid' })).output).toContain("bad address 'gone.invalid'")
+    expect((await run(mac, 'ping', { host: 'a', size: 65_535 })).output).toContain('too large')
+  })
+
+  it('are refused by an access point that runs signed ones only, and by a busy switch', async () => {
+    setFaults(ap.mac, ['refuse'])
+    setFaults(aSwitch.mac, ['refuse'])
+    const [signed, busy] = [await run(ap.mac, 'ping', { host: 'a' }), await run(aSwitch.mac, 'ping', { host: 'a' })]
+    expect(signed).toMatchObject({ status: 'rejected', reason: 'invalid signature' })
+    expect(busy).toMatchObject({ status: 'rejected', reason: 'failed to start execution' })
+  })
+
+  it.each([ap, aSwitch])('collect the support files of the $type, which admins read', async ({ mac }) => {
+    const { id, status } = await run(mac, 'support', {})
+    expect(status).toBe('done')
+    const path = `/sites/${siteId}/devices/${deviceIdOf(mac)}/support/${id}`
+    const { body: file } = await waitUntil('the upload', async () => {
+      const answer = await server.call('GET', path)
+      return answer.status === 200 ? answer : null
+    })
+    const read = await fetch(file.url)
+    const text = gunzipSync(Buffer.from(await read.arrayBuffer())).toString()
+    expect(text).toContain(`diagnostics of ${mac}`)
+  })
+
+  it('collect nothing if the device can not, and no file appears if its upload fails', async () => {
+    setFaults(ap.mac, ['refuse'])
+    const nothing = await run(ap.mac, 'support', {})
+    expect(nothing).toMatchObject({ status: 'rejected', reason: 'script did not generate any output' })
+    setFaults(aSwitch.mac, ['fail_upload'])
+    const { id, status } = await run(aSwitch.mac, 'support', {})
+    expect(status).toBe('done')
+    const path = `/sites/${siteId}/devices/${deviceIdOf(aSwitch.mac)}/support/${id}`
+    expect((await server.call('GET', path)).status).toBe(404)
   })
 })

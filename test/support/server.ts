@@ -13,6 +13,7 @@ import type { AccountSettings } from '../../src/accounts/parts.ts'
 import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { type ContextOptions, type OpenContext, openContext } from '../../src/app/open-context.ts'
+import { sweepSupportFiles } from '../../src/devices/support/support-files.ts'
 import { openStorage } from '../../src/app/storage.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
@@ -126,6 +127,7 @@ const uploadBounds: UploadBounds = {
   firmwareMaxBytes: 16 * 1024 * 1024,
   firmware: roomy,
   pictures: roomy,
+  support: roomy,
   diskReserveBytes: 0,
   decode: DEFAULT_DECODE_LIMITS,
 }
@@ -154,6 +156,7 @@ export async function startTestServer(
   const opened = openStorage(ctx, context.dataDir, storageSettings)
   const imageFiles = { ...opened.imageFiles, maxBytes: 1024 * 1024, decode }
   await sweepImages(ctx.log, imageFiles, async () => new Set())
+  await sweepSupportFiles(ctx, opened.supportFiles)
   const { http, operations } = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
@@ -162,6 +165,7 @@ export async function startTestServer(
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
     storage: { ...opened, imageFiles },
+    localCertificates: false,
     outbound,
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

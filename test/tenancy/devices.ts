@@ -2,6 +2,7 @@ import { claimNewDevices, connectDevice, makeDevices } from '../support/devices.
 import { picture } from '../maps/pictures.ts'
 import { encodeForm } from '../support/forms.ts'
 import type { TestServer } from '../support/server.ts'
+import { uploadSupportFile } from '../support/support-files.ts'
 import type { Area, Ids } from './area.ts'
 
 export async function makeDevicesArea(server: TestServer, { site_id: siteId }: Ids): Promise<Area> {
@@ -12,9 +13,12 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   if (device === undefined || replaced === undefined || spare === undefined || unclaimed === undefined)
     throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
+  const support = await server.call('POST', `/sites/${siteId}/devices/${device.id}/support`, { body: {} })
+  const { session } = support.body
+  await uploadSupportFile(server, { commandId: session, mac: device.mac })
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   return {
-    ids: { device_id: device.id, device_mac: device.mac, image_number: '1' },
+    ids: { device_id: device.id, device_mac: device.mac, image_number: '1', command_id: session, file_id: session },
     samples: {
       getOrgInventory: {},
       searchOrgInventory: {},
@@ -32,6 +36,12 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       restartSiteMultipleDevices: { body: { device_ids: [device.id] } },
       startSiteLocateDevice: { body: {} },
       stopSiteLocateDevice: {},
+      pingFromDevice: { body: { host: '192.0.2.1' } },
+      listSiteDeviceCommands: {},
+      getSiteDeviceCommand: {},
+      uploadSiteDeviceSupportFile: { body: {} },
+      listSiteDeviceSupportFiles: {},
+      getSiteDeviceSupportFile: {},
       searchOrgDevices: {},
       countOrgDevices: {},
       listOrgDevicesSummary: {},
@@ -49,5 +59,6 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       listSiteDevicesStats: {},
       getSiteDeviceStats: {},
     },
+    removals: { deleteSiteDeviceSupportFile: {} },
   }
 }

@@ -40,6 +40,8 @@ const orders: readonly CommandOrder[] = [
   { kind: 'activate', params: {} },
   { kind: 'locate', params: {} },
   { kind: 'unlocate', params: {} },
+  { kind: 'ping', params: { host: '192.0.2.1', count: 10, size: 56 } },
+  { kind: 'support', params: {} },
 ]
 test.each(orders)('$kind requires the command', (order) => {
   expect(findRefusal({ ...noCapabilities, commands: [order.kind] }, order)).toBeNull()

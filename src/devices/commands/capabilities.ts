@@ -11,6 +11,8 @@ const refusals: Readonly<Record<CommandKind, string>> = {
   activate: "The device can't install firmware that it has downloaded before",
   locate: 'The device has no LEDs that can blink',
   unlocate: 'The device has no LEDs that can blink',
+  ping: "The device can't send pings for somebody",
+  support: "The device can't collect support files",
 }
 
 /**

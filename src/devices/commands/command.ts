@@ -18,6 +18,17 @@ export interface LocateParams {
   readonly duration_s?: number
 }
 
+/** In wire shape, as the row stores it. */
+export interface PingParams {
+  /** As isHost() accepts it. */
+  readonly host: string
+  readonly count: number
+  /** Bytes of data in each packet. */
+  readonly size: number
+  /** As isInterface() accepts it; absent: the device chooses one by the address. */
+  readonly egress_interface?: string
+}
+
 export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
   /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
@@ -25,6 +36,9 @@ export type CommandOrder =
   | { readonly kind: 'activate'; readonly params: Readonly<Record<string, never>> }
   /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it and takes no duration. */
   | { readonly kind: 'locate' | 'unlocate'; readonly params: LocateParams }
+  | { readonly kind: 'ping'; readonly params: PingParams }
+  /** The device collects what its maker's support wants to see, and uploads it. */
+  | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }
 
 export type NewCommand = CommandOrder & {
   readonly id: string

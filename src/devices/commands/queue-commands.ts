@@ -2,13 +2,25 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db.ts'
-import type { DeviceCapabilities } from '../tables.ts'
+import type { CommandKind, DeviceCapabilities } from '../tables.ts'
 import { findRefusal } from './capabilities.ts'
 import type { CommandOrder } from './command.ts'
 import { insertCommands } from './store.ts'
 
 /** A person does not expect an effect that comes later than this. */
 const SEND_WITHIN_MS = 60_000
+
+/** The commands as they continue "Cannot". */
+const verbs: Readonly<Record<CommandKind, string>> = {
+  restart: 'restart',
+  upgrade: 'upgrade',
+  stage: 'upgrade',
+  activate: 'upgrade',
+  locate: 'locate',
+  unlocate: 'unlocate',
+  ping: 'ping from',
+  support: 'collect support files of',
+}
 
 /** What decides whether a person may command a device now. */
 export interface Readiness {
@@ -18,7 +30,7 @@ export interface Readiness {
 
 /** Returns why a person's command can't be queued for the device; null when it can. */
 export function findCommandRefusal({ connected, capabilities }: Readiness, order: CommandOrder): string | null {
-  if (!connected) return `Cannot ${order.kind} an offline device`
+  if (!connected) return `Cannot ${verbs[order.kind]} an offline device`
   return findRefusal(capabilities, order)
 }
 

@@ -1,14 +1,27 @@
 import { site } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, ListErrorReply, Uuid } from '../../http/schemas.ts'
+import { notFound } from '../../platform/errors.ts'
+import { findDevice } from '../store.ts'
 import { locateDevice } from './locate-device.ts'
+import { pingFromDevice } from './ping-from-device.ts'
 import { restartDevices } from './restart-device.ts'
+import { findPersonCommand, listPersonCommands } from './store-list.ts'
 import {
+  CommandDetailReply,
+  CommandReply,
   LocateBody,
+  PingBody,
+  PingReply,
   RestartDevicesBody,
   RestartDevicesReply,
   parseLocate,
+  parsePing,
   parseRestartDevices,
+  presentCommand,
+  presentCommandDetail,
   presentRestarts,
 } from './wire.ts'
 
@@ -51,5 +64,44 @@ export const deviceCommandOperations: Operation[] = [
     reply: Empty,
     run: (ctx, { scope, params: { device_id: deviceId } }) =>
       locateDevice(ctx, scope, { deviceId, order: { kind: 'unlocate', params: {} }, mac: null }),
+  }),
+  operation({
+    id: 'pingFromDevice',
+    summary: 'Let a device send pings',
+    method: 'POST',
+    tag,
+    at: site(`${one}/ping`, { needs: 'operate' }),
+    params,
+    body: PingBody,
+    reply: PingReply,
+    run: async (ctx, { scope, params: { device_id: deviceId }, body }) => ({
+      session: await pingFromDevice(ctx, scope, { deviceId, params: parsePing(body) }),
+    }),
+  }),
+  listOperation({
+    id: 'listSiteDeviceCommands',
+    summary: 'List the commands that people have sent to a device',
+    tag,
+    at: site(`${one}/commands`, { needs: 'read' }),
+    params,
+    item: CommandReply,
+    run: async (ctx, { scope, params: { device_id: deviceId }, page }) => {
+      if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
+      return presentPage(await listPersonCommands(ctx.db, scope, { deviceId, page }), presentCommand)
+    },
+  }),
+  operation({
+    id: 'getSiteDeviceCommand',
+    summary: 'Get a command of a device with its output',
+    method: 'GET',
+    tag,
+    at: site(`${one}/commands/:command_id`, { needs: 'read' }),
+    params: { ...params, command_id: Uuid },
+    reply: CommandDetailReply,
+    run: async (ctx, { scope, params: { device_id: deviceId, command_id: id } }) => {
+      const command = await findPersonCommand(ctx.db, scope, { deviceId, id })
+      if (command === undefined) throw notFound(id)
+      return presentCommandDetail(command)
+    },
   }),
 ].flat()

@@ -1,9 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { Uuid, named } from '../../http/schemas.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { parseMac } from '../device.ts'
-import type { RestartParams } from './command.ts'
+import type { PingParams, RestartParams } from './command.ts'
+import { isHost, isInterface } from './host.ts'
 import type { LocateRequest } from './locate-device.ts'
+import type { PersonCommand } from './store-list.ts'
 import { OFFLINE, type RestartReport } from './restart-device.ts'
 
 /** Source: contract, `utils_devices_restart_multi`. */
@@ -59,4 +62,81 @@ export function parseLocate({ duration, mac }: Static<typeof LocateBody>): Omit<
   const plainMac = mac === undefined || mac === '' ? null : parseMac(mac)
   if (plainMac === null && mac) throw invalidField('mac', `${mac} is not a MAC address`)
   return { order: { kind: 'locate', params: { duration_s: (duration ?? DEFAULT_LOCATE_MIN) * 60 } }, mac: plainMac }
+}
+
+const DEFAULT_PINGS = 10
+const DEFAULT_PING_BYTES = 56
+
+/** Source: contract, `utils_ping`. */
+export const PingBody = named(
+  'DevicePing',
+  Type.Object(
+    {
+      host: Type.String({ minLength: 1, maxLength: 253, description: 'an IP address or a host name' }),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_PINGS })),
+      size: Type.Optional(
+        Type.Integer({ minimum: 56, maximum: 65_535, default: DEFAULT_PING_BYTES, description: 'bytes of data' }),
+      ),
+      egress_interface: Type.Optional(Type.String({ maxLength: 15, description: 'of the device, such as `eth0`' })),
+      node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'is refused: devices ping as a whole' })),
+    },
+    { additionalProperties: true },
+  ),
+)
+
+/** @throws AppError invalid naming the field. */
+export function parsePing(body: Static<typeof PingBody>): PingParams {
+  const { host, count = DEFAULT_PINGS, size = DEFAULT_PING_BYTES, egress_interface: egress = '', node } = body
+  if (!isHost(host)) throw invalidField('host', `${JSON.stringify(host)} is neither an IP address nor a host name`)
+  if (egress !== '' && !isInterface(egress))
+    throw invalidField('egress_interface', `${JSON.stringify(egress)} is not the name of an interface`)
+  if (node !== undefined) throw invalidField('node', `the device can't ping from node ${node} alone`)
+  return { host, count, size, ...(egress !== '' && { egress_interface: egress }) }
+}
+
+export const PingReply = named(
+  'DevicePingSession',
+  Type.Object({ session: Type.String({ description: 'the id of the command, which stores the output' }) }),
+)
+
+const commandFields = {
+  id: Uuid,
+  device_id: Uuid,
+  kind: Type.Enum(['restart', 'upgrade', 'stage', 'activate', 'locate', 'unlocate', 'ping', 'support']),
+  params: Type.Record(Type.String(), Type.Unknown()),
+  status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
+    description: '`unknown`: the device may have done it, but its answer was not received',
+  }),
+  reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),
+  created_time: Timestamp,
+  sent_time: Type.Optional(Timestamp),
+  finished_time: Type.Optional(Timestamp),
+}
+
+export const CommandReply = named('DeviceCommand', Type.Object(commandFields))
+
+export const CommandDetailReply = named(
+  'DeviceCommandDetail',
+  Type.Object({ ...commandFields, output: Type.Optional(Type.String({ description: 'what the device answered' })) }),
+)
+
+export function presentCommand(command: PersonCommand): Static<typeof CommandReply> {
+  const { id, deviceId, kind, params, state, outcome, createdAt, sentAt, finishedAt } = command
+  const reason = state === 'rejected' ? outcome?.text : outcome?.why
+  return {
+    id,
+    device_id: deviceId,
+    kind,
+    params,
+    status: state,
+    ...(reason != null && { reason }),
+    created_time: epochS(createdAt),
+    ...(sentAt !== null && { sent_time: epochS(sentAt) }),
+    ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
+  }
+}
+
+export function presentCommandDetail(command: PersonCommand): Static<typeof CommandDetailReply> {
+  const output = command.state === 'done' ? command.outcome?.text : null
+  return { ...presentCommand(command), ...(output != null && { output }) }
 }

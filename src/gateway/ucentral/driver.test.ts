@@ -35,9 +35,23 @@ describe('capabilities', () => {
   const stock = { restart_members: [], restart_nodes: [] }
   const nodes = ['node0', 'node1']
   test.each<[string, Capabilities, unknown]>([
-    ['an access point', hello('AP'), { ...stock, commands: ['restart', 'upgrade', 'locate', 'unlocate'] }],
+    [
+      'an access point',
+      hello('AP'),
+      { ...stock, commands: ['restart', 'upgrade', 'locate', 'unlocate', 'ping', 'support'] },
+    ],
     // The switch client does not know `leds`, and answers success.
-    ['a switch', hello('Switch'), { ...stock, commands: ['restart', 'upgrade'] }],
+    ['a switch', hello('Switch'), { ...stock, commands: ['restart', 'upgrade', 'ping', 'support'] }],
+    [
+      'an access point that runs signed scripts only',
+      { ...hello('ap'), restrictions: { commands: true } },
+      { ...stock, commands: ['restart', 'upgrade', 'locate', 'unlocate', 'support'] },
+    ],
+    [
+      'such an access point of a developer',
+      { ...hello('ap'), restrictions: { commands: true }, developer: true },
+      { commands: expect.arrayContaining(['ping']) },
+    ],
     ['a switch that restarts parts', hello('switch', ['reboot']), { restart_members: 'any', restart_nodes: nodes }],
     ['one that lists them', hello('switch', ['reboot'], members), { restart_members: [1], restart_nodes: nodes }],
     ['one that offers something else', hello('switch', ['stage'], members), stock],

@@ -1,7 +1,18 @@
 import type { DeviceCapabilities } from '../../devices/tables.ts'
+import type { Call } from '../jsonrpc.ts'
 import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
-import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
+import { decodePing, decodeSupport, encodePing, encodeSupport } from './scripts.ts'
+import type {
+  Download,
+  Driver,
+  DriverCommand,
+  DriverDevice,
+  EncodedCommand,
+  Outcome,
+  Rejection,
+  SentCommand,
+} from '../driver.ts'
 
 /** Asks the device to act at once. Devices ignore any other time for a reboot. */
 const NOW = 0
@@ -44,11 +55,6 @@ interface UcentralMessages {
   readonly event: DeviceEvent
 }
 
-export interface Call {
-  readonly method: string
-  readonly params: Readonly<Record<string, unknown>>
-}
-
 export interface Reply {
   readonly result: unknown
   readonly error: unknown
@@ -68,6 +74,21 @@ const untrustedCertificate: Rejection = {
   final: true,
 }
 
+/** Neither client has a setting for another CA of uploads. */
+const untrustedUpload: Rejection = {
+  kind: 'rejected',
+  code: 'untrusted_certificate',
+  text: 'Devices trust only public CAs when they upload, but the device CA signed the certificate of the server',
+  final: true,
+}
+
+const unsafeAddress: Rejection = {
+  kind: 'rejected',
+  code: 'unsafe_uri',
+  text: 'the address is not safe in a shell',
+  final: true,
+}
+
 const twoSteps: Rejection = {
   kind: 'rejected',
   code: 'unsupported',
@@ -80,10 +101,21 @@ function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
   const { methods = [], members } = hello['x-signalbox'] ?? {}
   const restartsParts = methods.includes('reboot')
   return {
-    commands: ['restart', 'upgrade', ...(typeOf(hello) === 'ap' ? (['locate', 'unlocate'] as const) : [])],
+    commands: [
+      'restart',
+      'upgrade',
+      ...(typeOf(hello) === 'ap' ? (['locate', 'unlocate'] as const) : []),
+      ...(runsScripts(hello) ? (['ping'] as const) : []),
+      'support',
+    ],
     restart_members: restartsParts ? (members?.map(({ member }) => member) ?? 'any') : [],
     restart_nodes: restartsParts ? ['node0', 'node1'] : [],
   }
+}
+
+/** Its own diagnostics are no script, so that an access point with the restriction collects them all the same. */
+function runsScripts({ restrictions, developer }: Capabilities): boolean {
+  return restrictions?.commands !== true || developer === true
 }
 
 /** Some access points do not name their platform. */
@@ -103,8 +135,7 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
       return { kind: 'call', call, timeoutMs: REBOOT_TIMEOUT_MS }
     }
     case 'upgrade': {
-      if (unsafeUri.test(command.uri))
-        return { kind: 'rejected', code: 'unsafe_uri', text: 'the address is not safe in a shell', final: true }
+      if (unsafeUri.test(command.uri)) return unsafeAddress
       if (device.type === 'switch' && needsDeviceCa(command)) return untrustedCertificate
       const timeoutMs = device.type === 'switch' ? SWITCH_UPGRADE_TIMEOUT_MS : AP_UPGRADE_TIMEOUT_MS
       return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
@@ -121,13 +152,18 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
           : { serial, when: NOW, pattern: 'on' }
       return { kind: 'call', call: { method: 'leds', params }, timeoutMs: LEDS_TIMEOUT_MS }
     }
+    case 'ping':
+      return encodePing(device, command)
+    case 'support':
+      if (unsafeUri.test(command.uri)) return unsafeAddress
+      return needsDeviceCa(command) ? untrustedUpload : encodeSupport(device, command)
   }
 }
 
 type UpgradeCommand = Extract<DriverCommand, { kind: 'upgrade' }>
 
-/** A download over plain HTTP verifies no certificate, so its issuer does not matter. */
-function needsDeviceCa({ uri, localCertificates }: UpgradeCommand): boolean {
+/** A transfer over plain HTTP verifies no certificate, so its issuer does not matter. */
+function needsDeviceCa({ uri, localCertificates }: Download): boolean {
   return localCertificates && /^https:/i.test(uri)
 }
 
@@ -151,6 +187,8 @@ function decodeReply({ device, kind }: SentCommand, { result, error }: Reply): O
   if (isRpcError(error)) {
     return neverExecuted.has(error.code) ? { ...rejected(error.code, error.message), final: true } : null
   }
+  if (kind === 'ping') return decodePing(result)
+  if (kind === 'support') return decodeSupport(result)
   if (!isResult(result)) return null
   const { error: code, text = '' } = result.status
   if (kind === 'upgrade' && isRemark.test(text)) return null

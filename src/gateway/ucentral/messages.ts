@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { Script } from './script-messages.ts'
 
 /**
  * The params of the uCentral messages that Signalbox understands, in both directions. Unknown members
@@ -37,6 +38,10 @@ export const Capabilities = Type.Object({
   serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   /** `ap` or `switch`, in upper or lower case; some access points send `unknown` or nothing. */
   platform: Type.Optional(ShortText),
+  /** What the maker forbids. With `commands`, an access point runs only scripts that the maker has signed. */
+  restrictions: Type.Optional(Type.Object({ commands: Type.Optional(Type.Boolean()) })),
+  /** True on a device that is exempt from its restrictions. */
+  developer: Type.Optional(Type.Boolean()),
   'x-signalbox': Type.Optional(Extension),
 })
 export type Capabilities = Static<typeof Capabilities>
@@ -202,6 +207,7 @@ export const gatewayCalls = {
   'x-signalbox.reboot': RebootPart,
   leds: Leds,
   telemetry: TelemetryOrder,
+  script: Script,
 } as const satisfies Record<string, TSchema>
 export type GatewayMethod = keyof typeof gatewayCalls
 export type GatewayCall<M extends GatewayMethod> = Static<(typeof gatewayCalls)[M]>
@@ -240,6 +246,7 @@ const gatewayChecks = {
   'x-signalbox.reboot': Compile(RebootPart),
   leds: Compile(Leds),
   telemetry: Compile(TelemetryOrder),
+  script: Compile(Script),
 } satisfies Record<GatewayMethod, Check>
 
 interface Check {

@@ -10,8 +10,8 @@ import {
   FrameSession,
   type UnpackedFrame,
 } from '../frame-session.ts'
-import { type PackedCall, encodeCall, inflateCall } from '../jsonrpc.ts'
-import { type Call, FAMILY, type Reply, ucentralDriver } from './driver.ts'
+import { type Call, type PackedCall, encodeCall, inflateCall } from '../jsonrpc.ts'
+import { FAMILY, type Reply, ucentralDriver } from './driver.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
 
 /** How the gateway handles the messages of its sessions. */

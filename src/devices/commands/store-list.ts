@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { SiteScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import type { Reader } from '../../platform/db.ts'
+import type { CommandKind, CommandState } from '../tables.ts'
+
+/** A command that belongs to no upgrade, in its present state. */
+export interface PersonCommand {
+  readonly id: string
+  readonly deviceId: string
+  readonly kind: CommandKind
+  readonly params: Readonly<Record<string, unknown>>
+  readonly state: CommandState
+  /** How it ended. Of a list, `text` of a success is absent: it may be long. */
+  readonly outcome: { readonly text?: string | null; readonly code?: string; readonly why?: string } | null
+  readonly createdAt: Date
+  readonly sentAt: Date | null
+  readonly finishedAt: Date | null
+}
+
+const columns = sql`command.id, command.device_id, command.kind, command.params, command.state, command.created_at,
+  command.sent_at, command.finished_at`
+
+function commandsOf(scope: SiteScope, deviceId: string) {
+  return sql`device_command command
+    join device on device.org_id = command.org_id and device.id = command.device_id and device.site_id = ${scope.siteId}
+    where command.org_id = ${scope.orgId} and command.device_id = ${deviceId} and command.site_upgrade_id is null`
+}
+
+/** Lists the commands of a device of the site that belong to no upgrade, the newest first. */
+export function listPersonCommands(
+  reader: Reader,
+  scope: SiteScope,
+  { deviceId, page }: { readonly deviceId: string; readonly page: Page },
+): Promise<Paged<PersonCommand>> {
+  const outcome = sql`case when command.state = 'done' then command.outcome - 'text' else command.outcome end as outcome`
+  const hits = sql`select ${columns}, ${outcome} from ${commandsOf(scope, deviceId)}`
+  return pageOf<PersonCommand>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+}
+
+export async function findPersonCommand(
+  reader: Reader,
+  scope: SiteScope,
+  { deviceId, id }: { readonly deviceId: string; readonly id: string },
+): Promise<PersonCommand | undefined> {
+  const { rows } = await sql<PersonCommand>`
+    select ${columns}, command.outcome from ${commandsOf(scope, deviceId)} and command.id = ${id}`.execute(reader)
+  return rows[0]
+}

@@ -1,0 +1,94 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { readForm, takeForms } from '../../http/forms.ts'
+import type { Context } from '../../platform/context.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { discardImage, receiveFile } from '../../platform/images/image-files.ts'
+import { parseMac } from '../device.ts'
+import { openSupportTicket } from './file-url.ts'
+import { getAwaitedCommand, openSupportFile, recordSupportFile } from './record-file.ts'
+import type { SupportFiles } from './support-files.ts'
+
+/** A client that accepts no data for this long is gone, whatever the state of its socket. */
+const IDLE_MS = 60_000
+
+const url = '/support-files/:org_id/:command_id/:expires/:signature'
+const schema = {
+  hide: true,
+  params: Type.Object({
+    org_id: Type.String(),
+    command_id: Type.String(),
+    expires: Type.String(),
+    signature: Type.String(),
+  }),
+} as const
+
+/**
+ * Receives the files of devices and serves them to people, outside /api/v1 and without credentials, because the signed
+ * path is one (file-url.ts). Register it without a prefix.
+ */
+export function supportFileRoutes(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    await http.register(uploadRoute(ctx, files))
+    await http.register(readRoute(ctx, files))
+  }
+}
+
+/** Both clients post a form with the device's serial number in `name`, and the file in `data`. */
+function uploadRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    await takeForms(http)
+    http.route({
+      method: 'POST',
+      url,
+      schema,
+      handler: async (request) => {
+        const ticket = openSupportTicket(ctx, 'upload', request.params)
+        const command = await getAwaitedCommand(ctx, ticket)
+        const { fields, file: received } = await readForm(request, {
+          file: 'data',
+          texts: ['name'],
+          maxBytes: files.maxBytes,
+          take: ({ body }) => receiveFile(files, { orgId: ticket.orgId, body }),
+          discard: discardImage,
+        })
+        if (parseMac(fields['name'] ?? '') !== command.mac) {
+          await discardImage(received)
+          throw invalidField('name', `must be ${command.mac}, the serial number of the device`)
+        }
+        await recordSupportFile(ctx, ticket, { files, command, received })
+        return {}
+      },
+    })
+  }
+}
+
+function readRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+  return async (http) => {
+    const sending = new Set<Readable>()
+    http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
+    http.route({
+      method: 'GET',
+      url,
+      schema,
+      exposeHeadRoute: false,
+      handler: async (request, reply) => {
+        const ticket = openSupportTicket(ctx, 'read', request.params)
+        const { mac, bytes, handle } = await openSupportFile(ctx, files, ticket)
+        void reply.headers({
+          'content-type': 'application/octet-stream',
+          'content-length': bytes,
+          'content-disposition': `attachment; filename="support-${mac}-${ticket.commandId}.bin"`,
+          'cache-control': 'private, no-store',
+          'x-content-type-options': 'nosniff',
+        })
+        const body = handle.createReadStream()
+        sending.add(body)
+        body.once('close', () => sending.delete(body))
+        reply.raw.setTimeout(IDLE_MS)
+        return reply.send(body)
+      },
+    })
+  }
+}

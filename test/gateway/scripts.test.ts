@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+const ping = { kind: 'ping' as const, params: { host: '192.0.2.1', count: 2, size: 56 } }
+const support = { kind: 'support' as const, params: {} }
+
+async function connected(port: number, capabilities: object = {}, type: 'ap' | 'switch' = 'ap'): Promise<TestDevice> {
+  const mac = newMac()
+  await harness.claim(mac, type)
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello({ capabilities: { compatible: 'test_model', platform: type, ...capabilities } })
+  await waitUntil('connected', async () => (await harness.status(mac)).connected)
+  return device
+}
+
+describe('a ping', () => {
+  test('stores its output with the command', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, ping)
+    const call = await device.nextCall()
+    expect(call).toMatchObject({ method: 'script', params: { serial: device.mac, type: 'shell', timeout: 32 } })
+    device.reply(call.id, { error: 1, result: '0 packets received\n' })
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: '0 packets received\n' })
+  })
+
+  test('is unknown when the device does not answer in time', async () => {
+    const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
+    const device = await connected(port, {}, 'switch')
+    const id = await harness.queue(device.mac, ping)
+    await device.nextCall()
+    harness.advance(62_000)
+    expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'timeout' })
+  })
+
+  test('is refused before it is sent to an access point that runs signed scripts only', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port, { restrictions: { commands: true } })
+    const id = await harness.queue(device.mac, ping)
+    expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ code: 'unsupported', final: true })
+    expect(device.calls).toEqual([])
+  })
+
+  test('reaches no shell with a host that the interface has not checked', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, { kind: 'ping', params: { ...ping.params, host: '$(reboot)' } })
+    expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ code: 'unsafe_host', final: true })
+    expect(device.calls).toEqual([])
+  })
+})
+
+describe('support files', () => {
+  test('are requested at an address for this command, and done at the second answer', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, support)
+    const call = await device.nextCall()
+    expect(call).toMatchObject({ method: 'script', params: { type: 'diagnostic', timeout: 600 } })
+    expect(call.params['uri']).toMatch(new RegExp(`/support-files/${harness.orgId}/${id}/`))
+    device.reply(call.id, { error: 0, result: 'pending' })
+    device.reply(call.id, { error: 0, result: 'done' })
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'done' })
+  })
+
+  test('are rejected if the device collects nothing', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, support)
+    const call = await device.nextCall()
+    device.reply(call.id, { error: 0, result: 'pending' })
+    device.reply(call.id, { error: 1, result: 'script did not generate any output' })
+    expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ text: 'script did not generate any output' })
+  })
+})
