@@ -18,8 +18,8 @@ export interface NewWebhook {
 export async function createWebhook(ctx: Context, scope: PlaceScope, { body, outbound }: NewWebhook): Promise<Webhook> {
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
-  const { url, ...content } = mergeWebhook(null, body, siteId)
-  await assertCallable(outbound, url, scope)
+  const { url, tokenUrl, ...content } = mergeWebhook(null, body, siteId)
+  await assertCallable(outbound, { url, tokenUrl }, scope)
   const id = uuidv7()
   const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
   return inTx(ctx, async (tx) => {

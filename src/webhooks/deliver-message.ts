@@ -1,13 +1,16 @@
 import { uuidv7 } from 'uuidv7'
 import type { Context } from '../platform/context.ts'
 import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import type { TokenGrant } from './oauth2.ts'
 import { type Verdict, decideRetry } from './decide-retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { ClaimedLane, DeliveryRecord, DueMessage } from './store-deliver.ts'
-import { customHeaders, openWebhookSecrets, secretOf } from './webhook.ts'
+import { customHeaders, openWebhookSecrets, secretOf, tokenGrantOf } from './webhook.ts'
 
 export interface DeliverOptions {
   readonly outbound: OutboundHttp
+  readonly tokens: AccessTokens
   /** The limit for one attempt, from the first packet to the last. */
   readonly timeoutMs: number
   /** 0 to 1. */
@@ -24,6 +27,8 @@ export interface Receiver {
   /** The signing secrets: the current one first, then the recently replaced one. */
   readonly secrets: readonly string[]
   readonly headers: Readonly<Record<string, string>>
+  /** Null if the receiver takes no access tokens. */
+  readonly grant: TokenGrant | null
 }
 
 export interface Attempt {
@@ -49,20 +54,23 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
       ...customHeaders(webhook.doc),
       ...(webhook.doc['type'] === 'splunk' && { Authorization: `Splunk ${String(fields?.['splunk_token'])}` }),
     },
+    grant: tokenGrantOf(webhook.doc, fields),
   }
+}
+
+interface Delivery {
+  readonly receiver: Receiver
+  readonly message: DueMessage
+  readonly signal: AbortSignal
 }
 
 /** Makes one attempt. Returns null when `signal` aborted it: the outcome is unknown, and the attempt does not count. */
 export async function deliverMessage(
   ctx: Context,
-  { outbound, timeoutMs, random }: DeliverOptions,
-  {
-    receiver,
-    message,
-    signal,
-  }: { readonly receiver: Receiver; readonly message: DueMessage; readonly signal: AbortSignal },
+  options: DeliverOptions,
+  delivery: Delivery,
 ): Promise<Attempt | null> {
-  const { url, verifyCert } = receiver
+  const { receiver, message } = delivery
   const at = ctx.clock.now()
   const headers = {
     ...withDefaults(receiver.headers),
@@ -70,20 +78,12 @@ export async function deliverMessage(
     ...signatureHeaders(receiver.secrets, { messageId: message.id, at, body: message.body }),
   }
   const startedMs = performance.now()
-  const result = await outbound.send({
-    url,
-    method: 'POST',
-    headers,
-    body: message.body,
-    verifyCert,
-    timeoutMs,
-    signal,
-    owner: receiver.orgId,
-  })
+  const result = await send(options, delivery, headers)
   if (result.kind === 'aborted') return null
   const attempt = message.attempt + 1
   const status = result.kind === 'answer' ? result.status : null
-  const verdict = decideRetry({ attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }, random())
+  const asked = { attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }
+  const verdict = decideRetry(asked, options.random())
   return {
     verdict,
     durationMs: performance.now() - startedMs,
@@ -98,7 +98,7 @@ export async function deliverMessage(
       status: verdict.kind === 'delivered' ? 'success' : 'failure',
       statusCode: status,
       error: errorOf(result),
-      reqUrl: url,
+      reqUrl: receiver.url,
       createdAt: at,
       exchange: {
         reqHeaders: JSON.stringify({ ...headers, ...hidden(receiver.headers) }),
@@ -107,6 +107,36 @@ export async function deliverMessage(
       },
     },
   }
+}
+
+/** Sends the message, with an access token where the receiver takes one. Without a token nothing is sent. */
+async function send(
+  { outbound, tokens, timeoutMs }: DeliverOptions,
+  { receiver, message, signal }: Delivery,
+  headers: Readonly<Record<string, string>>,
+): Promise<OutboundResult> {
+  const { orgId, webhookId, grant, url, verifyCert } = receiver
+  const granted = grant && (await tokens.get({ orgId, webhookId, grant, verifyCert, timeoutMs, signal }))
+  if (granted !== null && granted.kind !== 'token') return granted
+  const result = await outbound.send({
+    url,
+    method: 'POST',
+    headers: granted === null ? headers : withToken(headers, granted.token),
+    body: message.body,
+    verifyCert,
+    timeoutMs,
+    signal,
+    owner: orgId,
+  })
+  // The token may have been revoked before its time.
+  if (result.kind === 'answer' && result.status === 401) tokens.forget(webhookId)
+  return result
+}
+
+/** Names of headers have no case: a custom one would be sent beside the token. */
+function withToken(headers: Readonly<Record<string, string>>, token: string): Record<string, string> {
+  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization')
+  return { ...Object.fromEntries(others), Authorization: `Bearer ${token}` }
 }
 
 type Outcome = Exclude<OutboundResult, { kind: 'aborted' }>

@@ -3,6 +3,7 @@ import { mergeDocument, omitFields } from '../http/documents.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
+import { type TokenGrant, parseTokenGrant } from './oauth2.ts'
 import type { WebhookRow } from './store.ts'
 import { topicFault } from './topics.ts'
 
@@ -39,11 +40,18 @@ const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_
 const readOnly = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
 
 /** The types of receivers that deliveries support. */
-export const webhookTypes = ['http-post', 'splunk'] as const
+export const webhookTypes = ['http-post', 'oauth2', 'splunk'] as const
+
+/** The addresses that deliveries call. */
+export interface Addresses {
+  readonly url: URL
+  /** Null for other types than `oauth2`. */
+  readonly tokenUrl: URL | null
+}
 
 /**
  * Merges a client's body into the stored webhook (null on creation) and validates the result. The caller
- * must check whether the address may be called.
+ * must check whether the addresses may be called.
  *
  * @throws AppError invalid naming the field.
  */
@@ -51,7 +59,7 @@ export function mergeWebhook(
   before: WebhookContent | null,
   body: Document,
   siteId: string | null,
-): WebhookContent & { readonly url: URL } {
+): WebhookContent & Addresses {
   const stored =
     before === null ? {} : { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
   const merged = omitFields(mergeDocument(stored, body), readOnly)
@@ -65,7 +73,8 @@ export function mergeWebhook(
   return {
     enabled,
     topics: checkTopics(topics, siteId),
-    url: parseUrl(url),
+    url: parseUrl('url', url),
+    tokenUrl: type === 'oauth2' ? parseTokenGrant(merged, parseUrl).url : null,
     doc: omitFields(merged, ['enabled', 'topics', ...secretFields]),
     secrets: Object.keys(secrets).length === 0 ? null : secrets,
   }
@@ -92,13 +101,13 @@ function checkHeaders(headers: unknown): void {
   if (fault !== null) throw invalidField('headers', fault)
 }
 
-function parseUrl(url: unknown): URL {
-  if (typeof url !== 'string' || url === '') throw invalidField('url', 'is required')
+function parseUrl(field: string, url: unknown): URL {
+  if (typeof url !== 'string' || url === '') throw invalidField(field, 'is required')
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
-    throw invalidField('url', 'must be an address of the form http://... or https://...')
+    throw invalidField(field, 'must be an address of the form http://... or https://...')
   if (parsed.username !== '' || parsed.password !== '')
-    throw invalidField('url', 'may not contain a user name or password: use headers')
+    throw invalidField(field, 'may not contain a user name or password: use headers')
   return parsed
 }
 
@@ -107,6 +116,11 @@ export function customHeaders(doc: Document): Record<string, string> {
   const { headers } = doc
   if (typeof headers !== 'object' || headers === null) return {}
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+}
+
+/** Returns how to get access tokens for the receiver; null for other types than `oauth2`. */
+export function tokenGrantOf(doc: Document, secrets: Document | null): TokenGrant | null {
+  return doc['type'] === 'oauth2' ? parseTokenGrant({ ...doc, ...secrets }, parseUrl) : null
 }
 
 export function webhookName(doc: Document): string {

@@ -5,6 +5,7 @@ import { preparePartitions } from '../platform/partitions.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { PartLimits } from '../platform/split.ts'
 import { type Caps, defaultCaps } from './admission.ts'
+import { createAccessTokens } from './access-tokens.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { keptDays } from './partitions.ts'
@@ -37,7 +38,8 @@ export async function startWebhookWorkers(
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
   const router = startRouteWorker(ctx, counters)
-  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, runId, counters })
+  const tokens = createAccessTokens(ctx.clock, options.outbound)
+  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
   return {
     async stop() {
       await router.stop()

@@ -14,6 +14,12 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const url = 'http://127.0.0.1:9/hook'
+const oauth2 = {
+  type: 'oauth2',
+  oauth2_token_url: 'http://127.0.0.1:9/token',
+  oauth2_client_id: 'client',
+  oauth2_client_secret: 'secret',
+}
 
 async function create(body: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> {
   const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
@@ -158,6 +164,12 @@ describe('webhooks of an organization', () => {
     ['topics that are not a list', { topics: 'audits' }, 'topics'],
     ['type not built', { type: 'aws-sns' }, 'type'],
     ['type unknown', { type: 'pigeon' }, 'type'],
+    ['oauth2 without the address of tokens', { ...oauth2, oauth2_token_url: undefined }, 'oauth2_token_url'],
+    ['oauth2 with a private address', { ...oauth2, oauth2_token_url: 'http://10.0.0.5/' }, 'oauth2_token_url'],
+    ['oauth2 without a client', { ...oauth2, oauth2_client_id: '' }, 'oauth2_client_id'],
+    ['oauth2 without the secret of the client', { ...oauth2, oauth2_client_secret: undefined }, 'oauth2_client_secret'],
+    ['oauth2 without the name of a person', { ...oauth2, oauth2_grant_type: 'password' }, 'oauth2_username'],
+    ['oauth2 with a grant that needs a browser', { ...oauth2, oauth2_grant_type: 'code' }, 'oauth2_grant_type'],
     ['splunk without token', { type: 'splunk' }, 'splunk_token'],
     ['reserved header', { headers: { Host: 'x' } }, 'headers'],
     ['header with a line end', { headers: { 'X-A': 'a\r\nX-B: b' } }, 'headers'],
