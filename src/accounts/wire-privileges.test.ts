@@ -9,7 +9,7 @@ const place = '33333333-3333-4333-8333-333333333333'
 
 describe('parsePrivileges', () => {
   it('keeps what was sent, with empty lists', () => {
-    expect(parsePrivileges(org, [{ scope: 'org', role: 'read', views: [], orggroup_ids: [], msp_id: '' }])).toEqual([
+    expect(parsePrivileges(org, [{ scope: 'org', role: 'read', views: [], orggroup_ids: [] }])).toEqual([
       { scope: 'org', role: 'read', views: [] },
     ])
     expect(parsePrivileges(org, [{ scope: 'site', role: 'read', org_id: org, site_id: place }])).toEqual([

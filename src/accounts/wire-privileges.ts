@@ -19,7 +19,7 @@ export const PrivilegeBody = named(
       site_id: Type.Optional(Uuid),
       sitegroup_id: Type.Optional(Uuid),
       sitegroup_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
-      msp_id: Type.Optional(Type.String({ description: 'empty: there are no service providers' })),
+      msp_id: Type.Optional(Type.String({ format: 'uuid', description: 'refused: there are no service providers' })),
       orggroup_ids: Type.Optional(Type.Array(Uuid, { description: 'empty: there are no groups of organizations' })),
       views,
     },
@@ -100,7 +100,7 @@ const places = {
 function assertPlaceOf(wire: Static<typeof PrivilegeBody>, field: string): void {
   for (const [name, scope] of Object.entries(places)) {
     const value: unknown = Reflect.get(wire, name)
-    const isEmpty = value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+    const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
     if (!isEmpty && wire.scope !== scope)
       throw invalidField(`${field}.${name}`, `does not belong to a privilege of scope ${wire.scope}`)
   }

@@ -33,7 +33,7 @@ export function mergeDocument(
 /**
  * Asserts that a body has no other value for fields that its operation can't change. Clients send whole records back, so
  * the present values pass; another one would be dropped silently.
- * @param present As answers show the record. Null and an empty text stand for a field that it does not have.
+ * @param present As answers show the record. Null stands for a field that it does not have.
  * @param why The end of a sentence that starts with the field.
  * @throws AppError invalid, which names the field.
  */
@@ -43,7 +43,7 @@ export function assertUnchanged(
   { fields, why }: { readonly fields: readonly string[]; readonly why: string },
 ): void {
   for (const field of fields) {
-    const [wanted, known] = [body[field] ?? '', present[field] ?? '']
+    const [wanted, known] = [body[field] ?? null, present[field] ?? null]
     if (field in body && !isDeepStrictEqual(wanted, known)) throw invalidField(field, why)
   }
 }

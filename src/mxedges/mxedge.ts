@@ -1,7 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
-import { mergeDocument, omitFields } from '../http/documents.ts'
+import { assertUnchanged, mergeDocument, omitFields } from '../http/documents.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MxedgeTable } from './tables.ts'
@@ -24,7 +24,6 @@ const ownFields = [
   'site_id',
   'for_site',
   'magic',
-  'mac',
   'serial',
   'mxagent_registered',
   'tunterm_registered',
@@ -40,11 +39,15 @@ const ownFields = [
  * Merges `body` into an appliance; `before` is null on creation.
  * @throws AppError invalid for an appliance without a name or a model.
  */
-export function mergeMxedge(before: MxedgeContent | null, body: Document): MxedgeContent {
+export function mergeMxedge(before: (MxedgeContent & Pick<Mxedge, 'mac'>) | null, body: Document): MxedgeContent {
+  assertUnchanged({ mac: before?.mac }, body, {
+    fields: ['mac'],
+    why: 'can not be changed: it is that of the hardware',
+  })
   // A client that changes an appliance right after its claim doesn't know its model yet, and sends an empty text.
   const unset = before !== null && body['model'] === '' ? ['model', ...ownFields] : ownFields
   const merged = mergeDocument(before === null ? {} : documentOf(before), omitFields(body, unset))
-  const { name, model, mxcluster_id: mxclusterId, ...doc } = merged
+  const { name, model, mxcluster_id: mxclusterId, mac: _, ...doc } = merged
   if (typeof name !== 'string') throw invalidField('name', 'is required')
   if (typeof model !== 'string') throw invalidField('model', 'is required')
   return { name, model, mxclusterId: typeof mxclusterId === 'string' ? mxclusterId : null, doc }

@@ -12,8 +12,9 @@ export function assertImageUrls(
 ): void {
   for (const number of [1, 2, 3]) {
     const field = `image${number}_url`
-    const [value, image] = [body[field] ?? '', images[number]]
-    const isSame = image === undefined ? value === '' : typeof value === 'string' && value.includes(`/images/${image}/`)
+    const [value, image] = [body[field] ?? null, images[number]]
+    const isSame =
+      image === undefined ? value === null : typeof value === 'string' && value.includes(`/images/${image}/`)
     if (field in body && !isSame)
       throw invalidField(field, `can not be changed here: upload the picture, or delete it, at .../image${number}`)
   }
