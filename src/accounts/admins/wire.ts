@@ -36,10 +36,8 @@ const NOT_INVITED = {
   ],
   why: 'can not be set: the invited person sets it in their account',
 }
-const FIXED = {
-  fields: ['email', 'expire_time'],
-  why: 'can not be changed: `hours` decide when the invitation expires, and another address needs another invitation',
-}
+const FIXED_EXPIRY = { fields: ['expire_time'], why: 'can not be set: `hours` decide when the invitation expires' }
+const FIXED_ADDRESS = { fields: ['email'], why: 'can not be changed: another address needs another invitation' }
 
 export const UpdateAdminBody = named(
   'AdminUpdate',
@@ -112,7 +110,8 @@ const DEFAULT_HOURS = 24
 
 export function parseInvite(orgId: string, body: Static<typeof CreateInviteBody>): InviteRequest {
   const { hours = DEFAULT_HOURS, privileges } = body
-  assertUnchanged({}, body, { ...NOT_INVITED, fields: [...NOT_INVITED.fields, 'expire_time'] })
+  assertUnchanged({}, body, NOT_INVITED)
+  assertUnchanged({}, body, FIXED_EXPIRY)
   return {
     email: body.email.toLowerCase(),
     document: { ...namesOf(body), hours, privileges: parsePrivileges(orgId, privileges) },
@@ -127,7 +126,8 @@ export function parseInviteChange(before: Invite, body: Static<typeof UpdateInvi
   const { orgId, email } = before
   const { hours, privileges } = body
   assertUnchanged({}, body, NOT_INVITED)
-  assertUnchanged({ email, expire_time: expiryOf(before) }, body, FIXED)
+  assertUnchanged({ email }, body, FIXED_ADDRESS)
+  assertUnchanged({ expire_time: expiryOf(before) }, body, FIXED_EXPIRY)
   return {
     ...namesOf(body),
     ...(hours !== undefined && { hours }),
