@@ -37,6 +37,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
         const replacedBytes = await getDeviceImageBytes(ctx.db, scope, place)
         const { file: received } = await readForm(request, {
           file: 'file',
+          texts: ['json'],
           maxBytes: files.maxBytes,
           take: ({ body, type: declaredType }) =>
             receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),

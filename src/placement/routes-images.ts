@@ -92,6 +92,7 @@ async function receive<T>(
 ): Promise<{ readonly received: ReceivedImage; readonly said: T }> {
   const { file: received, fields } = await readForm(request, {
     file: 'file',
+    texts: ['json'],
     maxBytes: files.maxBytes,
     take: ({ body, type: declaredType }) => receiveImage(files, { ...room, body, declaredType }),
     discard: discardImage,

@@ -91,6 +91,27 @@ describe('the image of a map', () => {
     expect(await stored()).toHaveLength(1)
   })
 
+  it.each([
+    ['without a content type', 'form-data; name="json"\r\n'],
+    ['as plain text', 'form-data; name="json"\r\nContent-Type: text/plain\r\n'],
+    ['as JSON', 'form-data; name="json"\r\nContent-Type: application/json\r\n'],
+    ['as bytes', 'form-data; name="json"\r\nContent-Type: application/octet-stream\r\n'],
+    ['as a file', 'form-data; name="json"; filename="json"\r\n'],
+    ['as a file of JSON', 'form-data; name="json"; filename="json"\r\nContent-Type: application/json\r\n'],
+  ])('may be sent with fields of the map in a part %s', async (_what, head) => {
+    const boundary = 'limit'
+    const body = Buffer.concat([
+      Buffer.from(`--${boundary}\r\nContent-Disposition: ${head}\r\n{"ppm": 21.5}\r\n`),
+      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="p.png"\r\n`),
+      Buffer.from('Content-Type: image/png\r\n\r\n'),
+      plan,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ])
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+    expect(await server.call('POST', `${path}/image`, { body, headers })).toMatchObject({ status: 200 })
+    expect(await get()).toMatchObject({ ppm: 21.5 })
+  })
+
   it('may be sent together with fields of the map', async () => {
     await upload(png(plan), { json: JSON.stringify({ ppm: 20, name: 'With picture', width: 1 }) })
     expect(await get()).toMatchObject({ ppm: 20, name: 'With picture', width: 640 })

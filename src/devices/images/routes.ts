@@ -43,6 +43,7 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
           const replacedBytes = await getDeviceImageBytes(ctx.db, scope, { deviceId, number })
           const { file: received } = await readForm(request, {
             file: 'file',
+            texts: ['json'],
             maxBytes: files.maxBytes,
             take: ({ body, type: declaredType }) =>
               receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),

@@ -44,6 +44,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
         const replacedBytes = await getImageBytes(ctx.db, scope, { mxedgeId: id, number })
         const { file: received } = await readForm(request, {
           file: 'file',
+          texts: ['json'],
           maxBytes: files.maxBytes,
           take: ({ body, type: declaredType }) =>
             receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
