@@ -30,7 +30,7 @@ export const mxedgeEventOperations: Operation[] = [
     reply: EventSearchReply,
     run: async (ctx, { scope, query, url }) => {
       const search = parseEventSearch(query, ctx.clock.now())
-      const found = await searchEvents(ctx.db, scope, search)
+      const found = await searchEvents(ctx.db, scope, { ...search, page: search })
       return { ...presentSearch(found, presentEvent, { search, url }), page: search.page }
     },
   }),

@@ -1,63 +1,78 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
+import type { MxedgeEventTable } from '../../events/tables.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts, TimeRange } from '../../http/search.ts'
+import type { Counts, Sort, TimeRange } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
+import { type Column, type Columns, column, conditionsOn } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
-import type { MxedgeEventTable } from '../../events/tables.ts'
+import type { counts, eventSorts, searchFilters } from './filters.ts'
 
 export type MxedgeEventRecord = Selectable<MxedgeEventTable>
 
-/** A missing filter admits everything. */
+const member = (name: string): Column => column(sql`mxedge_event.event ->> ${sql.lit(name)}`)
+
+const columns = {
+  timestamp: column(sql`mxedge_event.created_at`),
+  type: column(sql`mxedge_event.type`),
+  org_id: column(sql`mxedge_event.org_id`),
+  site_id: column(sql`mxedge_event.site_id`),
+  mxedge_id: column(sql`mxedge_event.mxedge_id`),
+  mxcluster_id: column(sql`mxedge_event.mxcluster_id`),
+  mxedge_name: member('mxedge_name'),
+  mac: member('mac'),
+  service: member('service'),
+  component: member('component'),
+  package: member('package'),
+  text: member('text'),
+} satisfies Columns<typeof searchFilters> & Record<EventSort | EventDistinct, Column>
+
+/** The events of a time range that satisfy all conditions. */
 export interface EventFilter extends TimeRange {
-  readonly mxedgeId?: string
-  readonly mxclusterId?: string
-  readonly type?: string
-  readonly service?: string
-  readonly component?: string
+  readonly conditions: Conditions<typeof searchFilters>
 }
 
-export interface EventSearch extends EventFilter, Page {
-  readonly direction: 'asc' | 'desc'
-}
-
-/** Selects events of appliances that belonged to the scope's sites at the time of the event. */
-function selectEvents(reader: Reader, scope: SitesScope, filter: EventFilter) {
-  const { start, end, mxedgeId, mxclusterId, type, service, component } = filter
+/** Selects events of appliances that belonged to the scope's sites at the time of the event, with one more value. */
+function selectEvents(
+  reader: Reader,
+  scope: SitesScope,
+  { filter: { start, end, conditions }, value }: { readonly filter: EventFilter; readonly value: RawBuilder<unknown> },
+) {
   let hits = reader
     .selectFrom('mxedgeEvent')
     .selectAll()
+    .select(value.as('value'))
     .where('orgId', '=', scope.orgId)
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
     .where(inSites(scope, sql.ref('mxedge_event.site_id')))
-  if (mxedgeId !== undefined) hits = hits.where('mxedgeId', '=', mxedgeId)
-  if (mxclusterId !== undefined) hits = hits.where('mxclusterId', '=', mxclusterId)
-  if (type !== undefined) hits = hits.where('type', '=', type)
-  if (service !== undefined) hits = hits.where(member('service'), '=', service)
-  if (component !== undefined) hits = hits.where(member('component'), '=', component)
+  for (const condition of conditionsOn<typeof searchFilters>(columns, conditions))
+    hits = hits.where(sql<boolean>`${condition}`)
   return hits
 }
 
-function member(name: string) {
-  return sql<string>`event ->> ${sql.lit(name)}`
+type EventSort = (typeof eventSorts)[number]
+
+export interface EventSearch extends EventFilter {
+  readonly sort: Sort<EventSort>
 }
 
-/** Lists events by time. */
+/** Lists events by the field of the sort; by time, and by id within one instant. */
 export function searchEvents(
   reader: Reader,
   scope: SitesScope,
-  search: EventSearch,
+  { sort: { by, direction }, page, ...filter }: EventSearch & { readonly page: Page },
 ): Promise<Paged<MxedgeEventRecord>> {
-  const { direction } = search
-  const hits = selectEvents(reader, scope, search)
+  const hits = selectEvents(reader, scope, { filter, value: columns[by].value })
   const sizes = sizesOf(sql`hit.event_bytes`)
-  return pageOf<MxedgeEventRecord>(reader, { hits, order: ['created_at', 'id'], direction, sizes }, search)
+  const order = by === 'timestamp' ? ['created_at', 'id'] : ['value', 'id']
+  return pageOf<MxedgeEventRecord>(reader, { hits, order, direction, sizes }, page)
 }
 
-export type EventDistinct = 'mxcluster_id' | 'mxedge_id' | 'package' | 'type'
+export type EventDistinct = (typeof counts)[number]
 
 /** Counts the events for each value. */
 export function countEvents(
@@ -65,6 +80,6 @@ export function countEvents(
   scope: SitesScope,
   { distinct, limit, ...filter }: EventFilter & { readonly distinct: EventDistinct; readonly limit: number },
 ): Promise<Counts> {
-  const field = distinct === 'package' ? member('package') : sql.ref(distinct)
-  return countsOf(reader, selectEvents(reader, scope, filter), { field, limit })
+  const hits = selectEvents(reader, scope, { filter, value: columns[distinct].value })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }

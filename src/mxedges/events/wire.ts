@@ -1,29 +1,31 @@
 import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery, searchReplyOf } from '../../http/search.ts'
+import {
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  searchReplyOf,
+  sortParameter,
+} from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
+import { countFilters, counts, eventSorts, searchFilters } from './filters.ts'
 import type { EventDistinct, EventFilter, EventSearch, MxedgeEventRecord } from './store.ts'
 
-const filters = {
-  ...searchQuery,
-  mxedge_id: Type.Optional(Uuid),
-  mxcluster_id: Type.Optional(Uuid),
-  type: Type.Optional(Type.String()),
-  service: Type.Optional(Type.String()),
-}
-
 export const EventSearchQuery = Type.Object({
-  ...filters,
+  ...searchQuery,
   ...pageQuery,
-  component: Type.Optional(Type.String()),
-  sort: Type.Optional(Type.Enum(['timestamp', '-timestamp'], { default: '-timestamp' })),
+  ...filterQuery(searchFilters),
+  sort: sortParameter(eventSorts, '-timestamp'),
 })
 
 export const EventCountQuery = Type.Object({
-  ...filters,
+  ...searchQuery,
   limit: pageQuery.limit,
-  distinct: Type.Optional(Type.Enum(['mxcluster_id', 'mxedge_id', 'package', 'type'], { default: 'mxedge_id' })),
+  ...filterQuery(countFilters),
+  distinct: distinctParameter(counts, 'mxedge_id'),
 })
 
 /** The members of the topic `mxedge-events`. */
@@ -50,30 +52,27 @@ const EventReply = named(
 const { properties } = searchReplyOf(EventReply)
 export const EventSearchReply = named('MxedgeEventSearchResult', Type.Object({ ...properties, page: Type.Integer() }))
 
-type FilterQuery = Omit<Static<typeof EventSearchQuery>, 'limit' | 'page' | 'sort'>
-
-function parseFilter(query: FilterQuery, now: Date): EventFilter {
-  const { mxedge_id: mxedgeId, mxcluster_id: mxclusterId, type, service, component } = query
+/** @throws AppError invalid naming the field. */
+export function parseEventSearch(query: Static<typeof EventSearchQuery>, now: Date): EventSearch & Page {
   return {
     ...parseTimeRange(query, now),
-    ...(mxedgeId !== undefined && { mxedgeId }),
-    ...(mxclusterId !== undefined && { mxclusterId }),
-    ...(type !== undefined && { type }),
-    ...(service !== undefined && { service }),
-    ...(component !== undefined && { component }),
+    ...parsePage(query),
+    conditions: parseFilters(searchFilters, query),
+    sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
 
-export function parseEventSearch(query: Static<typeof EventSearchQuery>, now: Date): EventSearch {
-  const { direction } = parseSort(query.sort ?? '-timestamp')
-  return { ...parseFilter(query, now), ...parsePage(query), direction }
-}
-
+/** @throws AppError invalid naming the field. */
 export function parseEventCount(
-  { distinct = 'mxedge_id', ...query }: Static<typeof EventCountQuery>,
+  query: Static<typeof EventCountQuery>,
   now: Date,
 ): EventFilter & Pick<Page, 'limit'> & { readonly distinct: EventDistinct } {
-  return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct }
+  return {
+    ...parseTimeRange(query, now),
+    conditions: parseFilters(countFilters, query),
+    limit: parsePage(query).limit,
+    distinct: query.distinct ?? 'mxedge_id',
+  }
 }
 
 /** Presents the event as webhooks received it. */

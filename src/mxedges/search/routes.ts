@@ -18,7 +18,8 @@ export const mxedgeSearchOperations: Operation[] = [
     query: MxedgeSearchQuery,
     item: StatsReply,
     parse: parseMxedgeSearch,
-    run: async (ctx, { scope, search }) => presentPage(await searchMxedges(ctx.db, scope, search), presentStats),
+    run: async (ctx, { scope, search }) =>
+      presentPage(await searchMxedges(ctx.db, scope, { ...search, page: search }), presentStats),
   }),
   countOperation({
     id: 'countOrgMxEdges',

@@ -1,59 +1,75 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts } from '../../http/search.ts'
+import type { Counts, Sort } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
+import { type Column, type Columns, column, conditionsOn, unreported } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { selectMxedges } from '../store.ts'
+import type { countFilters, counts, searchFilters, searchSorts } from './filters.ts'
 
-/** A missing filter admits everything. */
-export interface MxedgeFilter {
-  readonly id?: string
-  readonly siteId?: string
-  readonly mxclusterId?: string
-  readonly model?: string
-  /** True for a filter on values that only the agent of an appliance reports; no appliance has them yet. */
-  readonly onlyTold: boolean
+/** Only the agent of an appliance would report `distro` and `tunterm_version`. */
+const columns = {
+  mxedge_id: column(sql`mxedge.id`),
+  id: column(sql`mxedge.id`),
+  org_id: column(sql`mxedge.org_id`),
+  site_id: column(sql`mxedge.site_id`),
+  mxcluster_id: column(sql`mxedge.mxcluster_id`),
+  model: column(sql`mxedge.model`),
+  name: column(sql`mxedge.name`),
+  hostname: column(sql`mxedge.name`),
+  mac: column(sql`mxedge.mac`),
+  serial: column(sql`mxedge.serial`),
+  timestamp: column(sql`mxedge.modified_at`),
+  modified_time: column(sql`mxedge.modified_at`),
+  created_time: column(sql`mxedge.created_at`),
+  distro: unreported,
+  tunterm_version: unreported,
+} satisfies Columns<typeof searchFilters> &
+  Record<(typeof searchSorts)[number], Column> &
+  Record<(typeof counts)[number], Column | typeof unreported>
+
+function hitsOf(
+  reader: Reader,
+  scope: SitesScope,
+  { conditions, value }: { readonly conditions: Conditions<typeof searchFilters>; readonly value: RawBuilder<unknown> },
+) {
+  let hits = selectMxedges(reader, scope).select(value.as('value'))
+  for (const condition of conditionsOn<typeof searchFilters>(columns, conditions))
+    hits = hits.where(sql<boolean>`${condition}`)
+  return hits
 }
 
-function hitsOf(reader: Reader, scope: SitesScope, { id, siteId, mxclusterId, model, onlyTold }: MxedgeFilter) {
-  let hits = selectMxedges(reader, scope)
-  if (id !== undefined) hits = hits.where('id', '=', id)
-  if (siteId !== undefined) hits = hits.where('siteId', '=', siteId)
-  if (mxclusterId !== undefined) hits = hits.where('mxclusterId', '=', mxclusterId)
-  if (model !== undefined) hits = hits.where('model', '=', model)
-  return onlyTold ? hits.where(sql<boolean>`false`) : hits
-}
-
-export type MxedgeOrder = 'timestamp' | 'name' | 'model' | 'site_id' | 'mxcluster_id'
-
-export interface MxedgeSearch extends MxedgeFilter, Page {
-  readonly by: MxedgeOrder
-  readonly direction: 'asc' | 'desc'
+export interface MxedgeSearch {
+  readonly conditions: Conditions<typeof searchFilters>
+  readonly sort: Sort<(typeof searchSorts)[number]>
 }
 
 /** `timestamp` is the time of the last change. */
-export function searchMxedges(reader: Reader, scope: SitesScope, search: MxedgeSearch): Promise<Paged<Mxedge>> {
-  const by = search.by === 'timestamp' ? 'modified_at' : search.by
-  const { direction } = search
-  const hits = hitsOf(reader, scope, search)
-  return pageOf<Mxedge>(reader, { hits, order: [by, 'id'], direction, sizes: sizesOf(sql`hit.doc_bytes`) }, search)
+export function searchMxedges(
+  reader: Reader,
+  scope: SitesScope,
+  { conditions, sort: { by, direction }, page }: MxedgeSearch & { readonly page: Page },
+): Promise<Paged<Mxedge>> {
+  const hits = hitsOf(reader, scope, { conditions, value: columns[by].value })
+  return pageOf<Mxedge>(reader, { hits, order: ['value', 'id'], direction, sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
-export type MxedgeDistinct = 'distro' | 'model' | 'mxcluster_id' | 'site_id' | 'tunterm_version'
+export interface MxedgeCount {
+  readonly conditions: Conditions<typeof countFilters>
+  readonly distinct: (typeof counts)[number]
+  readonly limit: number
+}
 
 /** Counts the appliances for each value. */
 export function countMxedges(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit, ...filter }: MxedgeFilter & { readonly distinct: MxedgeDistinct; readonly limit: number },
+  { conditions, distinct, limit }: MxedgeCount,
 ): Promise<Counts> {
-  return countsOf(reader, hitsOf(reader, scope, filter), { field: fieldOf(distinct), limit })
-}
-
-function fieldOf(distinct: MxedgeDistinct): RawBuilder<unknown> {
-  // Only the agent would report these.
-  return distinct === 'distro' || distinct === 'tunterm_version' ? sql`null::text` : sql.ref(distinct)
+  const value = columns[distinct]?.value ?? sql`null::text`
+  return countsOf(reader, hitsOf(reader, scope, { conditions, value }), { field: sql`hit.value`, limit })
 }

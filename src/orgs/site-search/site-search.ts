@@ -1,3 +1,5 @@
+import { type Filter, flag, id, part, text } from '../../http/filters.ts'
+
 /** A site as searches answer it: fields of its record, and which settings are on. */
 export interface FoundSite {
   readonly id: string
@@ -32,21 +34,34 @@ export const flagSettings = {
 export type SiteFlag = keyof typeof flagSettings
 export const siteFlags = Object.keys(flagSettings) as readonly SiteFlag[]
 
-export interface SiteSearch {
-  readonly id: string | null
-  /** Part of the name, in any case. */
-  readonly name: string | null
-  readonly countryCode: string | null
-  readonly autoUpgradeVersion: string | null
-  readonly flags: Readonly<Partial<Record<SiteFlag, boolean>>>
+const flagFilters = Object.fromEntries(
+  siteFlags.map((name) => [name, flag({ about: 'what the settings say' })]),
+) as Readonly<Record<SiteFlag, Filter>>
+
+/** Source: contract, `searchOrgSites`. */
+export const siteFilters = {
+  id: id(),
+  name: part(),
+  country_code: text(),
+  auto_upgrade_version: text(),
+  ...flagFilters,
 }
 
-export const siteSorts = ['timestamp', 'name', 'id', 'country_code', 'timezone'] as const
-
-export interface SiteOrder {
-  readonly by: (typeof siteSorts)[number]
-  readonly direction: 'asc' | 'desc'
-}
+export const siteSorts = [
+  'timestamp',
+  'name',
+  'id',
+  'site_id',
+  'org_id',
+  'country_code',
+  'timezone',
+  'auto_upgrade_enabled',
+  'auto_upgrade_version',
+  'honeypot_enabled',
+  'vna_enabled',
+  'wifi_enabled',
+] as const
+export type SiteSort = (typeof siteSorts)[number]
 
 export const siteCounts = [...siteFlags, 'auto_upgrade_version', 'country_code', 'id', 'name'] as const
 export type SiteCount = (typeof siteCounts)[number]

@@ -1,19 +1,29 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts } from '../../http/search.ts'
+import type { Counts, Sort } from '../../http/search.ts'
 import { smallRows } from '../../http/store-bounds.ts'
+import { type Column, type Columns, column, conditionsOn } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
-import { type Reader, containing } from '../../platform/db.ts'
-import { type FoundSite, type SiteCount, type SiteOrder, type SiteSearch, flagSettings } from './site-search.ts'
+import type { Reader } from '../../platform/db.ts'
+import {
+  type FoundSite,
+  type SiteCount,
+  type SiteFlag,
+  type SiteSort,
+  flagSettings,
+  type siteFilters,
+  siteFlags,
+} from './site-search.ts'
 
 /**
  * Selects sites with their flags as columns. Of the settings here, only `auto_upgrade` is also taken from the
  * organization.
  */
 function everySite(scope: SitesScope): RawBuilder<unknown> {
-  const columns = Object.entries(flagSettings).map(([name, { path, otherwise }]) => {
+  const flags = Object.entries(flagSettings).map(([name, { path, otherwise }]) => {
     const [root] = path
     const doc = root === 'auto_upgrade' ? sql`jsonb_build_object('auto_upgrade', auto_upgrade)` : sql`setting`
     return sql`coalesce(${doc} #> ${[...path]}::text[] = 'true', ${otherwise}::boolean) as ${sql.ref(name)}`
@@ -27,32 +37,49 @@ function everySite(scope: SitesScope): RawBuilder<unknown> {
     where site.org_id = ${scope.orgId} and ${inSites(scope, sql`site.id`)}`
   return sql`
     select id, org_id, name, timezone, country_code, modified_at,
-      coalesce(left(auto_upgrade ->> 'version', 100), 'stable') as auto_upgrade_version, ${sql.join(columns)}
+      coalesce(left(auto_upgrade ->> 'version', 100), 'stable') as auto_upgrade_version, ${sql.join(flags)}
     from (${settings}) as site`
 }
 
-function hitsOf(scope: SitesScope, search: SiteSearch): RawBuilder<unknown> {
-  const { id, name, countryCode, autoUpgradeVersion } = search
-  const conditions = [
-    sql`true`,
-    ...(id === null ? [] : [sql`id = ${id}`]),
-    ...(name === null ? [] : [sql`name ilike ${containing(name)}`]),
-    ...(countryCode === null ? [] : [sql`country_code = ${countryCode}`]),
-    ...(autoUpgradeVersion === null ? [] : [sql`auto_upgrade_version = ${autoUpgradeVersion}`]),
-    ...Object.entries(search.flags).map(([flag, on]) => sql`${sql.ref(flag)} = ${on}`),
-  ]
-  return sql`select * from (${everySite(scope)}) as every_site where ${sql.join(conditions, sql` and `)}`
+const columns = {
+  id: column(sql`id`),
+  site_id: column(sql`id`),
+  org_id: column(sql`org_id`),
+  name: column(sql`name`),
+  timezone: column(sql`timezone`),
+  timestamp: column(sql`modified_at`),
+  country_code: column(sql`country_code`),
+  auto_upgrade_version: column(sql`auto_upgrade_version`),
+  ...(Object.fromEntries(siteFlags.map((name) => [name, column(sql.ref(name))])) as Record<SiteFlag, Column>),
+} satisfies Columns<typeof siteFilters> & Record<SiteSort | SiteCount, Column>
+
+/** The sites with the column `sorted`. */
+function hitsOf(
+  scope: SitesScope,
+  conditions: Conditions<typeof siteFilters>,
+  by: SiteSort = 'id',
+): RawBuilder<unknown> {
+  const where = [sql`true`, ...conditionsOn<typeof siteFilters>(columns, conditions)]
+  return sql`select *, ${columns[by].value} as sorted from (${everySite(scope)}) as every_site
+    where ${sql.join(where, sql` and `)}`
+}
+
+export interface SiteSearch {
+  readonly conditions: Conditions<typeof siteFilters>
+  readonly sort: Sort<SiteSort>
 }
 
 export function searchSites(
   reader: Reader,
   scope: SitesScope,
-  { search, order, page }: { readonly search: SiteSearch; readonly order: SiteOrder; readonly page: Page },
+  { conditions, sort: { by, direction }, page }: SiteSearch & { readonly page: Page },
 ): Promise<Paged<FoundSite>> {
-  const hits = hitsOf(scope, search)
-  const by = order.by === 'timestamp' ? 'modified_at' : order.by
-  const { direction } = order
-  return pageOf<FoundSite>(reader, { hits, order: [by, 'id'], direction, nullsLast: true, sizes: smallRows }, page)
+  const hits = hitsOf(scope, conditions, by)
+  return pageOf<FoundSite>(
+    reader,
+    { hits, order: ['sorted', 'id'], direction, nullsLast: true, sizes: smallRows },
+    page,
+  )
 }
 
 /** Counts the sites for each value of `distinct`; the values are texts. */
@@ -61,5 +88,5 @@ export function countSites(
   scope: SitesScope,
   { distinct, limit }: { readonly distinct: SiteCount; readonly limit: number },
 ): Promise<Counts> {
-  return countsOf(reader, everySite(scope), { field: sql`${sql.ref(distinct)}::text`, limit })
+  return countsOf(reader, everySite(scope), { field: sql`${columns[distinct].value}::text`, limit })
 }

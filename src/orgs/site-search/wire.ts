@@ -1,11 +1,19 @@
 import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { type TimeRange, parseSort, parseTimeRange, searchQuery } from '../../http/search.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  sortParameter,
+} from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
-import { type FoundSite, type SiteOrder, type SiteSearch, siteCounts, siteFlags, siteSorts } from './site-search.ts'
+import { type FoundSite, siteCounts, siteFilters, siteSorts } from './site-search.ts'
+import type { SiteSearch } from './store.ts'
 
-const Flag = Type.Optional(Type.Boolean({ description: 'what the settings say' }))
 const range = {
   ...searchQuery,
   start: Type.Optional(Type.String({ description: 'answered; sites are what they are now' })),
@@ -14,34 +22,14 @@ const range = {
 export const SitesSearchQuery = Type.Object({
   ...range,
   ...pageQuery,
-  id: Type.Optional(Uuid),
-  name: Type.Optional(Type.String({ description: 'part of it' })),
-  country_code: Type.Optional(Type.String()),
-  auto_upgrade_version: Type.Optional(Type.String()),
-  analytic_enabled: Flag,
-  app_waking: Flag,
-  asset_enabled: Flag,
-  auto_upgrade_enabled: Flag,
-  honeypot_enabled: Flag,
-  locate_unconnected: Flag,
-  mesh_enabled: Flag,
-  remote_syslog_enabled: Flag,
-  rogue_enabled: Flag,
-  rtsa_enabled: Flag,
-  vna_enabled: Flag,
-  wifi_enabled: Flag,
-  sort: Type.Optional(
-    Type.Enum(
-      siteSorts.flatMap((by) => [by, `-${by}`]),
-      { default: 'timestamp' },
-    ),
-  ),
+  ...filterQuery(siteFilters),
+  sort: sortParameter(siteSorts, 'timestamp'),
 })
 
 export const SitesCountQuery = Type.Object({
   ...range,
   limit: pageQuery.limit,
-  distinct: Type.Optional(Type.Enum([...siteCounts], { default: 'id' })),
+  distinct: distinctParameter(siteCounts, 'id'),
 })
 
 export const FoundSiteReply = named(
@@ -62,29 +50,13 @@ export const FoundSiteReply = named(
   }),
 )
 
-/** The range is echoed in the reply; it does not filter. */
-interface ParsedSearch extends Page, TimeRange {
-  readonly search: SiteSearch
-  readonly order: SiteOrder
-}
-
-export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Date): ParsedSearch {
-  const { by, direction } = parseSort(query.sort ?? 'timestamp')
-  const flags = siteFlags.flatMap((flag) => {
-    const on = query[flag]
-    return on === undefined ? [] : [[flag, on] as const]
-  })
+/** The range is echoed in the reply; it does not filter. @throws AppError invalid naming the field. */
+export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Date): SiteSearch & Page & TimeRange {
   return {
     ...parsePage(query),
     ...parseTimeRange(query, now),
-    search: {
-      id: query.id ?? null,
-      name: query.name ?? null,
-      countryCode: query.country_code ?? null,
-      autoUpgradeVersion: query.auto_upgrade_version ?? null,
-      flags: Object.fromEntries(flags),
-    },
-    order: { by: siteSorts.find((sort) => sort === by) ?? 'timestamp', direction },
+    conditions: parseFilters(siteFilters, query),
+    sort: parseSort(query.sort ?? 'timestamp'),
   }
 }
 

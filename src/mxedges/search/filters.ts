@@ -1,0 +1,31 @@
+import { id, part, text } from '../../http/filters.ts'
+
+/** Source: contract, `countOrgMxEdges`. */
+export const countFilters = {
+  mxedge_id: id(),
+  site_id: id(),
+  mxcluster_id: id(),
+  model: text(),
+  distro: text({ about: 'that of an appliance which never reported it is none' }),
+  tunterm_version: text({ about: 'as `distro`' }),
+}
+
+/** Source: contract, `searchOrgMxEdges`. */
+export const searchFilters = { ...countFilters, hostname: part({ about: 'the name' }) }
+
+export const searchSorts = [
+  'timestamp',
+  'id',
+  'name',
+  'hostname',
+  'model',
+  'mac',
+  'serial',
+  'org_id',
+  'site_id',
+  'mxcluster_id',
+  'created_time',
+  'modified_time',
+] as const
+
+export const counts = ['distro', 'model', 'mxcluster_id', 'site_id', 'tunterm_version'] as const
