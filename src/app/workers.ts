@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
 import { type SupportFiles, supportTasks } from '../devices/support/support-files.ts'
+import { prepareSeries, seriesTasks } from '../devices/telemetry/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareTasks } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
@@ -52,6 +53,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
       ...imageTasks(ctx, parts.imageFiles),
       ...supportTasks(ctx, parts.supportFiles),
       ...retentionTasks(ctx, config.retention),
+      ...seriesTasks(ctx),
     ],
   })
   closing.add('jobs', () => jobs.stop())
@@ -60,6 +62,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
+  await prepareSeries(ctx)
   const { host, ucentralPort: port } = config
   const gateway = await startGateway(ctx, {
     protocols: createProtocols({ ucentral: { host, port, tls: parts.gatewayTls } }),

@@ -5,6 +5,7 @@ import type { EventDevice } from '../events/append.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
+import { deleteBuckets } from './telemetry/store-series.ts'
 import type { DeviceCapabilities, DeviceTable } from './tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import { noCapabilities } from './commands/capabilities.ts'
@@ -162,8 +163,9 @@ export async function assignToSite(
     .execute()
 }
 
-/** The rows that belong to the devices (status, commands) are deleted with them; their events are kept. */
+/** The rows that belong to the devices (status, reports, commands) are deleted with them; their events are kept. */
 export async function deleteDevices(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
+  await deleteBuckets(tx, scope, deviceIds)
   await tx.deleteFrom('device').where('orgId', '=', scope.orgId).where('id', '=', anyOf(deviceIds)).execute()
 }
 

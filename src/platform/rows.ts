@@ -11,6 +11,7 @@ interface Values {
   boolean: boolean
   smallint: number
   integer: number
+  real: number
   float8: number
   timestamptz: Date
   bytea: Buffer
@@ -27,7 +28,7 @@ type SqlTypeOf<V> =
     : NonNullable<V> extends boolean
       ? 'boolean'
       : NonNullable<V> extends number
-        ? 'smallint' | 'integer' | 'float8'
+        ? 'smallint' | 'integer' | 'real' | 'float8'
         : NonNullable<V> extends Date
           ? 'timestamptz'
           : NonNullable<V> extends Buffer

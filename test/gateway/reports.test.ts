@@ -17,6 +17,7 @@ const reportOf = (mac: string, sanity: number) => ({
   uptimeS: null,
   boot: null,
   firmware: null,
+  telemetry: null,
 })
 
 test('a device with 32 unwritten reports must wait until they are written; others need not', async () => {

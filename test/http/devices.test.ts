@@ -174,7 +174,7 @@ describe('stats', () => {
     const session = await connectDevice(server.ctx, device.mac, { firmware: '1.2.3', ext_ip: '192.0.2.9' })
     expect((await server.call('GET', path)).body).not.toHaveProperty('uptime')
     const load = { cpu_percent: 12.4, memory_total: 1024 * 1000, memory_free: 1024 * 400 }
-    await recordReports(server.ctx, [{ ...session, load, uptimeS: 0, boot: null, firmware: null }])
+    await recordReports(server.ctx, [{ ...session, load, uptimeS: 0, boot: null, firmware: null, telemetry: null }])
     await server.ctx.db
       .updateTable('deviceStatus')
       .set({ fwupdate: json({ progress: 70, status: 'inprogress', status_id: 3, timestamp: 1, will_retry: false }) })

@@ -57,7 +57,9 @@ describe('recently claimed devices', () => {
   it('are listed with their known data, by page, model and site', async () => {
     const device = await claimed({ siteId, model: 'EAP999', type: 'ap' })
     const session = await connectDevice(server.ctx, device.mac)
-    await recordReports(server.ctx, [{ ...session, load: {}, uptimeS: 77, boot: null, firmware: null }])
+    await recordReports(server.ctx, [
+      { ...session, load: {}, uptimeS: 77, boot: null, firmware: null, telemetry: null },
+    ])
     await call('PUT', `/${device.mac}`, { name: 'Lobby', x: 1.5, y: 2, height: 2.7, orientation: 90 })
     const answer = await call('GET', '?model=EAP999')
     expect(answer.headers.get('x-page-total')).toBe('1')

@@ -196,7 +196,9 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
       lives.set(id, { firmware, bootedMs })
       if (before !== undefined && (reason !== 'boot' || before.firmware !== firmware)) return []
       const uptimeS = Math.floor((nowMs - bootedMs) / 1000)
-      return [{ deviceId: id, epoch: epochs.get(id) ?? '0', load: {}, uptimeS, boot: null, firmware: null }]
+      return [
+        { deviceId: id, epoch: epochs.get(id) ?? '0', load: {}, uptimeS, boot: null, firmware: null, telemetry: null },
+      ]
     })
     if (reports.length > 0) await recordReports(ctx, reports)
   }

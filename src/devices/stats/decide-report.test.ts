@@ -4,7 +4,7 @@ import { type FirmwareProgress, type Report, type ReportedStatus, decideReport }
 
 const at = new Date('2026-11-20T12:00:00Z')
 const time = { at, atMs: 5_000_000 }
-const none: Report = { load: {}, uptimeS: null, boot: null, firmware: null }
+const none: Report = { load: {}, uptimeS: null, boot: null, firmware: null, telemetry: null }
 const known: ReportedStatus = {
   load: { cpu_percent: 3, uptime_s: 100 },
   bootCount: 7,

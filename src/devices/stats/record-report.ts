@@ -4,8 +4,10 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
+import { recordTelemetry } from '../telemetry/record-telemetry.ts'
 import { updateReportedStatuses } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
@@ -16,7 +18,7 @@ export interface SessionReport extends Report {
 }
 
 /**
- * Records what devices report (load, uptime, progress of a firmware update) in one transaction for all. Reports of
+ * Records what devices report (load, uptime, telemetry, progress of a firmware update) in one transaction for all. Reports of
  * unclaimed devices, and of sessions that are no longer the newest of their device, are dropped.
  * @param reports In the order of their arrival; a device may occur more than once.
  */
@@ -31,6 +33,11 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     })
     if (changes.length === 0) return
     await updateReportedStatuses(tx, changes, time.at)
+    await recordTelemetry(
+      tx,
+      changes.filter(({ telemetry }) => telemetry.length > 0),
+      time,
+    )
     await appendRestarts(tx, changes, time.at)
   })
 }
@@ -61,7 +68,10 @@ async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Pro
 interface Change extends ReportDecision {
   readonly orgId: string
   readonly deviceId: string
+  readonly siteId: string | null
   readonly status: ClaimedStatus
+  readonly telemetry: readonly Telemetry[]
+  readonly hasBooted: boolean
 }
 
 function changeOf(status: ClaimedStatus, reports: readonly Report[], time: ReportTime): Change {
@@ -71,6 +81,8 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
   const { load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot } = end
-  const { orgId, deviceId } = status
-  return { orgId, deviceId, status, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
+  const { orgId, deviceId, siteId } = status
+  const telemetry = reports.flatMap((report) => report.telemetry ?? [])
+  const told = { siteId, status, telemetry, hasBooted: newBoot !== null }
+  return { orgId, deviceId, ...told, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

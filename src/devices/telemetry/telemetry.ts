@@ -51,6 +51,8 @@ export interface Unit {
   readonly num_wlans?: number
   /** All wireless clients, including those beyond the limit of the list. */
   readonly num_clients?: number
+  /** All wired clients, including those beyond the limit of the list. */
+  readonly num_wired?: number
   /** All entries of the forwarding table, including those beyond the limit of the list. */
   readonly num_macs?: number
 }

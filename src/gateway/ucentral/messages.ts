@@ -59,25 +59,11 @@ export const Connect = Type.Object({
 })
 export type Connect = Static<typeof Connect>
 
-const StateContent = Type.Object({
-  unit: Type.Optional(
-    Type.Object({
-      /** Seconds; at most a century, so that the time of the boot is a date that can be stored. */
-      uptime: Type.Optional(Type.Number({ minimum: 0, maximum: 3.2e9 })),
-      /** Percent, first of all processors together, then of each one; null where the device wrote no number. */
-      cpu_load: Type.Optional(Type.Array(Type.Union([Type.Number(), Type.Null()]), { maxItems: 257 })),
-      memory: Type.Optional(Type.Object({ total: Type.Optional(Type.Number()), free: Type.Optional(Type.Number()) })),
-    }),
-  ),
-  interfaces: Type.Optional(
-    Type.Array(Type.Object({ ipv4: Type.Optional(Type.Object({ addresses: Type.Optional(Type.Array(ShortText)) })) })),
-  ),
-})
-
 const StateParts = {
-  state: StateContent,
+  /** What it contains is decoded member by member (`state/decode-state.ts`), because no two firmwares agree on it. */
+  state: Type.Object({}),
   /** The version of the configuration that the device has applied. */
-  uuid: Type.Optional(Type.Number()),
+  uuid: Type.Optional(Type.Unknown()),
 }
 
 export const State = Type.Object({ serial: Serial, ...StateParts })

@@ -1,8 +1,8 @@
-import type { SessionReport } from '../../../devices/stats/record-report.ts'
 import { endsUpgrade, ucentralDriver } from '../driver.ts'
 import { type DeviceEvent, isUpgradeStatus } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { LinkHost } from '../../protocol.ts'
+import { reportOf } from './report-of.ts'
 
 export async function onEvent(host: LinkHost, session: Session, { data }: DeviceEvent): Promise<void> {
   const [atS, { type, payload }] = data.event
@@ -10,10 +10,10 @@ export async function onEvent(host: LinkHost, session: Session, { data }: Device
   const upgradeEndS = endsUpgrade(event) ? atS : null
   await host.onEvent(session, { decode: (sent) => ucentralDriver.decodeEvent(sent, event), upgradeEndS })
   const cause = bootCauses.get(type)
-  if (cause !== undefined) return host.report({ ...nothing(session), boot: { atS, cause } })
+  if (cause !== undefined) return host.report(reportOf(session, { boot: { atS, cause } }))
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return
   const { operation, percentage } = payload
-  return host.report({ ...nothing(session), firmware: { operation, percent: percentage ?? null } })
+  return host.report(reportOf(session, { firmware: { operation, percent: percentage ?? null } }))
 }
 
 /** The events by which the switch client reports, when it starts, why and when the switch booted. */
@@ -22,7 +22,3 @@ const bootCauses: ReadonlyMap<string, string> = new Map([
   ['device.powerloss', 'powerloss'],
   ['device.crash', 'crash'],
 ])
-
-function nothing({ deviceId, epoch }: Session): SessionReport {
-  return { deviceId, epoch, load: {}, uptimeS: null, boot: null, firmware: null }
-}

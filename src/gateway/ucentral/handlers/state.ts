@@ -1,6 +1,9 @@
+import type { Telemetry as DeviceTelemetry } from '../../../devices/telemetry/telemetry.ts'
 import type { State, Telemetry } from '../messages.ts'
 import type { Session } from '../session.ts'
 import type { LinkHost } from '../../protocol.ts'
+import { decodeState } from '../state/decode-state.ts'
+import { reportOf } from './report-of.ts'
 
 export function onState(host: LinkHost, session: Session, message: State): Promise<void> | undefined {
   return reportState(host, session, message)
@@ -9,7 +12,7 @@ export function onState(host: LinkHost, session: Session, message: State): Promi
 /** Handles a requested report. If it holds several states, only the last one counts. */
 export function onTelemetry(host: LinkHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
   const [, last] = data?.state?.at(-1) ?? []
-  return reportState(host, session, last ?? { state: {} })
+  return last === undefined ? host.report(reportOf(session)) : reportState(host, session, last)
 }
 
 function reportState(
@@ -17,30 +20,30 @@ function reportState(
   session: Session,
   { state, uuid: configVersion }: Pick<State, 'state' | 'uuid'>,
 ): Promise<void> | undefined {
-  const { uptime, cpu_load: cpuLoad, memory } = state.unit ?? {}
-  const cpuPercent = cpuLoad?.[0]
-  const ip = addressOf(state)
-  // A queued uptime is too short for the time of its arrival and would look like a boot.
-  const uptimeS = session.hasAnsweredTelemetry ? (uptime ?? null) : null
-  if (uptimeS !== null) session.uptime = 'reported'
-  return host.report({
-    deviceId: session.deviceId,
-    epoch: session.epoch,
-    uptimeS,
-    boot: null,
-    firmware: null,
-    load: {
-      ...(typeof cpuPercent === 'number' && { cpu_percent: cpuPercent }),
-      ...(memory?.total !== undefined && { memory_total: memory.total }),
-      ...(memory?.free !== undefined && { memory_free: memory.free }),
-      ...(ip !== undefined && { ip }),
-      ...(Number.isSafeInteger(configVersion) && { config_version: configVersion }),
-    },
-  })
+  const telemetry = decodeState(state)
+  const { uptime_s: uptime, cpu_percent: cpu, memory_total: total, memory_free: free } = telemetry.unit
+  const ip = addressOf(telemetry)
+  // What the device queued while it was offline is of the past: its uptime would look like a boot, and its counters
+  // would give wrong rates.
+  const isPresent = session.hasAnsweredTelemetry
+  if (isPresent && uptime !== undefined) session.uptime = 'reported'
+  return host.report(
+    reportOf(session, {
+      uptimeS: isPresent ? (uptime ?? null) : null,
+      telemetry: isPresent ? telemetry : null,
+      load: {
+        ...(cpu !== undefined && { cpu_percent: cpu }),
+        ...(total !== undefined && { memory_total: total }),
+        ...(free !== undefined && { memory_free: free }),
+        ...(ip !== undefined && { ip }),
+        ...(Number.isSafeInteger(configVersion) && { config_version: configVersion }),
+      },
+    }),
+  )
 }
 
 /** Returns the device's first address, which is the uplink's, without the prefix length. */
-function addressOf({ interfaces = [] }: State['state']): string | undefined {
-  const addresses = interfaces.flatMap(({ ipv4 }) => ipv4?.addresses ?? [])
-  return addresses[0]?.split('/')[0]
+function addressOf({ interfaces }: DeviceTelemetry): string | undefined {
+  const first = interfaces.flatMap(({ ips }) => ips).find((ip) => ip.includes('.'))
+  return first?.split('/')[0]
 }

@@ -7,13 +7,12 @@ const { interfaces: MAX, ports: MAX_PORTS, addresses: MAX_ADDRESSES, name: MAX_N
 /** Switches list their ports as interfaces as well; those are left out here. */
 export function decodeInterfaces(state: Fields, ports: readonly Port[]): readonly Interface[] {
   const known = new Set(ports.map(({ id }) => id))
-  return listOf(state['interfaces'], MAX + MAX_PORTS)
-    .flatMap((value, index): Interface[] => {
-      const one = fieldsOf(value)
-      const name = textOf(one['name'], MAX_NAME) ?? textOf(one['location'], MAX_NAME) ?? `interface${index}`
-      return known.has(name) ? [] : [interfaceOf(name, one)]
-    })
-    .slice(0, MAX)
+  const interfaces = listOf(state['interfaces'], MAX + MAX_PORTS).flatMap((value, index): Interface[] => {
+    const one = fieldsOf(value)
+    const name = textOf(one['name'], MAX_NAME) ?? textOf(one['location'], MAX_NAME) ?? `interface${index}`
+    return known.has(name) ? [] : [interfaceOf(name, one)]
+  })
+  return [...new Map(interfaces.map((one) => [one.name, one])).values()].slice(0, MAX)
 }
 
 function interfaceOf(name: string, one: Fields): Interface {

@@ -53,7 +53,7 @@ export function decodePorts(state: Fields, { neighbors, forwarding }: PortContex
       ]
     }),
   )
-  return ports.slice(0, MAX)
+  return [...new Map(ports.map((port) => [port.id, port])).values()].slice(0, MAX)
 }
 
 function portOf(id: string, link: Fields): Port {

@@ -179,7 +179,7 @@ describe('the state of a switch', () => {
         mac_count: 1,
       },
     ])
-    expect(told.unit).toMatchObject({ poe_budget: 370, poe_draw: 5, gateway: '192.0.2.254', num_macs: 3 })
+    expect(told.unit).toMatchObject({ poe_budget: 370, poe_draw: 5, gateway: '192.0.2.254', num_macs: 3, num_wired: 2 })
   })
 
   it('has stations behind its own ports, and interfaces of VLANs', () => {

@@ -32,7 +32,7 @@ export function decodeState(value: unknown): Telemetry {
     unit: {
       ...decodeUnit(state),
       ...(radios.length > 0 && { num_clients: total, num_wlans: new Set(cells.map(({ ssid }) => ssid)).size }),
-      ...(forwarding.total > 0 && { num_macs: forwarding.total }),
+      ...(forwarding.total > 0 && { num_macs: forwarding.total, num_wired: forwarding.clientCount }),
     },
     radios,
     ports,

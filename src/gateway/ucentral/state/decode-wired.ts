@@ -25,6 +25,8 @@ const VLANS = 4094
 export interface Forwarding {
   /** Without those behind ports that lead to the rest of the network, which are no clients of this switch. */
   readonly clients: readonly WiredClient[]
+  /** All of these clients, including those beyond the limit. */
+  readonly clientCount: number
   readonly countByPort: ReadonlyMap<string, number>
   readonly total: number
 }
@@ -48,7 +50,15 @@ export function decodeForwarding(state: Fields, neighbors: readonly Neighbor[]):
       }
     }
   }
-  return { clients, countByPort, total: [...countByPort.values()].reduce((sum, count) => sum + count, 0) }
+  const countOf = (ports: readonly string[]): number =>
+    ports.reduce((sum, port) => sum + (countByPort.get(port) ?? 0), 0)
+  const ports = [...countByPort.keys()]
+  return {
+    clients,
+    clientCount: countOf(ports.filter((port) => !uplinks.has(port))),
+    countByPort,
+    total: countOf(ports),
+  }
 }
 
 /** Access points list the neighbors of each interface, with the ports on which they were seen. */

@@ -1,0 +1,71 @@
+import { addMs } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db.ts'
+import { type Bucket, addSample, sampleOf } from './decide-bucket.ts'
+import { type TimedTelemetry, decideRates } from './decide-rates.ts'
+import { type DeviceKey, type KnownReport, listKnownReports, upsertReports, upsertSummaries } from './store-reports.ts'
+import { insertBuckets, keptDays } from './store-series.ts'
+import { summaryOf } from './summary.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/** The telemetry of a device whose status is locked, in the order of its arrival. */
+export interface ToldTelemetry extends DeviceKey {
+  readonly siteId: string | null
+  readonly telemetry: readonly Telemetry[]
+  /** True if the device has started since its last report, so that its counters began at zero. */
+  readonly hasBooted: boolean
+}
+
+interface RecordTime {
+  readonly at: Date
+  readonly atMs: number
+}
+
+/**
+ * Keeps the last report of each device, and stores its buckets that are over. The bucket of the present ten minutes is
+ * in the row of the report, so it needs no write of its own and survives a crash.
+ */
+export async function recordTelemetry(tx: Tx, told: readonly ToldTelemetry[], time: RecordTime): Promise<void> {
+  if (told.length === 0) return
+  const known = await listKnownReports(tx, told)
+  const reports = told.flatMap((one) => {
+    const next = fold(one, known.get(one.deviceId), time)
+    return next === null ? [] : [{ orgId: one.orgId, deviceId: one.deviceId, siteId: one.siteId, ...next }]
+  })
+  await upsertReports(tx, reports, time)
+  await upsertSummaries(
+    tx,
+    reports.map(({ orgId, deviceId, telemetry }) => ({ orgId, deviceId, ...summaryOf(telemetry) })),
+  )
+  const oldest = addMs(time.at, -keptDays.device_series * 24 * 3600e3).getTime() / 1000
+  const closed = reports.flatMap(({ orgId, deviceId, closed: buckets }) =>
+    buckets.flatMap((bucket) => (bucket.at < oldest ? [] : [{ orgId, deviceId, bucket }])),
+  )
+  await insertBuckets(tx, closed)
+}
+
+interface Folded {
+  readonly telemetry: Telemetry
+  readonly bucket: Bucket
+  readonly closed: readonly Bucket[]
+}
+
+function fold(
+  { telemetry, hasBooted }: ToldTelemetry,
+  known: KnownReport | undefined,
+  time: RecordTime,
+): Folded | null {
+  let before: TimedTelemetry | null = hasBooted ? null : (known ?? null)
+  let bucket = known?.bucket ?? null
+  const closed: Bucket[] = []
+  for (const told of telemetry) {
+    const timed = { telemetry: told, atMs: time.atMs }
+    const rated = { ...timed, telemetry: decideRates(before, timed) }
+    const next = addSample(bucket, sampleOf(before, rated), time.at.getTime() / 1000)
+    if (next.closed !== null) closed.push(next.closed)
+    bucket = next.open
+    before = rated
+  }
+  return before === null || bucket === null || telemetry.length === 0
+    ? null
+    : { telemetry: before.telemetry, bucket, closed }
+}

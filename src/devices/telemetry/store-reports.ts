@@ -1,0 +1,111 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../platform/db.ts'
+import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
+import type { Bucket } from './decide-bucket.ts'
+import type { TimedTelemetry } from './decide-rates.ts'
+import type { DeviceSummary } from './summary.ts'
+import type { Telemetry } from './telemetry.ts'
+
+export interface DeviceKey {
+  readonly orgId: string
+  readonly deviceId: string
+}
+
+/** A device's last report, and the bucket that it belongs to. */
+export interface KnownReport extends DeviceKey, TimedTelemetry {
+  readonly bucket: Bucket | null
+}
+
+const keyColumns = columnsOf('deviceReport', { orgId: 'uuid', deviceId: 'uuid' })
+
+interface ReportRow extends DeviceKey {
+  readonly reportedMs: number
+  readonly report: Omit<Telemetry, 'wireless' | 'wired'>
+  readonly clients: Pick<Telemetry, 'wireless' | 'wired'>
+  readonly bucket: Bucket | null
+}
+
+/** Returns the last reports of devices whose status is locked, by device. */
+export async function listKnownReports(tx: Tx, keys: readonly DeviceKey[]): Promise<Map<string, KnownReport>> {
+  const { rows } = await sql<ReportRow>`
+    select known.org_id, known.device_id, known.reported_ms, known.report, known.clients, known.bucket
+    from ${rowsAs('wanted', keyColumns, keys)}
+    join device_report known on known.org_id = wanted.org_id and known.device_id = wanted.device_id
+  `.execute(tx)
+  return new Map(rows.map((row) => [row.deviceId, knownOf(row)]))
+}
+
+function knownOf({ orgId, deviceId, reportedMs, report, clients, bucket }: ReportRow): KnownReport {
+  return { orgId, deviceId, atMs: reportedMs, telemetry: { ...report, ...clients }, bucket }
+}
+
+export interface NewReport extends DeviceKey {
+  readonly siteId: string | null
+  readonly telemetry: Telemetry
+  readonly bucket: Bucket
+}
+
+const reportColumns = columnsOf('deviceReport', {
+  orgId: 'uuid',
+  deviceId: 'uuid',
+  siteId: 'uuid',
+  reportedAt: 'timestamptz',
+  reportedMs: 'float8',
+  report: 'jsonb',
+  clients: 'jsonb',
+  bucket: 'jsonb',
+})
+
+export async function upsertReports(
+  tx: Tx,
+  reports: readonly NewReport[],
+  time: { readonly at: Date; readonly atMs: number },
+): Promise<void> {
+  const rows = reports.map(({ telemetry: { wireless, wired, ...report }, ...row }) => ({
+    ...row,
+    report,
+    clients: { wireless, wired },
+  }))
+  await insertRows(tx, reportColumns, rows, {
+    every: { reportedAt: time.at, reportedMs: time.atMs },
+    tail: sql`on conflict (org_id, device_id) do update set site_id = excluded.site_id, bucket = excluded.bucket,
+      reported_at = excluded.reported_at, reported_ms = excluded.reported_ms, report = excluded.report,
+      clients = excluded.clients`,
+  })
+}
+
+const summaryColumns = columnsOf('deviceSummary', {
+  orgId: 'uuid',
+  deviceId: 'uuid',
+  band24Channel: 'integer',
+  band24Bandwidth: 'integer',
+  band24Power: 'integer',
+  band5Channel: 'integer',
+  band5Bandwidth: 'integer',
+  band5Power: 'integer',
+  band6Channel: 'integer',
+  band6Bandwidth: 'integer',
+  band6Power: 'integer',
+  eth0PortSpeed: 'integer',
+  lldpSystemName: 'text',
+  lldpSystemDesc: 'text',
+  lldpPortId: 'text',
+  lldpPortDesc: 'text',
+  lldpMgmtAddr: 'text',
+  radioMacs: 'jsonb',
+  activePorts: 'integer',
+  totalPorts: 'integer',
+  reportBytes: 'integer',
+})
+
+/** Writes the summaries that differ from the known ones. */
+export async function upsertSummaries(tx: Tx, summaries: readonly (DeviceKey & DeviceSummary)[]): Promise<void> {
+  const columns = Object.keys(summaryColumns.types).filter((name) => name !== 'orgId' && name !== 'deviceId')
+  const known = sql.join(columns.map((name) => sql.ref(`deviceSummary.${name}`)))
+  const told = sql.join(columns.map((name) => sql.ref(`excluded.${name}`)))
+  const assignments = columns.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`)
+  await insertRows(tx, summaryColumns, summaries, {
+    tail: sql`on conflict (org_id, device_id) do update set ${sql.join(assignments)}
+      where (${known}) is distinct from (${told})`,
+  })
+}
