@@ -3,7 +3,7 @@ import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { Condition, Conditions, Filters } from '../http/filters.ts'
-import type { Page, Paged } from '../http/lists.ts'
+import { MAX_LIMIT, type Page, type Paged } from '../http/lists.ts'
 import type { Counts } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
@@ -93,6 +93,13 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
     ) as status on true`
 }
 
+/** Joins the last reports of the devices of a page, under the name `known`. */
+function reportOnPage({ orgId }: InOrg): RawBuilder<unknown> {
+  return sql`left join lateral (
+      select * from device_report where device_report.org_id = ${orgId} and device_report.device_id = device.id offset 0
+    ) as known on true`
+}
+
 /** SQL condition on a row of `device` or `device_count`, under the name `of`: the scope and the filter include it. */
 function counted(
   scope: SitesScope,
@@ -145,13 +152,15 @@ export interface DeviceList {
   /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
   readonly columns: RawBuilder<unknown>
   readonly sizes: Sizes | null
+  /** True where `columns` names some of `known` (device_report). */
+  readonly withReport?: boolean
 }
 
 /** Reads one page of devices, and only the page if the counters know the length of the list. */
 export async function pageOfDevices<T extends object>(
   reader: Reader,
   scope: SitesScope,
-  { filter: given, sort: { by, direction }, page, columns, sizes }: DeviceList,
+  { filter: given, sort: { by, direction }, page, columns, sizes, withReport = false }: DeviceList,
 ): Promise<Paged<T>> {
   const filter = await withKnownModels(reader, scope, given)
   const tables = devicesFor({ needsStatus: filter.needsStatus || by.ofStatus === true })
@@ -167,7 +176,8 @@ export async function pageOfDevices<T extends object>(
       total: lengthOf(scope, filter),
       rows: sql`select device.id ${sorted}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
-        left join site on site.org_id = device.org_id and site.id = device.site_id`,
+        left join site on site.org_id = device.org_id and site.id = device.site_id
+        ${withReport ? reportOnPage(scope) : sql``}`,
       sizes,
     },
     page,
@@ -189,6 +199,25 @@ export function sizesOfDevices({ orgId }: InOrg): Sizes {
 export function sizesOfChassis({ orgId }: InOrg): Sizes {
   const where = sql`status.org_id = ${orgId} and ${isChassis}`
   return largeOf(sql`device_status status`, sql`octet_length(status.members::text)`, { where })
+}
+
+/** Documents of up to this size have no entry in the index of the large ones; likewise reports. */
+const [SMALL_DOC_BYTES, SMALL_REPORT_BYTES] = [1024, 2048]
+
+/**
+ * The sizes of lists that return documents and reports of devices. As if the largest documents and the largest reports
+ * were of the same devices: finding out whether they are would read all devices of the organization.
+ */
+export function sizesOfStats({ orgId }: InOrg): Sizes {
+  const largest = (bytes: RawBuilder<unknown>, of: RawBuilder<unknown>, small: number): RawBuilder<unknown> =>
+    sql`select ${bytes} as bytes, row_number() over (order by ${bytes} desc) as place from ${of}
+      where org_id = ${orgId} and ${bytes} > ${sql.lit(small)} order by ${bytes} desc limit ${MAX_LIMIT}`
+  return {
+    query: sql`select coalesce(doc.bytes, ${SMALL_DOC_BYTES}) + coalesce(report.bytes, ${SMALL_REPORT_BYTES}) as bytes
+      from (${largest(sql`doc_bytes`, sql`device`, SMALL_DOC_BYTES)}) as doc
+      full join (${largest(sql`report_bytes`, sql`device_summary`, SMALL_REPORT_BYTES)}) as report using (place)`,
+    smallBytes: SMALL_DOC_BYTES + SMALL_REPORT_BYTES,
+  }
 }
 
 /** Counts the devices for each value of a field, the most frequent first; none for a field that no device reports. */

@@ -42,7 +42,7 @@ export function presentPage<T, R>({ rows, ...whole }: Paged<T>, present: (row: T
 }
 
 const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1000
+export const MAX_LIMIT = 1000
 
 export function parsePage(query: { readonly limit?: number; readonly page?: number }): Page {
   return { limit: Math.min(query.limit || DEFAULT_LIMIT, MAX_LIMIT), page: query.page || 1 }

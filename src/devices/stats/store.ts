@@ -5,7 +5,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
-import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
+import type { DeviceReportTable, DeviceStatusTable, DeviceTable } from '../tables.ts'
 import {
   byMac,
   deviceFilterOf,
@@ -13,7 +13,7 @@ import {
   everyDevice,
   pageOfDevices,
   passes,
-  sizesOfDevices,
+  sizesOfStats,
 } from '../store-lists.ts'
 
 /** A device with its last report; null for what it never reported. */
@@ -24,11 +24,17 @@ export type DeviceStats = Pick<
   Pick<
     Selectable<DeviceStatusTable>,
     'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load' | 'fwupdate' | 'disconnectedAt'
-  > & { readonly connected: boolean | null }
+  > & {
+    readonly connected: boolean | null
+    /** Null before the first report. */
+    readonly report: Selectable<DeviceReportTable>['report'] | null
+    readonly reportedAt: Date | null
+  }
 
 const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
   device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
-  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate`
+  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate, known.report,
+  known.reported_at`
 
 /** Lists devices by MAC. */
 export function listDeviceStats(
@@ -41,7 +47,8 @@ export function listDeviceStats(
     sort: byMac,
     page,
     columns,
-    sizes: sizesOfDevices(scope),
+    withReport: true,
+    sizes: sizesOfStats(scope),
   })
 }
 
@@ -52,7 +59,9 @@ export async function findDeviceStats(
 ): Promise<DeviceStats | undefined> {
   const filter = { ...everyDevice, more: [sql`device.id = ${deviceId}`] }
   const { rows } = await sql<DeviceStats>`
-    select device.id, ${columns} from ${devicesWithStatus} where ${passes(scope, filter)}
+    select device.id, ${columns} from ${devicesWithStatus}
+      left join device_report known on known.org_id = device.org_id and known.device_id = device.id
+    where ${passes(scope, filter)}
   `.execute(reader)
   return rows[0]
 }

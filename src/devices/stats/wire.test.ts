@@ -26,6 +26,8 @@ const base: DeviceStats = {
   members: null,
   load: null,
   fwupdate: null,
+  report: null,
+  reportedAt: null,
 }
 
 describe('presentStats', () => {

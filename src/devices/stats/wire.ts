@@ -5,6 +5,7 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { VcMember } from '../tables.ts'
 import { orgStatsFilters, siteStatsFilters } from '../filters.ts'
+import { presentApReport, presentWiredReport } from '../telemetry/wire-report.ts'
 import { DeviceTypeName } from '../wire.ts'
 import type { DeviceStats } from './store.ts'
 
@@ -60,6 +61,7 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
     ...(lastSeenAt !== null && { last_seen: epochS(lastSeenAt) }),
     ...(extIp !== null && { ext_ip: extIp }),
     ...keptOf(stats.doc),
+    ...presentReport(stats),
     ...presentLoad(stats),
     ...(members !== null && members.length > 0 && presentMembers(mac, members)),
     ...(fwupdate !== null && { fwupdate }),
@@ -93,8 +95,15 @@ function uptimeS(bootedAt: Date, now: Date): number {
   return Math.max(1, Math.floor((now.getTime() - bootedAt.getTime()) / 1000))
 }
 
+/** The last report is shown whether or not the device is still connected; the time of `last_seen` is its age. */
+function presentReport({ report, reportedAt, bootedAt, connected, type, ...stats }: DeviceStats): object {
+  if (report === null || reportedAt === null) return {}
+  const device = { ...stats, report, isLive: connected === true && (bootedAt === null || reportedAt >= bootedAt) }
+  return type === 'ap' ? presentApReport(device) : presentWiredReport(device)
+}
+
 /** Access points and other devices name the same values differently. Memory arrives in bytes. */
-function presentLoad({ type, load }: DeviceStats): Record<string, unknown> {
+function presentLoad({ type, load, report }: DeviceStats): Record<string, unknown> {
   const cpu = numberIn(load, 'cpu_percent')
   const total = numberIn(load, 'memory_total')
   const free = numberIn(load, 'memory_free')
@@ -110,9 +119,15 @@ function presentLoad({ type, load }: DeviceStats): Record<string, unknown> {
     }
   return {
     ...address,
-    ...(cpu !== null && { cpu_stat: { idle: 100 - cpu } }),
+    ...presentCpu(cpu, report),
     ...(used !== null && total !== null && total > 0 && { memory_stat: { usage: Math.round((used / total) * 100) } }),
   }
+}
+
+function presentCpu(cpu: number | null, report: DeviceStats['report']): Record<string, unknown> {
+  const average = report?.unit.load_avg
+  if (cpu === null && average === undefined) return {}
+  return { cpu_stat: { ...(cpu !== null && { idle: 100 - cpu }), ...(average !== undefined && { load_avg: average }) } }
 }
 
 /**
