@@ -11,7 +11,11 @@ const Version = Type.String({ minLength: 1, maxLength: 200, pattern: '^[\\x21-\\
 
 export const UploadQuery = Type.Object({
   version: Version,
-  models: Type.String({ maxLength: 5000, description: 'models that the image is for, separated by commas' }),
+  models: Type.String({
+    maxLength: 5000,
+    pattern: '^[\\w.+/(), -]*$',
+    description: 'models that the image is for, separated by commas',
+  }),
   tag: Type.Optional(Type.Enum(versionTags)),
   sha256: Type.Optional(
     Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'refuse the upload if the image has another' }),

@@ -132,6 +132,12 @@ describe('upload', () => {
       10,
       { status: 400, detail: expect.stringContaining('version') },
     ],
+    [
+      'a model of other characters',
+      'version=9&models=%E2%82%AC',
+      10,
+      { status: 400, detail: expect.stringContaining('models: must match') },
+    ],
     ['missing models', 'version=9&models=,', 10, { status: 400, detail: expect.stringContaining('models') }],
     ['an odd model', "version=9&models=AP45,'x", 10, { status: 400, detail: expect.stringContaining('models') }],
     ['an unknown tag', 'version=9&models=AP45&tag=golden', 10, { status: 400, detail: expect.stringContaining('tag') }],
