@@ -33,6 +33,7 @@ const Environment = Type.Object({
       description: 'self-signed: serve https with a self-made certificate for localhost',
     }),
   ),
+  SIGNALBOX_TLS_NAMES: text('further names of the self-signed certificate, separated by commas'),
   SIGNALBOX_UCENTRAL_HOST: text('name or address by which devices reach the gateway; default from SIGNALBOX_BASE_URL'),
   SIGNALBOX_UCENTRAL_CA: text('PEM file: the CA of your devices instead of the built-in one'),
   SIGNALBOX_UCENTRAL_CERT: text('PEM file: the gateway certificate (needs SIGNALBOX_UCENTRAL_CA and _KEY)'),
@@ -69,6 +70,8 @@ export interface Config {
   readonly baseUrl: string | null
   /** PEM texts. */
   readonly tls: 'off' | 'self-signed' | { readonly cert: string; readonly key: string }
+  /** Further names that the self-signed certificate contains. */
+  readonly tlsNames: readonly string[]
   /** The host by which devices reach the gateway; null = the HTTP server's. */
   readonly ucentralHost: string | null
   /** The operator's own device PKI, PEM texts; null = the built-in CA. */
@@ -102,6 +105,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     ucentralPort: env.SIGNALBOX_UCENTRAL_PORT ?? 15_002,
     baseUrl,
     tls: parseTls(env),
+    tlsNames: parseTlsNames(env),
     ucentralHost: parseUcentralHost(env),
     ucentralTls: parseUcentralTls(env),
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
@@ -176,11 +180,24 @@ function parseTls(env: Env): Config['tls'] {
 const hostName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 const MAX_HOST_NAME = 253
 
+function parseTlsNames({ SIGNALBOX_TLS_NAMES: names, SIGNALBOX_TLS: mode }: Env): string[] {
+  if (names !== undefined && mode !== 'self-signed')
+    throw invalid('SIGNALBOX_TLS_NAMES', 'needs SIGNALBOX_TLS=self-signed')
+  const parsed = splitList(names)
+  const odd = parsed.find((name) => !isHost(name))
+  if (odd !== undefined)
+    throw invalid('SIGNALBOX_TLS_NAMES', `${odd} is not a host name or an IP address, without a port`)
+  return parsed
+}
+
+function isHost(text: string): boolean {
+  return isIP(text) !== 0 || (hostName.test(text) && text.length <= MAX_HOST_NAME)
+}
+
 function parseUcentralHost(env: Env): string | null {
   const { SIGNALBOX_UCENTRAL_HOST: host, SIGNALBOX_UCENTRAL_CERT: cert } = env
   if (host === undefined) return null
-  if (isIP(host) === 0 && (!hostName.test(host) || host.length > MAX_HOST_NAME))
-    throw invalid('SIGNALBOX_UCENTRAL_HOST', 'must be a host name or an IP address, without a port')
+  if (!isHost(host)) throw invalid('SIGNALBOX_UCENTRAL_HOST', 'must be a host name or an IP address, without a port')
   if (cert !== undefined)
     throw invalid('SIGNALBOX_UCENTRAL_HOST', 'goes without SIGNALBOX_UCENTRAL_CERT, which says the name itself')
   return host
@@ -230,11 +247,15 @@ function parseUrl(name: string, value: string | undefined, protocols: readonly s
   return value.replace(/\/+$/, '')
 }
 
-function parseCidrs(name: string, value: string | undefined): string[] {
-  const cidrs = (value ?? '')
+function splitList(value: string | undefined): string[] {
+  return (value ?? '')
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
+}
+
+function parseCidrs(name: string, value: string | undefined): string[] {
+  const cidrs = splitList(value)
   for (const cidr of cidrs) {
     const [address = '', bits = ''] = cidr.split('/')
     const family = isIP(address)

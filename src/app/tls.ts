@@ -24,7 +24,7 @@ export interface TlsMaterial {
  */
 export async function openTls(config: Config, dataDir: string): Promise<TlsMaterial> {
   const name = gatewayNameOf(config)
-  const others = ['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl)]
+  const others = ['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl), ...config.tlsNames]
   const hosts = [name, ...new Set(others.filter((host) => host !== name))] as const
   const needsOwn = config.ucentralTls === null || config.tls === 'self-signed'
   const issued = needsOwn ? await openGatewayTls({ dataDir, hosts, now: systemClock.now() }) : null

@@ -87,12 +87,28 @@ describe('settings', () => {
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
+    ['SIGNALBOX_TLS_NAMES', 'api.example.net', 'needs SIGNALBOX_TLS=self-signed'],
     ['SIGNALBOX_WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33', '10.0.0.0/33 is not an address range like 10.0.0.0/8'],
     ['SIGNALBOX_SSO_DOMAINS', 'example.com', 'example.com is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_SSO_DOMAINS', 'a.b=7', 'a.b=7 is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_PROT', '80', 'is no setting of this release'],
   ] as const)('refuses %s=%s with one line', ([name, value, why]) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new AppError('invalid', `${name} ${why}`))
+  })
+})
+
+describe('further names of the self-signed certificate', () => {
+  const namesOf = (names: string) => parseConfig({ SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: names }).tlsNames
+
+  it('are separated by commas', () => {
+    expect(namesOf('api.example.net, 10.0.0.5,')).toEqual(['api.example.net', '10.0.0.5'])
+    expect(parseConfig({ SIGNALBOX_TLS: 'self-signed' }).tlsNames).toEqual([])
+  })
+
+  it.each(['*.example.net', 'https://a.example', 'a.example:443', 'a..b'])('are no %s', (name) => {
+    expect(() => namesOf(`a.example,${name}`)).toThrow(
+      `SIGNALBOX_TLS_NAMES ${name} is not a host name or an IP address, without a port`,
+    )
   })
 })
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Config, parseConfig } from '../../src/app/config.ts'
 import { openTls } from '../../src/app/tls.ts'
@@ -10,6 +11,16 @@ async function usesLocalCertificates(changed: Partial<Config>, dataDir?: string)
   const config = { ...parseConfig({}), ...changed }
   return (await openTls(config, dataDir ?? (await temporaryDir()))).localCertificates
 }
+
+it('the self-signed certificate has the further names, and is replaced when they change', async () => {
+  const dataDir = await temporaryDir()
+  const namesWith = async (tlsNames: readonly string[]) => {
+    const { http } = await openTls({ ...parseConfig({}), tls: 'self-signed', tlsNames }, dataDir)
+    return new X509Certificate(http?.cert ?? '').subjectAltName
+  }
+  expect(await namesWith(['api.example.net', '10.0.0.5'])).toMatch(/DNS:api\.example\.net.*IP Address:10\.0\.0\.5/)
+  expect(await namesWith(['other.example.net'])).toContain('DNS:other.example.net')
+})
 
 describe('access points verify downloads by their own CA', () => {
   it('if the built-in CA signed the self-signed certificate of the HTTPS server', async () => {
