@@ -16,7 +16,7 @@ export interface TokenGrant {
  * @throws AppError invalid, which names the field.
  */
 export function parseTokenGrant(fields: Document, parseUrl: (field: string, url: unknown) => URL): TokenGrant {
-  const grantType = fields['oauth2_grant_type'] ?? 'client_credentials'
+  const byPassword = fields['oauth2_grant_type'] === 'password'
   const scopes: unknown = fields['oauth2_scopes']
   const person = () => ({
     username: requireText(fields, 'oauth2_username'),
@@ -27,8 +27,8 @@ export function parseTokenGrant(fields: Document, parseUrl: (field: string, url:
     clientId: requireText(fields, 'oauth2_client_id'),
     clientSecret: requireText(fields, 'oauth2_client_secret'),
     form: {
-      grant_type: String(grantType),
-      ...(grantType === 'password' && person()),
+      grant_type: byPassword ? 'password' : 'client_credentials',
+      ...(byPassword && person()),
       ...(Array.isArray(scopes) && scopes.length > 0 && { scope: scopes.join(' ') }),
     },
   }
