@@ -116,8 +116,8 @@ function imageIn(body: unknown, contentType = ''): Readable {
   throw new AppError('invalid', 'The body is empty: send the image as it is')
 }
 
-async function versionsFor(ctx: Context, scope: InOrg, { type, model }: VersionChoice): Promise<CatalogVersion[]> {
-  const versions = await listVersions(ctx.db, scope, model === undefined ? {} : { models: [model] })
+async function versionsFor(ctx: Context, scope: InOrg, { type, conditions }: VersionChoice): Promise<CatalogVersion[]> {
+  const versions = await listVersions(ctx.db, scope, conditions)
   const types = await listDeviceTypesByModel(ctx.db, scope)
   return versions.filter((version) => (types.get(version.model) ?? typeOfModel(version.model) ?? 'ap') === type)
 }

@@ -1,27 +1,34 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
-import { sizesOf } from '../http/store-bounds.ts'
-import { pageOf } from '../http/store-pages.ts'
+import type { Conditions } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { allHold, column, conditionsOn } from '../http/store-filters.ts'
+import { pageOf } from '../http/store-pages.ts'
 import { isOpen } from '../devices/commands/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
+import type { versionFilters } from './filters.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
 
-export interface VersionFilter {
-  /** Hardware models; missing or empty means every model. */
-  readonly models?: readonly string[]
-}
+const columns = { model: column(sql`firmware_version.model`) }
 
 /** Lists the organization's catalog by model, then newest first. */
-export function listVersions(reader: Reader, scope: InOrg, { models = [] }: VersionFilter): Promise<CatalogVersion[]> {
-  let query = reader
+export function listVersions(
+  reader: Reader,
+  scope: InOrg,
+  conditions: Conditions<typeof versionFilters> = {},
+): Promise<CatalogVersion[]> {
+  return reader
     .selectFrom('firmwareVersion')
     .select(['model', 'version', 'tag', 'imageId', 'createdAt'])
     .where('orgId', '=', scope.orgId)
-  if (models.length > 0) query = query.where('model', '=', anyOf(models))
-  return query.orderBy('model').orderBy('createdAt', 'desc').orderBy('version', 'desc').execute()
+    .where(allHold(conditionsOn<typeof versionFilters>(columns, conditions)))
+    .orderBy('model')
+    .orderBy('createdAt', 'desc')
+    .orderBy('version', 'desc')
+    .execute()
 }
 
 /**

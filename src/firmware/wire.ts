@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { Binary, Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
+import { versionFilters } from './filters.ts'
 import { type CatalogImage, type CatalogVersion, versionTags } from './firmware.ts'
 import type { Offer } from './upload-image.ts'
 
@@ -46,7 +48,7 @@ export const ImageReply = named(
 
 export const VersionsQuery = Type.Object({
   type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'], { default: 'ap' })),
-  model: Type.Optional(Type.String()),
+  ...filterQuery(versionFilters),
 })
 
 /** Source: contract, `DeviceVersion`. */
@@ -102,10 +104,10 @@ export function presentVersion({
 
 export interface VersionChoice {
   readonly type: DeviceType
-  readonly model: string | undefined
+  readonly conditions: Conditions<typeof versionFilters>
 }
 
 /** Without `type`, access points are meant. Source: contract, `listOrgAvailableDeviceVersions`. */
-export function parseVersionChoice({ type = 'ap', model }: Static<typeof VersionsQuery>): VersionChoice {
-  return { type, model }
+export function parseVersionChoice({ type = 'ap', ...query }: Static<typeof VersionsQuery>): VersionChoice {
+  return { type, conditions: parseFilters(versionFilters, query) }
 }

@@ -1,7 +1,13 @@
 import { type TProperties, Type } from 'typebox'
 
+const ofNow = {
+  start: 'statistics are those of now',
+  end: 'statistics are those of now',
+  duration: 'statistics are those of now',
+}
+
 /**
- * Query parameters that the contract declares, and that change nothing here, with the reason. They are accepted, because
+ * Query parameters that the contract declares and that have no effect here, with the reason. They are accepted, because
  * clients send them; every other parameter that an operation does not know is refused by its name. The same reasons are
  * in docs/spec-map.md.
  */
@@ -10,28 +16,16 @@ export const acceptedParameters: Readonly<Record<string, Readonly<Record<string,
   searchSiteDevices: { stats: 'what is known of a device is answered anyway' },
   searchOrgMxEdges: { stats: 'the statistics of an appliance are answered anyway' },
   countOrgMxEdges: {
-    stats: 'the statistics of an appliance don’t change how many there are',
+    stats: "the statistics of an appliance don't change how many there are",
     sort: 'counts are in the order of their size',
   },
-  listOrgDevicesStats: {
-    fields: 'every field that is known is answered anyway',
-    start: 'statistics are those of now',
-    end: 'statistics are those of now',
-    duration: 'statistics are those of now',
-  },
+  listOrgDevicesStats: { fields: 'every field that is known is answered anyway', ...ofNow },
   listSiteDevicesStats: { fields: 'every field that is known is answered anyway' },
   getSiteDeviceStats: { fields: 'every field that is known is answered anyway' },
-  listOrgMxEdgesStats: {
-    start: 'statistics are those of now',
-    end: 'statistics are those of now',
-    duration: 'statistics are those of now',
-  },
-  listSiteMxEdgesStats: {
-    start: 'statistics are those of now',
-    end: 'statistics are those of now',
-    duration: 'statistics are those of now',
-  },
+  listOrgMxEdgesStats: ofNow,
+  listSiteMxEdgesStats: ofNow,
   getOrgMxEdgeStats: { for_site: 'an appliance is found whichever site has it' },
+  getSiteMxEdgeStats: ofNow,
 }
 
 /** The schemas of the parameters that an operation accepts without effect. */

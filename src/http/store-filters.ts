@@ -31,6 +31,11 @@ export function conditionsOn<F extends Filters>(columns: Columns<F>, conditions:
   )
 }
 
+/** All conditions as one, for a query that is built step by step. */
+export function allHold(conditions: readonly RawBuilder<unknown>[]): RawBuilder<boolean> {
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join([...conditions], sql` and `)})`
+}
+
 export function conditionOn(of: Column | typeof unreported, condition: Condition): RawBuilder<unknown> {
   if (of === unreported) return sql`false`
   return 'values' in condition ? isOneOf(of, condition) : isIn(of, condition)

@@ -59,7 +59,7 @@ export const installerDeviceOperations: Operation[] = [
     query: InstallerDevicesQuery,
     item: InstallerDeviceReply,
     run: async (ctx, { scope, query, page }) => {
-      const found = await listInstallerDevices(ctx.db, scope, { filter: parseFilter(query), page })
+      const found = await listInstallerDevices(ctx.db, scope, { conditions: parseFilter(query), page })
       const now = ctx.clock.now()
       return presentPage(found, (device) => presentDevice(device, now))
     },

@@ -1,13 +1,15 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { InOrg } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
+import type { Conditions } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import { allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
+import type { installerDeviceFilters } from './filters.ts'
 
 /** A device with its last report; null for what it never reported. */
 export type InstallerDevice = Device &
@@ -16,13 +18,6 @@ export type InstallerDevice = Device &
     readonly capabilities: DeviceCapabilities | null
   }
 
-/** Null lets everything pass. */
-export interface InstallerDeviceFilter {
-  readonly model: string | null
-  readonly siteId: string | null
-  readonly siteName: string | null
-}
-
 const columns = sql`${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
   status.ext_ip, status.members, status.load, status.capabilities`
 
@@ -30,6 +25,14 @@ const devices = sql`
   select device.id, ${columns}
   from device left join site on site.org_id = device.org_id and site.id = device.site_id
     left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
+
+const devicesWithSite = sql`device left join site on site.org_id = device.org_id and site.id = device.site_id`
+
+const filtered = {
+  model: column(sql`device.model`),
+  site_id: column(sql`device.site_id`),
+  site_name: column(sql`site.name`),
+}
 
 /** Installers of single sites also see unassigned devices that were claimed lately: they have them in their hands. */
 function reached({ scope, reach }: Installer): RawBuilder<unknown> {
@@ -43,13 +46,11 @@ function reached({ scope, reach }: Installer): RawBuilder<unknown> {
 export function listInstallerDevices(
   reader: Reader,
   installer: Installer,
-  { filter, page }: { readonly filter: InstallerDeviceFilter; readonly page: Page },
+  { conditions, page }: { readonly conditions: Conditions<typeof installerDeviceFilters>; readonly page: Page },
 ): Promise<Paged<InstallerDevice>> {
-  const { model, siteId, siteName } = filter
-  const hits = sql`device where ${reached(installer)}
-    ${model === null ? sql`` : sql`and device.model = ${model}`}
-    ${siteId === null ? sql`` : sql`and device.site_id = ${siteId}`}
-    ${siteName === null ? sql`` : sql`and device.site_id in (${sitesNamed(installer.scope, siteName)})`}`
+  const passed = allHold(conditionsOn<typeof installerDeviceFilters>(filtered, conditions))
+  const tables = conditions.site_name === undefined ? sql`device` : devicesWithSite
+  const hits = sql`${tables} where ${reached(installer)} and ${passed}`
   return pageOf<InstallerDevice>(
     reader,
     {
@@ -60,10 +61,6 @@ export function listInstallerDevices(
     },
     page,
   )
-}
-
-function sitesNamed({ orgId }: InOrg, name: string): RawBuilder<unknown> {
-  return sql`select site.id from site where site.org_id = ${orgId} and site.name = ${name}`
 }
 
 /** @param mac In lower case without separators. */

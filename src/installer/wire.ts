@@ -1,12 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { parseMac } from '../devices/device.ts'
+import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import type { SiteKey } from '../orgs/installers/store.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
+import { installerDeviceFilters } from './filters.ts'
 import type { Provision } from './provision-device.ts'
-import type { InstallerDevice, InstallerDeviceFilter } from './store.ts'
+import type { InstallerDevice } from './store.ts'
 
 export const deviceParams = { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) }
 export const deviceImageParams = {
@@ -29,15 +31,11 @@ export function macOf(text: string): string {
 /** Objects that are answered by their name only. */
 export const NameReply = named('NamedObject', Type.Object({ id: Uuid, name: Type.String() }))
 
-export const InstallerDevicesQuery = Type.Object({
-  ...pageQuery,
-  model: Type.Optional(Type.String()),
-  site_name: Type.Optional(Type.String()),
-  site_id: Type.Optional(Uuid),
-})
+export const InstallerDevicesQuery = Type.Object({ ...pageQuery, ...filterQuery(installerDeviceFilters) })
 
-export function parseFilter(query: Static<typeof InstallerDevicesQuery>): InstallerDeviceFilter {
-  return { model: query.model ?? null, siteId: query.site_id ?? null, siteName: query.site_name ?? null }
+/** @throws AppError invalid naming the field. */
+export function parseFilter(query: Static<typeof InstallerDevicesQuery>): Conditions<typeof installerDeviceFilters> {
+  return parseFilters(installerDeviceFilters, query)
 }
 
 /** Source: contract, `installer_device`; unknown values are left out. */

@@ -19,7 +19,7 @@ export const installerMapOperations: Operation[] = [
     at: installerSite('/maps'),
     item: MapReply,
     run: async (ctx, { scope: { site }, page }) =>
-      presentPage(await listMaps(ctx.db, site, page), (map) => presentMap(ctx, map)),
+      presentPage(await listMaps(ctx.db, site, { page }), (map) => presentMap(ctx, map)),
   }),
   operation({
     id: 'createInstallerMap',

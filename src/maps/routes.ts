@@ -10,7 +10,16 @@ import { installerMapOperations } from './routes-installer.ts'
 import { mapStackOperations } from './stacks/routes.ts'
 import { findMap, listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
-import { MapBody, MapReply, WayfindingImportBody, mapParams as params, parseWayfinding, presentMap } from './wire.ts'
+import {
+  MapBody,
+  MapReply,
+  MapsQuery,
+  WayfindingImportBody,
+  mapParams as params,
+  parseMaps,
+  parseWayfinding,
+  presentMap,
+} from './wire.ts'
 
 const tag = 'Sites Maps'
 const single = '/maps/:map_id'
@@ -21,9 +30,10 @@ const siteMapOperations: Operation[] = [
     summary: 'List the floor plans of a site',
     tag,
     at: site('/maps', { needs: 'read' }),
+    query: MapsQuery,
     item: MapReply,
-    run: async (ctx, { scope, page }) =>
-      presentPage(await listMaps(ctx.db, scope, page), (map) => presentMap(ctx, map)),
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(await listMaps(ctx.db, scope, { conditions: parseMaps(query), page }), (map) => presentMap(ctx, map)),
   }),
   operation({
     id: 'createSiteMap',

@@ -1,14 +1,22 @@
 import { sql } from 'kysely'
 import type { SiteScope } from '../access/scope.ts'
+import type { Conditions } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
+import { allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import type { mapFilters } from './filters.ts'
 import type { SiteMap } from './map.ts'
 
 /** Lists maps of the scope's site by id, which is the order of creation where the service chooses the id. */
-export function listMaps(reader: Reader, scope: SiteScope, page: Page): Promise<Paged<SiteMap>> {
-  const hits = selectMaps(reader, scope)
+export function listMaps(
+  reader: Reader,
+  scope: SiteScope,
+  { conditions = {}, page }: { readonly conditions?: Conditions<typeof mapFilters>; readonly page: Page },
+): Promise<Paged<SiteMap>> {
+  const columns = { mapstack_id: column(sql`lower(site_map.doc ->> 'mapstack_id')`) }
+  const hits = selectMaps(reader, scope).where(allHold(conditionsOn<typeof mapFilters>(columns, conditions)))
   return pageOf<SiteMap>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 

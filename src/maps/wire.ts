@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
+import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
+import { mapFilters } from './filters.ts'
 import type { WayfindingLink } from './link-wayfinding.ts'
 import type { SiteMap } from './map.ts'
 
@@ -132,6 +135,13 @@ const fields = {
 }
 
 export const MapBody = named('SiteMapUpdate', Type.Object(fields, open))
+
+export const MapsQuery = Type.Object({ ...pageQuery, ...filterQuery(mapFilters) })
+
+/** @throws AppError invalid naming the field. */
+export function parseMaps(query: Static<typeof MapsQuery>): Conditions<typeof mapFilters> {
+  return parseFilters(mapFilters, query)
+}
 
 export const MapReply = named(
   'SiteMap',

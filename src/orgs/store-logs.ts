@@ -1,53 +1,63 @@
 import { type Selectable, sql } from 'kysely'
 import type { SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
-import type { Page, Paged } from '../http/lists.ts'
-import type { Counts } from '../http/search.ts'
-import { sizesOf } from '../http/store-bounds.ts'
-import { countsOf, pageOf } from '../http/store-pages.ts'
-import { type Db, containing } from '../platform/db.ts'
 import type { AuditLogTable } from '../events/tables.ts'
+import type { Conditions } from '../http/filters.ts'
+import type { Page, Paged } from '../http/lists.ts'
+import type { Counts, Sort, TimeRange } from '../http/search.ts'
+import { sizesOf } from '../http/store-bounds.ts'
+import { type Column, type Columns, allHold, column, conditionsOn } from '../http/store-filters.ts'
+import { countsOf, pageOf } from '../http/store-pages.ts'
+import type { Db } from '../platform/db.ts'
+import type { logCounts, logFilters, logSorts } from './log-filters.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>
 
-export interface AuditMatch {
-  readonly start: Date
-  readonly end: Date
-  readonly siteId?: string
-  readonly adminId?: string
-  /** Part of the name or the address, in any case. */
-  readonly adminName?: string
-  /** Part of the message, in any case. */
-  readonly message?: string
+/** The records of a time range that satisfy all conditions. */
+export interface AuditFilter extends TimeRange {
+  readonly conditions: Conditions<typeof logFilters>
 }
 
-export interface AuditFilter extends AuditMatch, Page {
-  readonly sort: { readonly by: 'created_at' | 'site_id' | 'admin_id'; readonly direction: 'asc' | 'desc' }
+export interface AuditSearch extends AuditFilter, Page {
+  readonly sort: Sort<(typeof logSorts)[number]>
 }
 
-/** Lists the records of a time range. */
-export function listAuditLog(db: Db, scope: SitesScope, filter: AuditFilter): Promise<Paged<AuditRecord>> {
-  const hits = matching(db, scope, filter).selectAll()
-  const { by, direction } = filter.sort
-  return pageOf<AuditRecord>(db, { hits, order: [by, 'id'], direction, sizes: sizesOf(sql`hit.bytes`) }, filter)
+const columns = {
+  id: column(sql`audit_log.id`),
+  timestamp: column(sql`audit_log.created_at`),
+  admin_id: column(sql`audit_log.admin_id`),
+  admin_name: column(sql`audit_log.admin_name`),
+  org_id: column(sql`audit_log.org_id`),
+  site_id: column(sql`audit_log.site_id`),
+  for_site: column(sql`audit_log.site_id is not null`),
+  message: column(sql`audit_log.message`),
+  src_ip: column(sql`audit_log.src_ip`),
+  user_agent: column(sql`audit_log.user_agent`),
+} satisfies Columns<typeof logFilters> & Record<(typeof logSorts | typeof logCounts)[number], Column>
+
+/** Lists the records by the field of the sort; by time, and by id within one instant. */
+export function listAuditLog(
+  db: Db,
+  scope: SitesScope,
+  { sort: { by, direction }, ...filter }: AuditSearch,
+): Promise<Paged<AuditRecord>> {
+  const hits = matching(db, scope, filter).selectAll().select(columns[by].value.as('sorted'))
+  const order = by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id']
+  return pageOf<AuditRecord>(db, { hits, order, direction, sizes: sizesOf(sql`hit.bytes`) }, filter)
 }
 
-function matching(db: Db, scope: SitesScope, match: AuditMatch) {
-  let hits = db
+function matching(db: Db, scope: SitesScope, { start, end, conditions }: AuditFilter) {
+  return db
     .selectFrom('auditLog')
     .where('orgId', '=', scope.orgId)
-    .where('createdAt', '>=', match.start)
-    .where('createdAt', '<=', match.end)
+    .where('createdAt', '>=', start)
+    .where('createdAt', '<=', end)
     .where(inSites(scope, sql.ref('audit_log.site_id')))
-  if (match.siteId !== undefined) hits = hits.where('siteId', '=', match.siteId)
-  if (match.adminId !== undefined) hits = hits.where('adminId', '=', match.adminId)
-  if (match.adminName !== undefined) hits = hits.where('adminName', 'ilike', containing(match.adminName))
-  if (match.message !== undefined) hits = hits.where('message', 'ilike', containing(match.message))
-  return hits
+    .where(allHold(conditionsOn<typeof logFilters>(columns, conditions)))
 }
 
-export interface AuditCount extends AuditMatch {
-  readonly distinct: 'admin_id' | 'admin_name' | 'message' | 'site_id'
+export interface AuditCount extends AuditFilter {
+  readonly distinct: (typeof logCounts)[number]
   readonly limit: number
 }
 
@@ -55,7 +65,7 @@ export interface AuditCount extends AuditMatch {
  * Counts the records of each admin, message or site, the most frequent first, and returns how many different values
  * there are.
  */
-export function countAuditLog(db: Db, scope: SitesScope, { distinct, limit, ...match }: AuditCount): Promise<Counts> {
-  const hits = matching(db, scope, match).select(sql.ref(distinct).as(distinct))
-  return countsOf(db, hits, { field: sql`${sql.ref(distinct)}::text`, limit })
+export function countAuditLog(db: Db, scope: SitesScope, { distinct, limit, ...filter }: AuditCount): Promise<Counts> {
+  const hits = matching(db, scope, filter).select(sql`${columns[distinct].value}::text`.as('value'))
+  return countsOf(db, hits, { field: sql`hit.value`, limit })
 }

@@ -1,31 +1,24 @@
 import { type Static, Type } from 'typebox'
-import type { AuditCount, AuditFilter, AuditMatch, AuditRecord } from './store-logs.ts'
+import { filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
+import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
-
-const filters = {
-  site_id: Type.Optional(Uuid),
-  admin_id: Type.Optional(Uuid),
-  admin_name: Type.Optional(Type.String({ description: 'part of the name or the address' })),
-  message: Type.Optional(Type.String({ description: 'part of it' })),
-}
+import { logCounts, logFilters, logSorts } from './log-filters.ts'
+import type { AuditCount, AuditFilter, AuditRecord, AuditSearch } from './store-logs.ts'
 
 export const LogsQuery = Type.Object({
   ...searchQuery,
   ...pageQuery,
-  ...filters,
-  sort: Type.Optional(
-    Type.Enum(['timestamp', '-timestamp', 'admin_id', '-admin_id', 'site_id', '-site_id'], { default: '-timestamp' }),
-  ),
+  ...filterQuery(logFilters),
+  sort: sortParameter(logSorts, '-timestamp'),
 })
 
 export const LogsCountQuery = Type.Object({
   ...searchQuery,
   limit: pageQuery.limit,
-  ...filters,
-  distinct: Type.Optional(Type.Enum(['admin_id', 'admin_name', 'message', 'site_id'], { default: 'admin_name' })),
+  ...filterQuery(logFilters),
+  distinct: distinctParameter(logCounts, 'admin_name'),
 })
 
 export const LogReply = named(
@@ -47,28 +40,22 @@ export const LogReply = named(
   }),
 )
 
-export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditFilter {
-  const { by, direction } = parseSort(query.sort ?? '-timestamp')
-  const column = by === 'admin_id' || by === 'site_id' ? by : 'created_at'
-  return { ...parseMatch(query, now), ...parsePage(query), sort: { by: column, direction } }
+/** @throws AppError invalid naming the field. */
+export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditSearch {
+  return { ...parseFilter(query, now), ...parsePage(query), sort: parseSort(query.sort ?? '-timestamp') }
 }
 
+/** @throws AppError invalid naming the field. */
 export function parseLogsCountQuery(query: Static<typeof LogsCountQuery>, now: Date): AuditCount {
   return {
-    ...parseMatch(query, now),
+    ...parseFilter(query, now),
     distinct: query.distinct ?? 'admin_name',
     limit: parsePage(query).limit,
   }
 }
 
-function parseMatch(query: Omit<Static<typeof LogsCountQuery>, 'distinct'>, now: Date): AuditMatch {
-  return {
-    ...parseTimeRange(query, now),
-    ...(query.site_id !== undefined && { siteId: query.site_id }),
-    ...(query.admin_id !== undefined && { adminId: query.admin_id }),
-    ...(query.admin_name !== undefined && { adminName: query.admin_name }),
-    ...(query.message !== undefined && { message: query.message }),
-  }
+function parseFilter(query: Omit<Static<typeof LogsCountQuery>, 'distinct'>, now: Date): AuditFilter {
+  return { ...parseTimeRange(query, now), conditions: parseFilters(logFilters, query) }
 }
 
 export function presentLog(record: AuditRecord): Static<typeof LogReply> {

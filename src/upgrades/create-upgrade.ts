@@ -48,7 +48,7 @@ export async function createUpgrade(
     sites.map(({ id }) => id),
   )
   refuseUnknownDevices(request, candidates)
-  const plans = planDevices(request, candidates, await listVersions(tx, scope, {}))
+  const plans = planDevices(request, candidates, await listVersions(tx, scope))
   refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
   await shareImages(tx, scope, plans)

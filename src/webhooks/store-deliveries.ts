@@ -1,43 +1,50 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg, PlaceScope } from '../access/scope.ts'
+import type { Conditions } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
+import type { Counts, Sort, TimeRange } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
-import type { Counts } from '../http/search.ts'
+import { type Column, type Columns, allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
-import { type Db, containing } from '../platform/db.ts'
+import type { Db } from '../platform/db.ts'
+import type { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { WebhookDeliveryTable } from './tables.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 import { selectWebhooks } from './store.ts'
 
-export interface DeliveryFilter {
+/** The deliveries of a webhook in a time range that satisfy all conditions. */
+export interface DeliveryFilter extends TimeRange {
   readonly webhookId: string
-  readonly start: Date
-  readonly end: Date
-  readonly status?: 'success' | 'failure'
-  readonly statusCode?: number
-  readonly topic?: string
-  /** A part of the error text, in upper or lower case. */
-  readonly error?: string
+  readonly conditions: Conditions<typeof deliveryFilters>
 }
 
 export interface DeliverySearch extends DeliveryFilter, Page {
-  readonly direction: 'asc' | 'desc'
+  readonly sort: Sort<(typeof deliverySorts)[number]>
 }
 
+const columns = {
+  id: column(sql`d.id`),
+  timestamp: column(sql`d.created_at`),
+  webhook_id: column(sql`d.webhook_id`),
+  org_id: column(sql`d.org_id`),
+  site_id: column(sql`d.site_id`),
+  topic: column(sql`d.topic`),
+  status: column(sql`d.status`),
+  status_code: column(sql`d.status_code`),
+  error: column(sql`d.error`),
+  req_url: column(sql`d.req_url`),
+} satisfies Columns<typeof deliveryFilters> & Record<(typeof deliverySorts)[number] | DeliveryDistinct, Column>
+
 /** Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. */
-function hitsOf(db: Db, scope: PlaceScope, filter: DeliveryFilter) {
-  let hits = db
+function hitsOf(db: Db, scope: PlaceScope, { webhookId, start, end, conditions }: DeliveryFilter) {
+  return db
     .selectFrom('webhookDelivery as d')
     .where('d.orgId', '=', scope.orgId)
-    .where('d.webhookId', '=', filter.webhookId)
-    .where((eb) => eb.exists(selectWebhooks(db, scope).where('id', '=', filter.webhookId)))
-    .where('d.createdAt', '>=', filter.start)
-    .where('d.createdAt', '<=', filter.end)
-  if (filter.status !== undefined) hits = hits.where('d.status', '=', filter.status)
-  if (filter.statusCode !== undefined) hits = hits.where('d.statusCode', '=', filter.statusCode)
-  if (filter.topic !== undefined) hits = hits.where('d.topic', '=', filter.topic)
-  if (filter.error !== undefined) hits = hits.where('d.error', 'ilike', containing(filter.error))
-  return hits
+    .where('d.webhookId', '=', webhookId)
+    .where((eb) => eb.exists(selectWebhooks(db, scope).where('id', '=', webhookId)))
+    .where('d.createdAt', '>=', start)
+    .where('d.createdAt', '<=', end)
+    .where(allHold(conditionsOn<typeof deliveryFilters>(columns, conditions)))
 }
 
 type Exchange = DeliveryRecord['exchange']
@@ -48,12 +55,13 @@ export async function searchDeliveries(
   scope: PlaceScope,
   search: DeliverySearch,
 ): Promise<Paged<DeliveryRecord>> {
+  const { by, direction } = search.sort
   const { rows, ...whole } = await pageOf<Selectable<WebhookDeliveryTable> & Exchange>(
     db,
     {
-      hits: hitsOf(db, scope, search).selectAll('d'),
-      order: ['created_at', 'id'],
-      direction: search.direction,
+      hits: hitsOf(db, scope, search).selectAll('d').select(columns[by].value.as('sorted')),
+      order: by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
+      direction,
       // A delivery and its body are in partitions of the same day.
       rows: sql`select page.*, coalesce(body.req_headers, '') as req_headers,
           coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body
@@ -84,7 +92,7 @@ function sizesOfExchanges({ orgId }: InOrg, { start, end }: DeliveryFilter): Siz
   return largeOf(sql`webhook_body b`, bytes, { smallBytes: SMALL_EXCHANGE_BYTES, where })
 }
 
-export type DeliveryDistinct = 'status' | 'status_code' | 'topic' | 'webhook_id'
+export type DeliveryDistinct = (typeof deliveryCounts)[number]
 
 /** Counts the attempts for each distinct value. */
 export function countDeliveries(

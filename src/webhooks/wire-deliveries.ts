@@ -1,29 +1,25 @@
 import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery } from '../http/search.ts'
+import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
+import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 import type { DeliveryDistinct, DeliveryFilter, DeliverySearch } from './store-deliveries.ts'
 
-const filterQuery = {
-  ...searchQuery,
-  error: Type.Optional(Type.String()),
-  status_code: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
-  status: Type.Optional(Type.Enum(['success', 'failure'])),
-  topic: Type.Optional(Type.String()),
-}
-
 export const DeliverySearchQuery = Type.Object({
-  ...filterQuery,
+  ...searchQuery,
   ...pageQuery,
-  sort: Type.Optional(Type.Enum(['timestamp', '-timestamp'], { default: '-timestamp' })),
+  ...filterQuery(deliveryFilters),
+  sort: sortParameter(deliverySorts, '-timestamp'),
 })
 
 export const DeliveryCountQuery = Type.Object({
-  ...filterQuery,
+  ...searchQuery,
   limit: pageQuery.limit,
-  distinct: Type.Optional(Type.Enum(['status', 'status_code', 'topic', 'webhook_id'], { default: 'status' })),
+  ...filterQuery(deliveryFilters),
+  distinct: distinctParameter(deliveryCounts, 'status'),
 })
 
 export const DeliveryReply = named(
@@ -49,25 +45,18 @@ export const DeliveryReply = named(
 type Filter = Omit<DeliveryFilter, 'webhookId'>
 
 function parseFilter(query: Omit<Static<typeof DeliveryCountQuery>, 'distinct' | 'limit'>, now: Date): Filter {
-  const { error, status_code: statusCode, status, topic } = query
-  return {
-    ...parseTimeRange(query, now),
-    ...(error !== undefined && { error }),
-    ...(status !== undefined && { status }),
-    ...(topic !== undefined && { topic }),
-    // Clients send 0 for a filter that is not set.
-    ...(statusCode !== undefined && statusCode !== 0 && { statusCode }),
-  }
+  return { ...parseTimeRange(query, now), conditions: parseFilters(deliveryFilters, query) }
 }
 
+/** @throws AppError invalid naming the field. */
 export function parseDeliverySearch(
   query: Static<typeof DeliverySearchQuery>,
   now: Date,
 ): Omit<DeliverySearch, 'webhookId'> {
-  const { direction } = parseSort(query.sort ?? '-timestamp')
-  return { ...parseFilter(query, now), ...parsePage(query), direction }
+  return { ...parseFilter(query, now), ...parsePage(query), sort: parseSort(query.sort ?? '-timestamp') }
 }
 
+/** @throws AppError invalid naming the field. */
 export function parseDeliveryCount(
   query: Static<typeof DeliveryCountQuery>,
   now: Date,

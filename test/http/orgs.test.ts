@@ -156,7 +156,7 @@ describe('audit log', () => {
     expect((await server.call('GET', `${path}?distinct=src_ip`, { as: other })).status).toBe(400)
   })
 
-  it.each(['start=soon', 'duration=1y', 'end=99999999999999', 'sort=message', 'site_id=x'])(
+  it.each(['start=soon', 'duration=1y', 'end=99999999999999', 'sort=colour', 'site_id=x'])(
     'refuses %s',
     async (query) => {
       const { status, body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?${query}`)

@@ -316,7 +316,8 @@ describe('the record of deliveries', () => {
       webhookId: webhook.id,
       start: new Date(now - 60_000),
       end: new Date(now + 60_000),
-      direction: 'asc' as const,
+      conditions: {},
+      sort: { by: 'timestamp' as const, direction: 'asc' as const },
       limit: 10,
       page: 1,
     }

@@ -1,7 +1,7 @@
 import { self } from '../../http/at.ts'
-import { parsePage, setPageHeaders } from '../../http/lists.ts'
+import { setPageHeaders } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { parseTimeRange, presentSearch } from '../../http/search.ts'
+import { presentSearch } from '../../http/search.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { AccountParts } from '../parts.ts'
 import { person } from './person.ts'
@@ -11,6 +11,7 @@ import {
   SelfLogsQuery,
   SelfLogsReply,
   UsageReply,
+  parseSelfLogs,
   presentFailures,
   presentSelfLog,
   presentUsage,
@@ -52,7 +53,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
       query: SelfLogsQuery,
       reply: SelfLogsReply,
       run: async (ctx, { scope: caller, query, url, reply }) => {
-        const search = { ...parseTimeRange(query, ctx.clock.now()), ...parsePage(query) }
+        const search = parseSelfLogs(query, ctx.clock.now())
         const found = await listSelfLogs(ctx.db, caller, search)
         setPageHeaders(reply, search, found)
         return {

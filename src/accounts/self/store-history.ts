@@ -1,9 +1,13 @@
 import { type Selectable, sql } from 'kysely'
-import type { Page, Paged } from '../../http/lists.ts'
-import { sizesOf } from '../../http/store-bounds.ts'
-import { pageOf } from '../../http/store-pages.ts'
 import type { AdminScope } from '../../access/scope.ts'
+import type { Conditions } from '../../http/filters.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import type { Sort, TimeRange } from '../../http/search.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/store-filters.ts'
+import { pageOf } from '../../http/store-pages.ts'
 import type { Db } from '../../platform/db.ts'
+import type { selfLogFilters, selfLogSorts } from './log-filters.ts'
 import type { LoginFailureTable } from '../tables.ts'
 
 /** Lists the newest login failures first, at most 100. */
@@ -36,17 +40,30 @@ export interface SelfLog {
   readonly createdAt: Date
 }
 
-export interface SelfLogFilter extends Page {
-  readonly start: Date
-  readonly end: Date
+export interface SelfLogSearch extends Page, TimeRange {
+  readonly conditions: Conditions<typeof selfLogFilters>
+  readonly sort: Sort<(typeof selfLogSorts)[number]>
 }
 
+const columns = {
+  id: column(sql`entry.id`),
+  timestamp: column(sql`entry.created_at`),
+  admin_id: column(sql`null::uuid`),
+  admin_name: column(sql`null::text`),
+  org_id: column(sql`entry.org_id`),
+  site_id: column(sql`entry.site_id`),
+  for_site: column(sql`entry.site_id is not null`),
+  message: column(sql`entry.message`),
+  src_ip: column(sql`entry.src_ip`),
+  user_agent: column(sql`entry.user_agent`),
+} satisfies Columns<typeof selfLogFilters> & Record<(typeof selfLogSorts)[number], Column>
+
 /**
- * Lists changes of the account, and what the admin did in the organizations that they still belong to, newest first. A
+ * Lists changes of the account, and what the admin did in the organizations that they still belong to. A
  * change of the account is also in the audit log of each of its organizations, with the same time and message; it is
  * listed once.
  */
-export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogFilter): Promise<Paged<SelfLog>> {
+export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogSearch): Promise<Paged<SelfLog>> {
   const ofAccount = db
     .selectFrom('accountLog')
     .select(['id', sql<string | null>`null::uuid`.as('orgId'), sql<string | null>`null::uuid`.as('siteId')])
@@ -74,10 +91,12 @@ export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: Self
         ),
       ),
     )
-  const hits = ofAccount.unionAll(inOrgs)
-  return pageOf<SelfLog>(
-    db,
-    { hits, order: ['created_at', 'id'], direction: 'desc', sizes: sizesOf(sql`hit.bytes`) },
-    filter,
-  )
+  const { by, direction } = filter.sort
+  const hits = db
+    .selectFrom(ofAccount.unionAll(inOrgs).as('entry'))
+    .selectAll()
+    .select(columns[by].value.as('sorted'))
+    .where(allHold(conditionsOn<typeof selfLogFilters>(columns, filter.conditions)))
+  const order = by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id']
+  return pageOf<SelfLog>(db, { hits, order, direction, sizes: sizesOf(sql`hit.bytes`) }, filter)
 }

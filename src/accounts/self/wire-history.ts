@@ -1,14 +1,16 @@
 import { type Static, Type } from 'typebox'
 import type { Selectable } from 'kysely'
 import { actorName } from '../../access/principal.ts'
-import { pageQuery } from '../../http/lists.ts'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
+import { pageQuery, parsePage } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { searchQuery } from '../../http/search.ts'
+import { parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
 import type { RequestUsage } from '../../access/request-limits.ts'
 import type { Person } from './person.ts'
-import type { SelfLog } from './store-history.ts'
+import { selfLogFilters, selfLogSorts } from './log-filters.ts'
+import type { SelfLog, SelfLogSearch } from './store-history.ts'
 
 export const FailuresReply = named(
   'LoginFailures',
@@ -56,7 +58,22 @@ export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsa
   return { requests, request_limit: requestLimit, seconds: secondsLeft }
 }
 
-export const SelfLogsQuery = Type.Object({ ...searchQuery, ...pageQuery })
+export const SelfLogsQuery = Type.Object({
+  ...searchQuery,
+  ...pageQuery,
+  ...filterQuery(selfLogFilters),
+  sort: sortParameter(selfLogSorts, '-timestamp'),
+})
+
+/** @throws AppError invalid naming the field. */
+export function parseSelfLogs(query: Static<typeof SelfLogsQuery>, now: Date): SelfLogSearch {
+  return {
+    ...parseTimeRange(query, now),
+    ...parsePage(query),
+    conditions: parseFilters(selfLogFilters, query),
+    sort: parseSort(query.sort ?? '-timestamp'),
+  }
+}
 
 /** Stands for no organization or no site: clients insist on an id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'

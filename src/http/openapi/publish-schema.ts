@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { isObject } from '../../platform/is-object.ts'
+import { FILTER } from '../filters.ts'
 import { NAME } from '../schemas.ts'
 
 /** A schema as the document has it: plain JSON. */
@@ -16,7 +17,7 @@ export type Components = Map<string, Published>
  * @throws Error where two different schemas have the same name.
  */
 export function publishSchema(schema: TSchema, components: Components): Published {
-  const { [NAME]: name, ...own } = schema as Readonly<Record<string, unknown>>
+  const { [NAME]: name, [FILTER]: _, ...own } = schema as Readonly<Record<string, unknown>>
   const published = simplify(publishParts(own, components))
   if (typeof name !== 'string') return published
   const other = components.get(name)

@@ -4,7 +4,7 @@ import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { createMapStack } from './create-map-stack.ts'
 import { listMapStacks } from './store.ts'
-import { MapStackBody, MapStackReply, MapStacksQuery, presentMapStack } from './wire.ts'
+import { MapStackBody, MapStackReply, MapStacksQuery, parseMapStacks, presentMapStack } from './wire.ts'
 
 const tag = 'Sites MapStacks'
 
@@ -18,7 +18,7 @@ export const mapStackOperations: Operation[] = [
     query: MapStacksQuery,
     item: MapStackReply,
     run: async (ctx, { scope, query, page }) =>
-      presentPage(await listMapStacks(ctx.db, scope, { name: query.name ?? null, page }), presentMapStack),
+      presentPage(await listMapStacks(ctx.db, scope, { conditions: parseMapStacks(query), page }), presentMapStack),
   }),
   operation({
     id: 'createSiteMapStack',

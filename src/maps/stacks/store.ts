@@ -1,26 +1,30 @@
 import { type Selectable, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
+import { allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, containing, countRows, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
+import type { stackFilters } from '../filters.ts'
 import type { MapStackTable } from '../tables.ts'
 
 /** Floors above each other; each map names its stack. */
 export type MapStack = Selectable<MapStackTable>
 
-/** @param name Part of the name, in any case; null means all. */
+const columns = { name: column(sql`map_stack.name`) }
+
 export function listMapStacks(
   reader: Reader,
   scope: SiteScope,
-  { name, page }: { readonly name: string | null; readonly page: Page },
+  { conditions, page }: { readonly conditions: Conditions<typeof stackFilters>; readonly page: Page },
 ): Promise<Paged<MapStack>> {
-  const ofSite = reader
+  const hits = reader
     .selectFrom('mapStack')
     .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)
-  const hits = name === null ? ofSite : ofSite.where('name', 'ilike', containing(name))
+    .where(allHold(conditionsOn<typeof stackFilters>(columns, conditions)))
   return pageOf<MapStack>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
 }
 

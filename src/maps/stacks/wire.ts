@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { stackFilters } from '../filters.ts'
 import type { MapStack } from './store.ts'
 
 export const MapStackBody = named(
@@ -11,8 +13,13 @@ export const MapStackBody = named(
 
 export const MapStacksQuery = Type.Object({
   ...pageQuery,
-  name: Type.Optional(Type.String({ description: 'part of the name, in any case' })),
+  ...filterQuery(stackFilters),
 })
+
+/** @throws AppError invalid naming the field. */
+export function parseMapStacks(query: Static<typeof MapStacksQuery>): Conditions<typeof stackFilters> {
+  return parseFilters(stackFilters, query)
+}
 
 /** Source: addendum, `listSiteMapStacks`. */
 export const MapStackReply = named(

@@ -6,7 +6,7 @@ import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, Sort, TimeRange } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
-import { type Column, type Columns, column, conditionsOn } from '../../http/store-filters.ts'
+import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { counts, eventSorts, searchFilters } from './filters.ts'
@@ -41,7 +41,7 @@ function selectEvents(
   scope: SitesScope,
   { filter: { start, end, conditions }, value }: { readonly filter: EventFilter; readonly value: RawBuilder<unknown> },
 ) {
-  let hits = reader
+  return reader
     .selectFrom('mxedgeEvent')
     .selectAll()
     .select(value.as('value'))
@@ -49,9 +49,7 @@ function selectEvents(
     .where('createdAt', '>=', start)
     .where('createdAt', '<=', end)
     .where(inSites(scope, sql.ref('mxedge_event.site_id')))
-  for (const condition of conditionsOn<typeof searchFilters>(columns, conditions))
-    hits = hits.where(sql<boolean>`${condition}`)
-  return hits
+    .where(allHold(conditionsOn<typeof searchFilters>(columns, conditions)))
 }
 
 type EventSort = (typeof eventSorts)[number]

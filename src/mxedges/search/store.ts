@@ -4,7 +4,7 @@ import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, Sort } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
-import { type Column, type Columns, column, conditionsOn, unreported } from '../../http/store-filters.ts'
+import { type Column, type Columns, allHold, column, conditionsOn, unreported } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -37,10 +37,9 @@ function hitsOf(
   scope: SitesScope,
   { conditions, value }: { readonly conditions: Conditions<typeof searchFilters>; readonly value: RawBuilder<unknown> },
 ) {
-  let hits = selectMxedges(reader, scope).select(value.as('value'))
-  for (const condition of conditionsOn<typeof searchFilters>(columns, conditions))
-    hits = hits.where(sql<boolean>`${condition}`)
-  return hits
+  return selectMxedges(reader, scope)
+    .select(value.as('value'))
+    .where(allHold(conditionsOn<typeof searchFilters>(columns, conditions)))
 }
 
 export interface MxedgeSearch {

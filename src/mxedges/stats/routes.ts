@@ -5,7 +5,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { getMxedge, listMxedges } from '../store.ts'
 import { parseForSite } from '../wire.ts'
-import { OneStatsQuery, SiteStatsQuery, StatsQuery, StatsReply, presentStats } from './wire.ts'
+import { StatsQuery, StatsReply, presentStats } from './wire.ts'
 
 const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' } as const
 
@@ -26,7 +26,6 @@ export const mxedgeStatsOperations: Operation[] = [
     summary: 'List the statistics of the edge appliances of a site',
     tag: tag.site,
     at: site('/stats/mxedges', { needs: 'read' }),
-    query: SiteStatsQuery,
     item: StatsReply,
     run: async (ctx, { scope, page }) =>
       presentPage(await listMxedges(ctx.db, scope, { forSite: null, page }), presentStats),
@@ -41,7 +40,6 @@ export const mxedgeStatsOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/stats/mxedges/:mxedge_id', { needs: 'read' }),
     params: { mxedge_id: Uuid },
-    query: OneStatsQuery,
     reply: StatsReply,
     run: async (ctx, { scope, params }) => presentStats(await getMxedge(ctx.db, scope, params.mxedge_id)),
   }),

@@ -1,18 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { searchQuery } from '../../http/search.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { ForSite, presentOwn } from '../wire.ts'
 
-/** `start`, `end` and `duration` do not filter: there are only current statistics. */
-export const StatsQuery = Type.Object({ ...pageQuery, ...searchQuery, for_site: Type.Optional(ForSite) })
-export const SiteStatsQuery = Type.Object({ ...pageQuery, ...searchQuery })
-export const OneStatsQuery = Type.Object({
-  ...searchQuery,
-  for_site: Type.Optional(Type.Boolean({ default: false, description: 'an appliance is found whoever has it' })),
-})
+export const StatsQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
 
 /** Values that only the agent of an appliance reports are left out. Source: contract, `stats_mxedge`. */
 export const StatsReply = named(

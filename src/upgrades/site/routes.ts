@@ -16,6 +16,7 @@ import {
   SiteUpgradeListReply,
   SiteUpgradesQuery,
   parseSiteUpgrade,
+  parseSiteUpgrades,
   presentDeviceUpgrade,
   presentSiteUpgradeDetail,
   presentSiteUpgradeItem,
@@ -46,8 +47,11 @@ export const siteUpgradeOperations: Operation[] = [
     at: site('/devices/upgrade', { needs: 'read' }),
     query: SiteUpgradesQuery,
     item: SiteUpgradeListReply,
-    run: async (ctx, { scope, query: { status = null }, page }) =>
-      presentPage(await listSiteUpgrades(ctx.db, scope, { status, page }), presentSiteUpgradeItem),
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(
+        await listSiteUpgrades(ctx.db, scope, { conditions: parseSiteUpgrades(query), page }),
+        presentSiteUpgradeItem,
+      ),
   }),
   operation({
     id: 'getSiteDeviceUpgrade',

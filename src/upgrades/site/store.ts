@@ -1,12 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
+import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
+import { allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { UpgradeStatus } from '../../rollout/rollout.ts'
 import { failures, targetsByState } from '../store.ts'
+import type { siteUpgradeFilters } from './filters.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 
 const phases: RawBuilder<SiteUpgradeItem['phases']> = sql`(
@@ -43,14 +45,16 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
     .where('siteUpgrade.siteId', '=', scope.siteId)
 }
 
+const columns = { status: column(sql`site_upgrade.status`) }
+
 /** Lists the site upgrades of a site, newest first, including those of organization upgrades. */
 export function listSiteUpgrades(
   reader: Reader,
   scope: SiteScope,
-  { status, page }: { readonly status: UpgradeStatus | null; readonly page: Page },
+  { conditions, page }: { readonly conditions: Conditions<typeof siteUpgradeFilters>; readonly page: Page },
 ): Promise<Paged<SiteUpgradeItem>> {
-  const all = selectSiteUpgrades(reader, scope)
-  const hits = status === null ? all : all.where('siteUpgrade.status', '=', status)
+  const passed = allHold(conditionsOn<typeof siteUpgradeFilters>(columns, conditions))
+  const hits = selectSiteUpgrades(reader, scope).where(passed)
   // A target is a MAC, between quotes and commas.
   const sizes = sizesOf(sql`20 * hit.total`)
   return pageOf<SiteUpgradeItem>(reader, { hits, direction: 'desc', sizes }, page)

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { fieldsOf, strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
@@ -19,6 +19,7 @@ import {
   stateFields,
   strategyOf,
 } from '../wire.ts'
+import { siteUpgradeFilters, statuses } from './filters.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 import type { DeviceUpgrade } from './upgrade-device.ts'
 
@@ -77,18 +78,13 @@ export function presentDeviceUpgrade({ status, at, upgradeId }: DeviceUpgrade): 
   return { status, timestamp: epochS(at), upgrade_id: upgradeId }
 }
 
-const statuses = [
-  'cancelled',
-  'completed',
-  'created',
-  'downloaded',
-  'downloading',
-  'failed',
-  'queued',
-  'upgrading',
-] as const satisfies readonly UpgradeStatus[]
+/** Source: contract, `listSiteDeviceUpgrades`. */
+export const SiteUpgradesQuery = Type.Object({ ...pageQuery, ...filterQuery(siteUpgradeFilters) })
 
-export const SiteUpgradesQuery = Type.Object({ ...pageQuery, status: Type.Optional(Type.Enum(statuses)) })
+/** @throws AppError invalid naming the field. */
+export function parseSiteUpgrades(query: Static<typeof SiteUpgradesQuery>): Conditions<typeof siteUpgradeFilters> {
+  return parseFilters(siteUpgradeFilters, query)
+}
 
 const itemFields = {
   id: Uuid,

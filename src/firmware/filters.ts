@@ -1,0 +1,4 @@
+import { text } from '../http/filters.ts'
+
+/** Source: contract, `listOrgAvailableDeviceVersions`. */
+export const versionFilters = { model: text() }

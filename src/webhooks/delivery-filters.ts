@@ -1,0 +1,24 @@
+import { choice, number, part, text } from '../http/filters.ts'
+
+/** Source: contract, `searchOrgWebhooksDeliveries`. */
+export const deliveryFilters = {
+  error: part({ list: false }),
+  status_code: number(),
+  status: choice(['success', 'failure']),
+  topic: text(),
+}
+
+export const deliverySorts = [
+  'timestamp',
+  'id',
+  'webhook_id',
+  'org_id',
+  'site_id',
+  'topic',
+  'status',
+  'status_code',
+  'error',
+  'req_url',
+] as const
+
+export const deliveryCounts = ['status', 'status_code', 'topic', 'webhook_id'] as const
