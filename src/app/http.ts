@@ -34,6 +34,7 @@ import { deviceImageOperations } from '../devices/images/routes.ts'
 import { inventoryOperations } from '../devices/inventory/routes.ts'
 import { deviceSearchOperations } from '../devices/search/routes.ts'
 import { deviceStatsOperations } from '../devices/stats/routes.ts'
+import { telemetryOperations } from '../devices/telemetry/routes.ts'
 import { supportOperations } from '../devices/support/routes.ts'
 import { supportFileRoutes } from '../devices/support/routes-files.ts'
 import { deviceTransferOperations } from '../devices/transfer/routes.ts'
@@ -148,6 +149,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceSearchOperations,
     ...deviceEventOperations,
     ...deviceStatsOperations,
+    ...telemetryOperations,
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,

@@ -3,9 +3,12 @@ import type { Filters } from '../http/filters.ts'
 import { type Column, unreported } from '../http/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
-/** A column of `device`, or of `status` (device_status), by which devices are filtered, sorted and counted. */
+/** Tables that are joined to `device` only where a column of theirs is needed: device_status and device_summary. */
+export type Joined = 'status' | 'summary'
+
+/** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
-  readonly ofStatus?: true
+  readonly of?: Joined
 }
 
 /** The columns of the filters of a search for devices. */
@@ -14,7 +17,7 @@ export type DeviceFields<F extends Filters> = { readonly [Name in keyof F]: Devi
 const name: DeviceColumn = { value: sql`device.name`, folded: sql`device.name_key` }
 const connected: DeviceColumn = {
   value: sql`case when status.connected then 'connected' else 'disconnected' end`,
-  ofStatus: true,
+  of: 'status',
 }
 
 /**
@@ -36,22 +39,23 @@ export const deviceFields = {
   managed: { value: sql`coalesce(device.doc ->> 'managed' = 'true', false)` },
   timestamp: { value: sql`device.modified_at` },
   modified_after: { value: sql`device.modified_at` },
-  disconnected_before: { value: sql`case when not status.connected then status.disconnected_at end`, ofStatus: true },
+  disconnected_before: { value: sql`case when not status.connected then status.disconnected_at end`, of: 'status' },
   created_time: { value: sql`device.created_at` },
   status: connected,
-  version: { value: sql`status.firmware`, ofStatus: true },
-  ip: { value: sql`status.load ->> 'ip'`, ofStatus: true },
-  ext_ip: { value: sql`status.ext_ip`, ofStatus: true },
-  last_seen: { value: sql`status.last_seen_at`, ofStatus: true },
-  uptime: { value: sql`case when status.connected then - extract(epoch from status.booted_at) end`, ofStatus: true },
-  num_members: { value: sql`coalesce(jsonb_array_length(status.members), 1)`, ofStatus: true },
+  version: { value: sql`status.firmware`, of: 'status' },
+  ip: { value: sql`status.load ->> 'ip'`, of: 'status' },
+  ext_ip: { value: sql`status.ext_ip`, of: 'status' },
+  last_seen: { value: sql`status.last_seen_at`, of: 'status' },
+  uptime: { value: sql`case when status.connected then - extract(epoch from status.booted_at) end`, of: 'status' },
+  num_members: { value: sql`coalesce(jsonb_array_length(status.members), 1)`, of: 'status' },
   // No device has a tunnel, and none is known to lack power or to be fit for a topology.
   mxtunnel_status: { value: sql`'down'::text` },
   power_constrained: { value: sql`false` },
   evpn_unused: { value: sql`false` },
-  clustered: unreported,
-  cpu: unreported,
-  eth0_port_speed: unreported,
+  clustered: { value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`, of: 'status' },
+  cpu: { value: sql`round((status.load ->> 'cpu_percent')::numeric)::text`, of: 'status' },
+  eth0_port_speed: inSummary('eth0_port_speed'),
+  lldp_port_desc: inSummary('lldp_port_desc'),
   evpntopo_id: unreported,
   last_config_status: unreported,
   mxedge_id: unreported,
@@ -62,22 +66,27 @@ export const deviceFields = {
   radius_stats: unreported,
   sku: unreported,
   t128agent_version: unreported,
-  band_24_bandwidth: unreported,
-  band_24_channel: unreported,
-  band_24_power: unreported,
-  band_5_bandwidth: unreported,
-  band_5_channel: unreported,
-  band_5_power: unreported,
-  band_6_bandwidth: unreported,
-  band_6_channel: unreported,
-  band_6_power: unreported,
-  lldp_mgmt_addr: unreported,
-  lldp_port_id: unreported,
+  band_24_bandwidth: inSummary('band24_bandwidth'),
+  band_24_channel: inSummary('band24_channel'),
+  band_24_power: inSummary('band24_power'),
+  band_5_bandwidth: inSummary('band5_bandwidth'),
+  band_5_channel: inSummary('band5_channel'),
+  band_5_power: inSummary('band5_power'),
+  band_6_bandwidth: inSummary('band6_bandwidth'),
+  band_6_channel: inSummary('band6_channel'),
+  band_6_power: inSummary('band6_power'),
+  lldp_mgmt_addr: inSummary('lldp_mgmt_addr'),
+  lldp_port_id: inSummary('lldp_port_id'),
   lldp_power_allocated: unreported,
   lldp_power_draw: unreported,
-  lldp_system_desc: unreported,
-  lldp_system_name: unreported,
+  lldp_system_desc: inSummary('lldp_system_desc'),
+  lldp_system_name: inSummary('lldp_system_name'),
 } satisfies Readonly<Record<string, DeviceColumn | typeof unreported>>
+
+/** A column of device_summary. */
+function inSummary(of: string): DeviceColumn {
+  return { value: sql.ref(`summary.${of}`), of: 'summary' }
+}
 
 /** The ids of devices contain their MACs, and every index on devices has them. */
 function macsFrom(prefix: string): RawBuilder<unknown> {

@@ -9,7 +9,7 @@ import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
-import { type DeviceColumn, type DeviceFields, deviceFields } from './store-fields.ts'
+import { type DeviceColumn, type DeviceFields, type Joined, deviceFields } from './store-fields.ts'
 
 /** The filters of a list of devices. */
 export interface DeviceFilter {
@@ -19,9 +19,9 @@ export interface DeviceFilter {
    */
   readonly counted: CountedConditions
   readonly onlyUnassigned: boolean
-  /** Conditions on `device`, and on `status` (device_status) where it is needed. */
+  /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
-  readonly needsStatus: boolean
+  readonly needs: readonly Joined[]
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
@@ -34,7 +34,7 @@ const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
 
 export type CountedConditions = { readonly [Name in CountedName]?: Condition }
 
-export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needsStatus: false }
+export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [] }
 
 export interface DeviceSort {
   readonly by: DeviceColumn
@@ -53,20 +53,20 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     more: others.flatMap(([name, condition]) =>
       condition === undefined ? [] : [conditionOn(fields[name] ?? unreported, condition)],
     ),
-    needsStatus: others.some(([name]) => fields[name]?.ofStatus === true),
+    needs: others.flatMap(([name]) => fields[name]?.of ?? []),
   }
 }
 
-/** Adds conditions to those of a filter. @param needsStatus Whether they are on `status`. */
+/** Adds conditions to those of a filter. @param needs The joined tables that they are on. */
 export function alsoPassing(
   filter: DeviceFilter,
   more: readonly RawBuilder<unknown>[],
-  { needsStatus = false }: { readonly needsStatus?: boolean } = {},
+  { needs = [] }: { readonly needs?: readonly Joined[] } = {},
 ): DeviceFilter {
   return {
     ...filter,
     more: [...filter.more, ...more],
-    needsStatus: filter.needsStatus || (needsStatus && more.length > 0),
+    needs: more.length === 0 ? filter.needs : [...filter.needs, ...needs],
   }
 }
 
@@ -74,11 +74,15 @@ export function alsoPassing(
 export const devicesWithStatus = sql`
   device left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
 
+const withSummary = sql`
+  left join device_summary summary on summary.org_id = device.org_id and summary.device_id = device.id`
+
 /**
  * The tables that a list needs: PostgreSQL can merge ordered lists of one table each, but not of joins.
  */
-export function devicesFor({ needsStatus }: Pick<DeviceFilter, 'needsStatus'>): RawBuilder<unknown> {
-  return needsStatus ? devicesWithStatus : sql`device`
+export function devicesFor({ needs }: Pick<DeviceFilter, 'needs'>): RawBuilder<unknown> {
+  const devices = needs.includes('status') ? devicesWithStatus : sql`device`
+  return needs.includes('summary') ? sql`${devices} ${withSummary}` : devices
 }
 
 /**
@@ -93,11 +97,13 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
     ) as status on true`
 }
 
-/** Joins the last reports of the devices of a page, under the name `known`. */
-function reportOnPage({ orgId }: InOrg): RawBuilder<unknown> {
+const lastReport = { known: sql`device_report`, summary: sql`device_summary` } as const
+
+/** Joins what the devices of a page reported last, row by row as well. */
+function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder<unknown> {
   return sql`left join lateral (
-      select * from device_report where device_report.org_id = ${orgId} and device_report.device_id = device.id offset 0
-    ) as known on true`
+      select * from ${lastReport[name]} as last where last.org_id = ${orgId} and last.device_id = device.id offset 0
+    ) as ${sql.ref(name)} on true`
 }
 
 /** SQL condition on a row of `device` or `device_count`, under the name `of`: the scope and the filter include it. */
@@ -152,18 +158,18 @@ export interface DeviceList {
   /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
   readonly columns: RawBuilder<unknown>
   readonly sizes: Sizes | null
-  /** True where `columns` names some of `known` (device_report). */
-  readonly withReport?: boolean
+  /** What `columns` names besides: `known` (device_report) or `summary` (device_summary). */
+  readonly also?: 'known' | 'summary'
 }
 
 /** Reads one page of devices, and only the page if the counters know the length of the list. */
 export async function pageOfDevices<T extends object>(
   reader: Reader,
   scope: SitesScope,
-  { filter: given, sort: { by, direction }, page, columns, sizes, withReport = false }: DeviceList,
+  { filter: given, sort: { by, direction }, page, columns, sizes, also }: DeviceList,
 ): Promise<Paged<T>> {
   const filter = await withKnownModels(reader, scope, given)
-  const tables = devicesFor({ needsStatus: filter.needsStatus || by.ofStatus === true })
+  const tables = devicesFor({ needs: [...filter.needs, ...(by.of === undefined ? [] : [by.of])] })
   const inIdOrder = by === deviceFields.mac
   // A sort by null would fail, because PostgreSQL takes a constant for the position of a column.
   const sorted = inIdOrder ? sql`` : sql`, ${by.value} as sorted`
@@ -177,7 +183,7 @@ export async function pageOfDevices<T extends object>(
       rows: sql`select device.id ${sorted}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id
-        ${withReport ? reportOnPage(scope) : sql``}`,
+        ${also === undefined ? sql`` : alsoOnPage(scope, also)}`,
       sizes,
     },
     page,
@@ -234,7 +240,7 @@ export async function countDevicesBy(
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
     return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
   }
-  const tables = devicesFor({ needsStatus: filter.needsStatus || field.ofStatus === true })
+  const tables = devicesFor({ needs: [...filter.needs, ...(field.of === undefined ? [] : [field.of])] })
   const hits = sql`select ${field.value} as value from ${tables} where ${passes(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }

@@ -97,7 +97,7 @@ describe('count', () => {
     expect((await org('devices/count?distinct=version&version=7.1')).body.results).toEqual([
       { version: '7.1', count: 1 },
     ])
-    expect((await org('devices/count?distinct=lldp_port_id')).body).toMatchObject({ total: 0, results: [] })
+    expect((await org('devices/count?distinct=mxedge_id')).body).toMatchObject({ total: 0, results: [] })
     expect((await site('devices/count')).body.results).toEqual([
       { model: 'AP45', count: 5 },
       { model: 'EX4100-48P', count: 1 },

@@ -58,6 +58,11 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       listOrgDevicesStats: {},
       listSiteDevicesStats: {},
       getSiteDeviceStats: {},
+      getSiteAllClientsStatsByDevice: {},
+      getSiteDeviceSeries: {},
+      getSiteSwitchesMetrics: {},
+      getSiteGatewayMetrics: {},
+      listOrgApsMacs: {},
     },
     removals: { deleteSiteDeviceSupportFile: {} },
   }

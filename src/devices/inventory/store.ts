@@ -93,7 +93,7 @@ export async function listInventory(
 function devicesOf({ conditions, vcMac, onlyUnassigned }: InventoryFilter): DeviceFilter {
   const ofChassis = vcMac === null ? [] : [conditionOn(deviceFields.mac, vcMac), isChassis]
   const filter = { ...deviceFilterOf(deviceFields, conditions), onlyUnassigned }
-  return alsoPassing(filter, ofChassis, { needsStatus: true })
+  return alsoPassing(filter, ofChassis, { needs: ['status'] })
 }
 
 const memberFields = {

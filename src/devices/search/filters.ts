@@ -72,6 +72,22 @@ export const searchSorts = [
   'mxtunnel_status',
   'power_constrained',
   'sku',
+  'clustered',
+  'band_24_bandwidth',
+  'band_24_channel',
+  'band_24_power',
+  'band_5_bandwidth',
+  'band_5_channel',
+  'band_5_power',
+  'band_6_bandwidth',
+  'band_6_channel',
+  'band_6_power',
+  'eth0_port_speed',
+  'lldp_mgmt_addr',
+  'lldp_port_desc',
+  'lldp_port_id',
+  'lldp_system_desc',
+  'lldp_system_name',
 ] as const
 
 /** Source: contract, `countSiteDevices`. */

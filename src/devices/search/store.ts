@@ -44,7 +44,32 @@ export interface DeviceHit {
   readonly ip: unknown
   readonly numMembers: number | null
   readonly managed: boolean | null
+  /** Null before the first report. */
+  readonly summary: Partial<Readonly<Record<string, unknown>>> | null
 }
+
+/** What search results show of access points, by its names on the wire. */
+const summaryNames = [
+  'band_24_bandwidth',
+  'band_24_channel',
+  'band_24_power',
+  'band_5_bandwidth',
+  'band_5_channel',
+  'band_5_power',
+  'band_6_bandwidth',
+  'band_6_channel',
+  'band_6_power',
+  'eth0_port_speed',
+  'lldp_mgmt_addr',
+  'lldp_port_desc',
+  'lldp_port_id',
+  'lldp_system_desc',
+  'lldp_system_name',
+] as const
+
+const shownSummary = sql`case when device.type = 'ap' then jsonb_strip_nulls(jsonb_build_object(${sql.join(
+  summaryNames.map((name) => sql`${sql.lit(name)}, ${deviceFields[name].value}`),
+)})) end`
 
 /** Searches devices as they are now. */
 export function searchDevices(
@@ -59,7 +84,9 @@ export function searchDevices(
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
-      status.load -> 'ip' as ip, jsonb_array_length(status.members) as num_members, device.doc -> 'managed' = 'true' as managed`,
+      status.load -> 'ip' as ip, jsonb_array_length(status.members) as num_members, device.doc -> 'managed' = 'true' as managed,
+      ${shownSummary} as summary`,
+    also: 'summary',
     sizes: smallRows,
   })
 }

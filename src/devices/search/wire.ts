@@ -128,9 +128,19 @@ export function presentHit(hit: DeviceHit, now: Date): Static<typeof DeviceHitRe
     ...(extIp !== null && { ext_ip: extIp }),
     ...(upS !== null && { uptime: Math.max(1, Math.floor(upS)) }),
     ...(hit.lastSeenAt !== null && { last_seen: epochS(hit.lastSeenAt) }),
-    ...(type === 'ap' ? ofAccessPoint : { managed: managed === true, num_members: numMembers ?? 1 }),
+    ...(type === 'ap' ? { ...ofAccessPoint, ...presentSummaryOf(hit) } : ofOthers(managed, numMembers ?? 1)),
     timestamp: epochS(hit.modifiedAt),
   }
+}
+
+function ofOthers(managed: boolean | null, numMembers: number) {
+  return { managed: managed === true, num_members: numMembers, clustered: numMembers > 1 }
+}
+
+/** Clients take the channel width as a text here, and everywhere else as a number. Source: contract, `ap_search`. */
+function presentSummaryOf({ summary }: DeviceHit): object {
+  const shown = Object.entries(summary ?? {})
+  return Object.fromEntries(shown.map(([name, value]) => [name, name.endsWith('_bandwidth') ? String(value) : value]))
 }
 
 /** Clients require these of an access point. Signalbox has no data on tunnels, wireless networks and power. */

@@ -47,7 +47,7 @@ export function listDeviceStats(
     sort: byMac,
     page,
     columns,
-    withReport: true,
+    also: 'known',
     sizes: sizesOfStats(scope),
   })
 }

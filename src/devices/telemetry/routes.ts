@@ -1,0 +1,103 @@
+import { Type } from 'typebox'
+import { orgSites, site } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid, named } from '../../http/schemas.ts'
+import { notFound } from '../../platform/errors.ts'
+import { findDevice } from '../store.ts'
+import { findClients } from './store-clients.ts'
+import { listMetricsDevices } from './store-metrics.ts'
+import { listRadioMacs } from './store-radio-macs.ts'
+import { listBuckets } from './store-series.ts'
+import { ClientReply, presentClients } from './wire-clients.ts'
+import {
+  GatewayMetricsReply,
+  SwitchMetricsQuery,
+  SwitchMetricsReply,
+  parseSwitchScope,
+  presentGatewayMetrics,
+  presentSwitchMetrics,
+} from './wire-metrics.ts'
+import { SeriesQuery, SeriesReply, parseSeries, presentSeries } from './wire-series.ts'
+
+const tag = 'Stats'
+const one = '/stats/devices/:device_id'
+const params = { device_id: Uuid }
+
+/** Source: contract, `ap_radio_mac`. */
+const RadioMacsReply = named(
+  'ApRadioMacs',
+  Type.Object({
+    mac: Type.String(),
+    radio_macs: Type.Array(Type.String(), { description: 'of its radio networks; empty before its first report' }),
+  }),
+)
+
+/** What follows from the reports of devices. Source: contract, Orgs Devices and Sites Stats, Devices. */
+export const telemetryOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgApsMacs',
+    summary: 'List the radio addresses of the access points of an organization',
+    tag: 'Orgs Devices',
+    at: orgSites('/devices/radio_macs', { needs: 'read' }),
+    item: RadioMacsReply,
+    run: async (ctx, { scope, page }) =>
+      presentPage(await listRadioMacs(ctx.db, scope, page), ({ mac, radioMacs }) => ({
+        mac,
+        radio_macs: [...(radioMacs ?? [])],
+      })),
+  }),
+  operation({
+    id: 'getSiteAllClientsStatsByDevice',
+    summary: 'List the clients that a device reported last',
+    method: 'GET',
+    tag,
+    at: site(`${one}/clients`, { needs: 'read' }),
+    params,
+    reply: Type.Array(ClientReply),
+    run: async (ctx, { scope, params: { device_id: deviceId } }) => {
+      const found = await findClients(ctx.db, scope, deviceId)
+      if (found === undefined) throw notFound(deviceId)
+      return presentClients(found)
+    },
+  }),
+  operation({
+    id: 'getSiteDeviceSeries',
+    summary: 'Get values of a device in buckets of ten minutes',
+    method: 'GET',
+    tag,
+    at: site(`${one}/series`, { needs: 'read' }),
+    params,
+    query: SeriesQuery,
+    reply: SeriesReply,
+    run: async (ctx, { scope, query, params: { device_id: deviceId } }) => {
+      const request = parseSeries(query, ctx.clock.now())
+      if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
+      return presentSeries(await listBuckets(ctx.db, { orgId: scope.orgId, deviceId }, request), request)
+    },
+  }),
+  operation({
+    id: 'getSiteSwitchesMetrics',
+    summary: 'Get metrics of the switches of a site',
+    method: 'GET',
+    tag,
+    at: site('/stats/switches/metrics', { needs: 'read' }),
+    query: SwitchMetricsQuery,
+    reply: SwitchMetricsReply,
+    run: async (ctx, { scope, query }) => {
+      const devices = await listMetricsDevices(ctx.db, scope, { type: 'switch', mac: parseSwitchScope(query) })
+      return presentSwitchMetrics(devices, query)
+    },
+  }),
+  operation({
+    id: 'getSiteGatewayMetrics',
+    summary: 'Get metrics of the gateways of a site',
+    method: 'GET',
+    tag,
+    at: site('/stats/gateways/metrics', { needs: 'read' }),
+    reply: GatewayMetricsReply,
+    run: async (ctx, { scope }) =>
+      presentGatewayMetrics(await listMetricsDevices(ctx.db, scope, { type: 'gateway', mac: null })),
+  }),
+].flat()
