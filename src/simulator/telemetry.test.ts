@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isDeviceMessage } from '../gateway/ucentral/messages.ts'
 import { newDevice, type Profile } from './device.ts'
 import { realPace, timingOf } from './pace.ts'
+import { decodeState } from '../gateway/ucentral/state/decode-state.ts'
 import { connectParams, healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
 const none = new Set<never>()
@@ -39,6 +40,48 @@ describe('telemetry', () => {
     if (profile === undefined) throw new Error('no sample')
     const state = newDevice(profile, '1.0.0', 10_000)
     expect(stateParams(profile, state, 72_999)).toMatchObject({ state: { unit: { uptime: 62, localtime: 72 } } })
+  })
+
+  it('reports what a gateway understands: radios with clients, ports, neighbors, power and forwarding tables', () => {
+    fc.assert(
+      fc.property(anyProfile, fc.integer({ min: 70_000, max: 2 ** 31 }), (profile, nowMs) => {
+        const device = { ...profile, model: 'EAP104' }
+        const told = decodeState(stateParams(device, newDevice(device, '1.0.0', 10_000), nowMs)['state'])
+        expect(told.neighbors).toHaveLength(1)
+        expect(told.interfaces[0]?.ips[0]).toMatch(/^10\.20\./)
+        if (device.type === 'switch') {
+          expect(told.ports).toHaveLength(24)
+          expect(told.wired).toHaveLength(16)
+          expect(told.ports.filter(({ poe_on }) => poe_on === true)).toHaveLength(4)
+          expect(told.unit).toMatchObject({ poe_budget: 370, num_macs: 17 })
+        } else {
+          expect(told.radios.map(({ band }) => band)).toEqual(['24', '5', '6'])
+          for (const { bssids, num_wlans: wlans } of told.radios) expect([bssids.length, wlans]).toEqual([2, 2])
+          expect(told.wireless.length).toBe(told.unit.num_clients)
+          expect(told.wireless.length).toBeGreaterThanOrEqual(3)
+          expect(told.ports).toMatchObject([
+            { id: 'eth0', uplink: true, speed: 1000 },
+            { id: 'eth1', up: false },
+          ])
+        }
+      }),
+    )
+  })
+
+  it('counts evenly, so that counters and airtime never go back', () => {
+    fc.assert(
+      fc.property(anyProfile, fc.nat(10 ** 6), fc.integer({ min: 1, max: 10 ** 4 }), (profile, atS, laterS) => {
+        const device = newDevice(profile, '1.0.0', 0)
+        const [then, now] = [atS, atS + laterS].map((s) => decodeState(stateParams(profile, device, s * 1000)['state']))
+        if (then === undefined || now === undefined) throw new Error('no states')
+        then.ports.forEach(({ rx_bytes = 0 }, i) =>
+          expect(now.ports[i]?.rx_bytes ?? 0).toBeGreaterThanOrEqual(rx_bytes),
+        )
+        then.radios.forEach(({ airtime }, i) =>
+          expect(now.radios[i]?.airtime?.busy).toBeGreaterThanOrEqual(airtime?.busy ?? 0),
+        )
+      }),
+    )
   })
 
   it('advertises the extension only for devices with several parts', () => {

@@ -1,5 +1,8 @@
 import type { Capabilities, Connect, UpgradeStatus } from '../gateway/ucentral/messages.ts'
+import { accessPointState } from './access-point-state.ts'
 import { type BootCause, type DeviceState, type Profile, uptimeS } from './device.ts'
+import { switchPower, switchState } from './switch-state.ts'
+import { wave } from './waves.ts'
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -35,21 +38,30 @@ function capabilities(profile: Profile, firmware: string): Capabilities & { read
 /** Returns the parts of a real state that do not depend on a configuration. */
 export function stateParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   const uptime = uptimeS(state, nowMs)
+  const isAp = profile.type === 'ap'
   return {
     serial: profile.mac,
     uuid: CONFIG_UUID,
     state: {
+      version: 1,
       unit: {
         localtime: Math.floor(nowMs / 1000),
         uptime,
         load: load(profile, state, uptime),
         memory: memory(profile, uptime),
+        // The client of switches reports no load of the processor.
+        ...(isAp ? { cpu_load: cpuLoad(profile, state, uptime), temperature: [48, 51] } : { poe: switchPower() }),
       },
-      'link-state': linkState(profile),
-      interfaces: [upstream(profile, uptime)],
-      ...(profile.type === 'ap' && { radios: radios(profile, uptime) }),
+      ...(isAp ? accessPointState(profile, uptime) : switchState(profile, uptime)),
     },
   }
+}
+
+/** Percent, first of all processors together, then of each of two. */
+function cpuLoad(profile: Profile, state: DeviceState, uptime: number): readonly number[] {
+  const busy = state.activity.kind === 'idle' ? 5 : 60
+  const each = [0, 3].map((offset) => round2(busy + 20 * wave(profile, uptime / 5 + offset)))
+  return [round2(each.reduce((sum, percent) => sum + percent, 0) / each.length), ...each]
 }
 
 /** Averages over 1, 5 and 15 minutes; they are higher while the device downloads or writes its flash. */
@@ -62,46 +74,6 @@ function memory(profile: Profile, uptime: number): Params {
   const total = (profile.type === 'ap' ? 512 : 2048) * MIB
   const free = Math.floor(total * (0.45 + 0.1 * wave(profile, uptime / 10)))
   return { total, free, cached: Math.floor(total * 0.12), buffered: Math.floor(total * 0.02) }
-}
-
-function linkState(profile: Profile): Params {
-  const up = { carrier: 1, speed: 1000, duplex: 'full' }
-  if (profile.type === 'ap') return { upstream: { eth0: up } }
-  const ports = Array.from({ length: 24 }, (_, i) => [`Ethernet${i}`, i % 3 === 2 ? { carrier: 0 } : up] as const)
-  return { upstream: Object.fromEntries(ports) }
-}
-
-function upstream(profile: Profile, uptime: number): Params {
-  return {
-    name: 'up0v0',
-    location: '/interfaces/0',
-    uptime,
-    ipv4: { addresses: [`${address(profile)}/16`], leasetime: 43_200 },
-    counters: { rx_bytes: uptime * 18_000, tx_bytes: uptime * 9_000, rx_packets: uptime * 21, tx_packets: uptime * 14 },
-  }
-}
-
-function radios(profile: Profile, uptime: number): readonly Params[] {
-  const activeMs = uptime * 1000
-  return [
-    { channel: 6, channel_width: '20', tx_power: 20, noise: -95, active_ms: activeMs, busy_ms: share(activeMs, 0.2) },
-    {
-      channel: 36,
-      channel_width: '80',
-      tx_power: 23,
-      noise: -102,
-      active_ms: activeMs,
-      busy_ms: share(activeMs, 0.07),
-    },
-  ]
-  function share(ms: number, part: number): number {
-    return Math.floor(ms * part * (0.5 + wave(profile, 0)))
-  }
-}
-
-/** Returns a private address made from the last two bytes of the MAC. */
-function address(profile: Profile): string {
-  return `10.20.${Number.parseInt(profile.mac.slice(8, 10), 16)}.${Number.parseInt(profile.mac.slice(10), 16)}`
 }
 
 export function healthcheckParams(profile: Profile): Params {
@@ -123,12 +95,6 @@ export function bootEventParams(profile: Profile, bootedAtMs: number, cause: Boo
 export function upgradeEventParams(profile: Profile, nowMs: number, payload: UpgradeStatus): Params {
   const event = [Math.floor(nowMs / 1000), { type: 'firmware_upgrade_status', payload }]
   return { serial: profile.mac, data: { event } }
-}
-
-/** Returns 0..1, smooth in time, with a phase per device: figures that change and yet are the same in each run. */
-function wave(profile: Profile, seconds: number): number {
-  const phase = Number.parseInt(profile.mac.slice(6), 16) % 628
-  return (Math.sin(seconds / 60 + phase / 100) + 1) / 2
 }
 
 function round2(value: number): number {
