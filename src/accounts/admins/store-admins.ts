@@ -43,7 +43,8 @@ export async function listAdmins(reader: Reader, scope: OrgScope, page: Page): P
 }
 
 function privilegeBytes({ orgId }: OrgScope): RawBuilder<unknown> {
-  return sql`(select coalesce(sum(octet_length(to_json(privilege)::text)), 0) from privilege
+  return sql`(select coalesce(sum(octet_length(to_json(privilege)::text) + 2 * octet_length(org.name)), 0)
+    from privilege join org on org.id = privilege.org_id
     where privilege.org_id = ${orgId} and privilege.admin_id = hit.id)`
 }
 

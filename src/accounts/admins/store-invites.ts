@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
@@ -36,7 +36,13 @@ function selectInvite(reader: Reader, { orgId }: OrgScope, id: string) {
 
 export async function listInvites(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<Invite>> {
   const hits = reader.selectFrom('invite').selectAll().where('orgId', '=', scope.orgId)
-  return pageOf<Invite>(reader, { hits, sizes: sizesOf(sql`octet_length(hit.doc::text)`) }, page)
+  return pageOf<Invite>(reader, { hits, sizes: sizesOf(inviteBytes(scope)) }, page)
+}
+
+/** Each privilege is answered with the organization's id and, twice, its name. */
+function inviteBytes({ orgId }: OrgScope): RawBuilder<unknown> {
+  return sql`(octet_length(hit.doc::text) + jsonb_array_length(hit.doc -> 'privileges')
+    * (select 100 + 2 * octet_length(org.name) from org where org.id = ${orgId}))`
 }
 
 export function countInvites(reader: Reader, scope: InOrg): Promise<number> {
