@@ -28,6 +28,7 @@ import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
 import { deviceOperations } from '../devices/routes.ts'
 import { deviceCommandOperations } from '../devices/commands/routes.ts'
+import { deviceConfigOperations } from '../devices/configs/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
 import { deviceImageOperations } from '../devices/images/routes.ts'
@@ -148,6 +149,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...supportOperations(storage.supportFiles, parts),
     ...deviceSearchOperations,
     ...deviceEventOperations,
+    ...deviceConfigOperations,
     ...deviceStatsOperations,
     ...telemetryOperations,
     ...deviceTransferOperations,

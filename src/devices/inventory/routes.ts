@@ -2,6 +2,8 @@ import { org, orgSites } from '../../http/at.ts'
 import { countOperation, listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { Empty } from '../../http/schemas.ts'
+import { AppError } from '../../platform/errors.ts'
 import { replaceDevice } from './replace-device.ts'
 import { listInventory } from './store.ts'
 import { countInventory, searchInventory } from './store-search.ts'
@@ -23,6 +25,17 @@ const tag = 'Orgs Inventory'
  * `mxedges/inventory`. Source: contract, Orgs Inventory.
  */
 export const inventoryOperations: Operation[] = [
+  operation({
+    id: 'reevaluateOrgAutoAssignment',
+    summary: 'Assign devices by rules, which are not supported: always refused',
+    method: 'POST',
+    tag,
+    at: org('/inventory/reevaluate_auto_assignment', { needs: 'write' }),
+    reply: Empty,
+    run: () => {
+      throw new AppError('invalid', 'Devices can not be assigned by rules: assign them by PUT .../inventory')
+    },
+  }),
   listOperation({
     id: 'getOrgInventory',
     summary: 'List the inventory of an organization',
