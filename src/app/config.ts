@@ -144,13 +144,13 @@ const ranges: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Settings of the runner, the tests and the benchmarks, not of the server. */
-const elsewhere: ReadonlySet<string> = new Set(['SIGNALBOX_TEST_DATABASE_URL'])
+/** Begins the names of settings of the tests and the benchmarks, which are none of the server. */
+const elsewhere = 'SIGNALBOX_TEST_'
 
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
   const given: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('SIGNALBOX_') || elsewhere.has(name) || isProviderSetting(name)) continue
+    if (!name.startsWith('SIGNALBOX_') || name.startsWith(elsewhere) || isProviderSetting(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
     if (value === undefined || value === '') continue
     // A value that is no number is refused here, because conversion would round it.
