@@ -9,19 +9,24 @@ export const NO_EPOCH = '0'
  */
 export type CloseReason = 'replaced' | 'restart' | 'try_again'
 
-/** One connection of a device that has proved its identity, whatever protocol it speaks. */
-export interface DeviceLink {
+/** One connection of a device or an edge appliance that has proved its identity, whatever protocol it speaks. */
+export interface Link {
+  /** The id of the device or of the edge appliance. */
+  readonly deviceId: string
+  /** NO_EPOCH until LinkSide.connect sets it. */
+  epoch: string
+  /** True once LinkSide.onClosed has been or is being called. */
+  readonly isClosed: boolean
+  close(reason: CloseReason): void
+}
+
+/** A link of a device. */
+export interface DeviceLink extends Link {
   /** The name of the protocol; `device_session.family` records it. */
   readonly family: string
   /** Twelve lower-case hex digits. */
   readonly mac: string
-  readonly deviceId: string
-  /** NO_EPOCH until LinkHost.connect sets it. */
-  epoch: string
-  /** True once LinkHost.onClosed has been or is being called. */
-  readonly isClosed: boolean
   send(command: LinkCommand): SendResult
-  close(reason: CloseReason): void
 }
 
 export interface LinkCommand {
@@ -39,11 +44,11 @@ export type SendResult =
   | Rejection
 
 /** Decodes what a reply or an event means for a command that was sent; null: nothing. */
-export type Decode = (sent: SentCommand) => Outcome | null
+export type Decode<S = SentCommand> = (sent: S) => Outcome | null
 
 /** An event that a device sent; it may concern a command. */
-export interface LinkEvent {
-  readonly decode: Decode
+export interface LinkEvent<S = SentCommand> {
+  readonly decode: Decode<S>
   /**
    * When an upgrade of the device ended, if the event says so without naming the upgrade: in epoch seconds by the
    * device's own clock.

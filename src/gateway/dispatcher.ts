@@ -1,46 +1,39 @@
-import { findRefusal } from '../devices/commands/capabilities.ts'
-import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/commands/record-commands.ts'
 import type { CommandOutcome } from '../devices/commands/command.ts'
-import type { CommandToSend, FinishedCommand } from '../devices/commands/store.ts'
-import { supportUploadUrl } from '../devices/support/file-url.ts'
-import { firmwareDownloadUrl } from '../firmware/download-url.ts'
-import { addMs } from '../platform/clock.ts'
+import type { FinishedCommand } from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
 import { startPoller } from '../platform/poller.ts'
-import type { Decode, DeviceLink, LinkEvent } from './device-link.ts'
-import type { DriverCommand, Outcome, UpgradeStep } from './driver.ts'
+import type { CommandRows, RowOfCommand } from './command-rows.ts'
+import type { Decode, Link, LinkEvent } from './device-link.ts'
+import type { Outcome, UpgradeStep } from './driver.ts'
 import { gatherFacts } from './facts.ts'
 import { createLateReplies } from './late-replies.ts'
 import type { LinkRegistry } from './link-registry.ts'
 
-/** A download address must outlive the longest wait for its command. */
-const URL_LIFE_MS = 1_900_000
-
-export interface DispatcherOptions {
-  readonly nodeId: string
-  readonly links: LinkRegistry
+export interface DispatcherOptions<L extends Link, C extends RowOfCommand, S> {
+  /** Names its worker in the log. */
+  readonly name: string
+  readonly rows: CommandRows<L, C, S>
+  readonly links: LinkRegistry<L>
   /** Monotonic milliseconds. */
   readonly now: () => number
   /** How often it looks for commands without a wake. */
   readonly tickMs: number
   /** How many commands one transaction claims. */
   readonly batchSize: number
-  /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
-  readonly localCertificates: boolean
 }
 
 /** Sends queued commands to the devices that are connected here and writes the outcomes to the command rows. */
-export interface Dispatcher {
+export interface Dispatcher<L extends Link, S> {
   /** Looks for commands to send, like wakes and the interval. */
   kick(): void
   /** Ends commands whose time limit has passed. */
   endLate(): void
-  /** See LinkHost. */
-  onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
-  /** See LinkHost. */
-  onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
+  /** See LinkSide. */
+  onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
+  /** See LinkSide. */
+  onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
-  onClosed(link: DeviceLink): void
+  onClosed(link: L): void
   /** Resolves when the outcomes that devices have reported so far are written. Never rejects. */
   flushOutcomes(): Promise<void>
   /** Resolves when no more commands are sent. Replies of devices are still handled. */
@@ -49,56 +42,56 @@ export interface Dispatcher {
   stop(): Promise<void>
 }
 
-interface InFlight {
-  readonly command: CommandToSend
-  readonly link: DeviceLink
+interface InFlight<L, C> {
+  readonly command: C
+  readonly link: L
   readonly deadlineMs: number
   /** The step that the device reported last. */
   lastStep: UpgradeStep | null
 }
 
 /** Looks for commands from now on until `stop`. */
-export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispatcher {
-  const { nodeId, links, now, tickMs, batchSize, localCertificates } = options
+export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
+  ctx: Context,
+  options: DispatcherOptions<L, C, S>,
+): Dispatcher<L, S> {
+  const { name, rows, links, now, tickMs, batchSize } = options
   /** By device id; a device has at most one command in flight. */
-  const inFlight = new Map<string, InFlight>()
+  const inFlight = new Map<string, InFlight<L, C>>()
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
-    write: (items) => recordCommandOutcomes(ctx, items),
+    write: (items) => rows.finish(items),
     bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
-  const unsent = gatherFacts<CommandToSend>(ctx, {
+  const unsent = gatherFacts<C>(ctx, {
     name: 'commands that were not sent',
-    write: (items) => recordCommandsUnsent(ctx, items),
+    write: (items) => rows.requeue(items),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
-  const lateReplies = createLateReplies(ctx, batchSize)
+  const lateReplies = createLateReplies(ctx, rows, batchSize)
 
-  function end(command: CommandToSend, outcome: CommandOutcome): void {
+  function end(command: C, outcome: CommandOutcome): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
     if (inFlight.get(command.deviceId)?.command === command) inFlight.delete(command.deviceId)
     void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
-  function send(command: CommandToSend): void {
+  function send(command: C): void {
     const link = links.find(command.deviceId)
     if (link?.epoch !== command.epoch) return void unsent.add(command)
-    const refusal = findRefusal(command.capabilities, command)
-    if (refusal !== null) return end(command, { kind: 'rejected', code: 'unsupported', text: refusal, final: true })
-    const order = orderOf(ctx, command, localCertificates)
-    const sent = link.send({ callId: command.callId, device: command, order })
+    const sent = rows.send(link, command)
     if (sent.kind === 'rejected') return end(command, sent)
     if (sent.kind === 'unsent') return void unsent.add(command)
     inFlight.set(command.deviceId, { command, link, deadlineMs: now() + sent.timeoutMs, lastStep: null })
   }
 
-  function settle(command: CommandToSend, outcome: Outcome | null): void {
+  function settle(command: C, outcome: Outcome | null): void {
     if (outcome !== null && outcome.kind !== 'accepted') end(command, outcome)
   }
 
   /** A device replies on its current connection, perhaps not that of the call, so only the id identifies the call. */
-  async function onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean> {
+  async function onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean> {
     const { deviceId } = link
     // A different box with the same certificate may use a link that has been replaced.
     if (links.find(deviceId) !== link) return false
@@ -107,33 +100,33 @@ export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispa
     const command = isWaitedFor ? entry.command : await lateReplies.findCommand({ deviceId, callId })
     if (command === null) return false
     const lastStep = isWaitedFor ? entry.lastStep : null
-    settle(command, decode({ device: command, kind: command.kind, lastStep }))
+    settle(command, decode(rows.sentOf(command, lastStep)))
     return true
   }
 
   /** If the event does not concern the command in flight, it may end an upgrade whose connection was lost. */
-  async function onEvent(link: DeviceLink, { decode, upgradeEndS }: LinkEvent): Promise<void> {
+  async function onEvent(link: L, { decode, upgradeEndS }: LinkEvent<S>): Promise<void> {
     const { deviceId } = link
     const entry = inFlight.get(deviceId)
     if (entry?.link === link) {
       const { command, lastStep } = entry
-      const outcome = decode({ device: command, kind: command.kind, lastStep })
+      const outcome = decode(rows.sentOf(command, lastStep))
       if (outcome?.kind === 'accepted') entry.lastStep = outcome.step ?? lastStep
       if (outcome !== null) return settle(command, outcome)
     }
     if (links.find(deviceId) !== link || upgradeEndS === null) return
     const command = await lateReplies.findUpgrade({ deviceId, atS: upgradeEndS })
-    if (command !== null) settle(command, decode({ device: command, kind: command.kind, lastStep: 'install' }))
+    if (command !== null) settle(command, decode(rows.sentOf(command, 'install')))
   }
 
   const sender = startPoller({
-    name: 'gateway-commands',
+    name,
     ctx,
     wake: 'commands',
     intervalMs: tickMs,
     maxBackoffMs: tickMs,
     async work() {
-      const commands = await recordCommandsSent(ctx, nodeId, batchSize)
+      const commands = await rows.claim(batchSize)
       for (const command of commands) send(command)
       return commands.length === batchSize
     },
@@ -157,33 +150,5 @@ export function startDispatcher(ctx: Context, options: DispatcherOptions): Dispa
       await Promise.all([sender.stop(), lateReplies.idle()])
       await Promise.all([outcomes.stop(), unsent.stop()])
     },
-  }
-}
-
-function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolean): DriverCommand {
-  switch (command.kind) {
-    case 'restart':
-      return { kind: 'restart', ...command.params }
-    case 'locate': {
-      const { duration_s: durationS } = command.params
-      return { kind: 'locate', ...(durationS !== undefined && { durationS }) }
-    }
-    case 'upgrade':
-    case 'stage': {
-      const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
-      const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
-      return { kind: command.kind, uri, localCertificates }
-    }
-    case 'ping': {
-      const { egress_interface: egressInterface, ...params } = command.params
-      return { kind: 'ping', ...params, ...(egressInterface !== undefined && { egressInterface }) }
-    }
-    case 'support': {
-      const uri = supportUploadUrl(ctx, { orgId: command.orgId, commandId: command.id })
-      return { kind: 'support', uri, localCertificates }
-    }
-    case 'activate':
-    case 'unlocate':
-      return { kind: command.kind }
   }
 }

@@ -1,12 +1,12 @@
-import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
-import type { SessionKey } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
-import { createConnects } from './connects.ts'
+import { deviceSessions } from './device-sessions.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
-import { type DeviceLink, NO_EPOCH } from './device-link.ts'
-import { type Dispatcher, startDispatcher } from './dispatcher.ts'
-import { gatherFacts } from './facts.ts'
-import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
+import { deviceCommands } from './device-commands.ts'
+import type { DeviceLink } from './device-link.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import type { SentCommand } from './driver.ts'
+import type { LinkRegistry } from './link-registry.ts'
+import { startSide } from './link-side.ts'
 import type { LinkHost } from './protocol.ts'
 import { createReports } from './reports.ts'
 
@@ -24,8 +24,8 @@ export interface HubOptions {
 /** Connects the links of devices to the dispatcher and the database. */
 export interface Hub {
   readonly counters: GatewayCounters
-  readonly links: LinkRegistry
-  readonly dispatcher: Dispatcher
+  readonly links: LinkRegistry<DeviceLink>
+  readonly dispatcher: Dispatcher<DeviceLink, SentCommand>
   /** For the protocols. */
   readonly host: LinkHost
   /**
@@ -39,59 +39,26 @@ export interface Hub {
 
 /** Sends commands and writes what devices do until `stop`. */
 export function startHub(ctx: Context, options: HubOptions): Hub {
-  const { nodeId, batchSize, now } = options
+  const { nodeId, tickMs, batchSize, now } = options
   const counters = createGatewayCounters()
-  const links = createLinkRegistry()
-  const dispatcher = startDispatcher(ctx, { ...options, links })
-  const connects = createConnects(ctx, nodeId, batchSize)
   const reports = createReports(ctx, batchSize)
-  const disconnects = gatherFacts<SessionKey>(ctx, {
-    name: 'ends of sessions',
-    async write(keys) {
-      // A device replies before its connection closes. Without the reply, its command would be lost with the session.
-      await dispatcher.flushOutcomes()
-      await recordDisconnects(ctx, keys)
-    },
-    idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
-  })
-  let areEndsIgnored = false
-
-  function recordEnd({ deviceId, epoch }: DeviceLink): void {
-    if (epoch !== NO_EPOCH && !areEndsIgnored) void disconnects.add({ deviceId, epoch })
-  }
-
-  const host: LinkHost = {
-    ctx,
-    counters,
+  const devices = startSide(ctx, {
+    name: 'gateway-commands',
+    sessions: deviceSessions(ctx, nodeId, batchSize),
+    commands: deviceCommands(ctx, options),
+    tickMs,
+    batchSize,
     now,
-    async connect(link, facts) {
-      const { epoch } = await connects.add({ mac: link.mac, family: link.family, facts })
-      link.epoch = epoch
-      // The link may have closed while its connection was being recorded.
-      if (link.isClosed) recordEnd(link)
-      else links.attach(link)
-      dispatcher.kick()
-    },
-    report: (report) => reports.add(report),
-    onReply: (link, callId, decode) => dispatcher.onReply(link, callId, decode),
-    onEvent: (link, event) => dispatcher.onEvent(link, event),
-    onClosed(link) {
-      links.detach(link)
-      dispatcher.onClosed(link)
-      recordEnd(link)
-    },
-  }
+  })
+  const { links, dispatcher } = devices
   return {
     counters,
     links,
     dispatcher,
-    host,
-    async prepareStop() {
-      await dispatcher.stopSending()
-      areEndsIgnored = true
-    },
+    host: { ...devices.host, ctx, counters, now, report: (report) => reports.add(report) },
+    prepareStop: () => devices.prepareStop(),
     async stop() {
-      await Promise.all([dispatcher.stop(), connects.idle(), reports.idle(), disconnects.stop()])
+      await Promise.all([devices.stop(), reports.idle()])
     },
   }
 }

@@ -1,30 +1,34 @@
-import { type CallKey, type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
-import { type UpgradeEnd, findLostUpgrade } from '../firmware/store-lost-upgrades.ts'
+import type { CallKey } from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { isCommandCallId } from './call-ids.ts'
+import type { CommandRows, RowOfCommand, UpgradeEnd } from './command-rows.ts'
 import { batchOf } from './limits.ts'
 
-export interface LateReplies {
+export interface LateReplies<C> {
   /**
    * Finds the command whose call has this id, if its outcome is still open. The call may have been sent on an older
    * link or by an earlier run of the gateway. Never rejects.
    */
-  findCommand(key: CallKey): Promise<CommandToSend | null>
+  findCommand(key: CallKey): Promise<C | null>
   /** Finds the lost upgrade that ended at that time, by the clock of the device. Never rejects. */
-  findUpgrade(end: UpgradeEnd): Promise<CommandToSend | null>
+  findUpgrade(end: UpgradeEnd): Promise<C | null>
   idle(): Promise<void>
 }
 
-export function createLateReplies(ctx: Context, batchSize: number): LateReplies {
-  const commands = gatherAnswers<string, CallKey, CommandToSend | null>({
+export function createLateReplies<C extends RowOfCommand>(
+  ctx: Context,
+  rows: Pick<CommandRows<never, C, unknown>, 'listUnanswered' | 'findUpgrade'>,
+  batchSize: number,
+): LateReplies<C> {
+  const commands = gatherAnswers<string, CallKey, C | null>({
     name: 'late replies of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
     keyOf,
     async answer(keys) {
-      const found = new Map<string, CommandToSend | null>(keys.map((key) => [keyOf(key), null]))
-      for (const command of await listUnansweredCommands(ctx.db, keys)) found.set(keyOf(command), command)
+      const found = new Map<string, C | null>(keys.map((key) => [keyOf(key), null]))
+      for (const command of await rows.listUnanswered(keys)) found.set(keyOf(command), command)
       return found
     },
   })
@@ -40,7 +44,7 @@ export function createLateReplies(ctx: Context, batchSize: number): LateReplies 
     },
     async findUpgrade(end) {
       try {
-        return (await findLostUpgrade(ctx.db, end)) ?? null
+        return (await rows.findUpgrade?.(end)) ?? null
       } catch (error) {
         ctx.log.warn({ err: error, deviceId: end.deviceId }, 'could not look up which upgrade has ended; it is lost')
         return null

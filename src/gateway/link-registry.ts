@@ -1,17 +1,17 @@
-import type { DeviceLink } from './device-link.ts'
+import type { Link } from './device-link.ts'
 
 /** Holds the newest link of each device that is connected to this process. */
-export interface LinkRegistry {
+export interface LinkRegistry<L extends Link> {
   /** Registers the link unless the device has a newer one; closes the older of the two. */
-  attach(link: DeviceLink): void
+  attach(link: L): void
   /** Removes the link unless another one has replaced it. */
-  detach(link: DeviceLink): void
-  find(deviceId: string): DeviceLink | undefined
-  all(): Iterable<DeviceLink>
+  detach(link: L): void
+  find(deviceId: string): L | undefined
+  all(): Iterable<L>
 }
 
-export function createLinkRegistry(): LinkRegistry {
-  const links = new Map<string, DeviceLink>()
+export function createLinkRegistry<L extends Link>(): LinkRegistry<L> {
+  const links = new Map<string, L>()
   return {
     attach(link) {
       const other = links.get(link.deviceId)

@@ -2,7 +2,8 @@ import type { DeviceFacts } from '../devices/device.ts'
 import type { SessionReport } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { Decode, DeviceLink, LinkEvent } from './device-link.ts'
+import type { Decode, DeviceLink, Link, LinkEvent } from './device-link.ts'
+import type { SentCommand } from './driver.ts'
 
 /** A protocol by which devices connect. */
 export interface Protocol {
@@ -20,23 +21,30 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** The services of the gateway for links. */
-export interface LinkHost {
-  readonly ctx: Context
-  readonly counters: GatewayCounters
-  /** Monotonic milliseconds. */
-  readonly now: () => number
-  /** Records the connection, with others that arrive at the same time, and makes the link that of its device. */
-  connect(link: DeviceLink, facts: DeviceFacts): Promise<void>
-  /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
-  report(report: SessionReport): Promise<void> | undefined
+/** The services of the gateway for links of one sort. */
+export interface LinkSide<L extends Link, F, S> {
+  /**
+   * Records the connection, with others that arrive at the same time, and makes the link that of its device. Resolves
+   * with false when the device may not connect.
+   */
+  connect(link: L, facts: F): Promise<boolean>
   /**
    * Ends the command whose call has this id, with the result of `decode`. Resolves with false when no command waits for
    * a reply to that call. Never rejects.
    */
-  onReply(link: DeviceLink, callId: number, decode: Decode): Promise<boolean>
+  onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
   /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */
-  onEvent(link: DeviceLink, event: LinkEvent): Promise<void>
+  onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Must be called once for each link, after everything that the device has sent is handled. */
-  onClosed(link: DeviceLink): void
+  onClosed(link: L): void
+}
+
+/** The services of the gateway for the links of devices. */
+export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand> {
+  readonly ctx: Context
+  readonly counters: GatewayCounters
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
+  report(report: SessionReport): Promise<void> | undefined
 }

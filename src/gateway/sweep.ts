@@ -4,11 +4,12 @@ import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import type { GatewayCounters } from './counters.ts'
+import type { DeviceLink } from './device-link.ts'
 import type { LinkRegistry } from './link-registry.ts'
 
 export interface SweepOptions {
   readonly nodeId: string
-  readonly links: LinkRegistry
+  readonly links: LinkRegistry<DeviceLink>
   readonly counters: GatewayCounters
   /** See createLostDevicesSweep. */
   readonly sweepLostDevices: () => Promise<void>

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
-import { createConnects } from '../../src/gateway/connects.ts'
+import { deviceSessions } from '../../src/gateway/device-sessions.ts'
 import { stockCapabilities } from '../support/devices.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 
@@ -33,9 +32,7 @@ async function devicesWithDistinctEpochs(count: number): Promise<string[]> {
 
 test('devices that connect together, in descending order of MAC, each get their own epoch', async () => {
   const macs = await devicesWithDistinctEpochs(6)
-  const connects = createConnects(harness.ctx, randomUUID(), 200)
-  const opened = await Promise.all(macs.toReversed().map((mac) => connects.add({ mac, family: 'ucentral', facts })))
-  expect(opened).toEqual(
-    macs.map((mac, before) => ({ deviceId: deviceIdOf(mac), epoch: String(before + 1) })).toReversed(),
-  )
+  const sessions = deviceSessions(harness.ctx, randomUUID(), 200)
+  const opened = await Promise.all(macs.toReversed().map((mac) => sessions.open({ mac, family: 'ucentral' }, facts)))
+  expect(opened).toEqual(macs.map((_, before) => String(before + 1)).toReversed())
 })

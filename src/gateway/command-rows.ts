@@ -1,0 +1,34 @@
+import type { CallKey, FinishedCommand } from '../devices/commands/store.ts'
+import type { UpgradeEnd } from '../firmware/store-lost-upgrades.ts'
+import type { Link, SendResult } from './device-link.ts'
+import type { UpgradeStep } from './driver.ts'
+
+export type { UpgradeEnd }
+
+/** What the dispatcher needs to know of a command whose intent to send is committed. */
+export interface RowOfCommand {
+  readonly orgId: string
+  readonly id: string
+  /** The id of the device or of the edge appliance. */
+  readonly deviceId: string
+  /** The epoch of the session that must carry it. */
+  readonly epoch: string
+  /** The id of the call that must carry it; the answer contains it, whenever and wherever it arrives. */
+  readonly callId: number
+}
+
+/** The rows of one sort of commands, and how links carry them. A failed write rejects and is repeated. */
+export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
+  /** Marks queued commands as sent, at most one per device and only those whose device is connected to this node. */
+  claim(limit: number): Promise<C[]>
+  finish(finished: readonly FinishedCommand[]): Promise<void>
+  /** Returns commands to the queue that were claimed and certainly not sent. */
+  requeue(commands: readonly C[]): Promise<void>
+  /** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
+  listUnanswered(calls: readonly CallKey[]): Promise<C[]>
+  /** Finds the lost upgrade that ended then; absent where events name their commands. */
+  findUpgrade?(end: UpgradeEnd): Promise<C | undefined>
+  send(link: L, command: C): SendResult
+  /** Returns what a driver needs to interpret the device's messages about the command. */
+  sentOf(command: C, lastStep: UpgradeStep | null): S
+}

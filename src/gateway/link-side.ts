@@ -1,0 +1,95 @@
+import type { SessionKey } from '../devices/sessions/store.ts'
+import type { Context } from '../platform/context.ts'
+import type { CommandRows, RowOfCommand } from './command-rows.ts'
+import { type Link, NO_EPOCH } from './device-link.ts'
+import { type Dispatcher, startDispatcher } from './dispatcher.ts'
+import { gatherFacts } from './facts.ts'
+import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
+import type { LinkSide } from './protocol.ts'
+
+/** The rows in which the connections of one sort of links are recorded. */
+export interface SessionRows<L, F> {
+  /** Opens a session and resolves with its epoch; with null for a device that may not connect. */
+  open(link: L, facts: F): Promise<string | null>
+  close(keys: readonly SessionKey[]): Promise<void>
+  /** Resolves when all sessions that were to be opened are written or failed. */
+  idle(): Promise<void>
+}
+
+export interface SideOptions<L extends Link, F, C extends RowOfCommand, S> {
+  readonly sessions: SessionRows<NoInfer<L>, F>
+  readonly commands: CommandRows<L, C, S>
+  /** Names its worker in the log. */
+  readonly name: string
+  /** How often it looks for commands without a wake. */
+  readonly tickMs: number
+  readonly batchSize: number
+  readonly now: () => number
+}
+
+/** Connects links of one sort to their commands and to the database. */
+export interface RunningSide<L extends Link, F, S> {
+  readonly links: LinkRegistry<L>
+  readonly dispatcher: Dispatcher<L, S>
+  /** For the protocols. */
+  readonly host: LinkSide<L, F, S>
+  /** See Hub. */
+  prepareStop(): Promise<void>
+  /** See Hub. */
+  stop(): Promise<void>
+}
+
+/** Sends commands and writes what devices do until `stop`. */
+export function startSide<L extends Link, F, C extends RowOfCommand, S>(
+  ctx: Context,
+  options: SideOptions<L, F, C, S>,
+): RunningSide<L, F, S> {
+  const { sessions, commands } = options
+  const links = createLinkRegistry<L>()
+  const dispatcher = startDispatcher(ctx, { ...options, rows: commands, links })
+  const disconnects = gatherFacts<SessionKey>(ctx, {
+    name: 'ends of sessions',
+    async write(keys) {
+      // A device replies before its connection closes. Without the reply, its command would be lost with the session.
+      await dispatcher.flushOutcomes()
+      await sessions.close(keys)
+    },
+    idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
+  })
+  let areEndsIgnored = false
+
+  function recordEnd({ deviceId, epoch }: L): void {
+    if (epoch !== NO_EPOCH && !areEndsIgnored) void disconnects.add({ deviceId, epoch })
+  }
+
+  return {
+    links,
+    dispatcher,
+    host: {
+      async connect(link, facts) {
+        const epoch = await sessions.open(link, facts)
+        if (epoch === null) return false
+        link.epoch = epoch
+        // The link may have closed while its connection was being recorded.
+        if (link.isClosed) recordEnd(link)
+        else links.attach(link)
+        dispatcher.kick()
+        return true
+      },
+      onReply: (link, callId, decode) => dispatcher.onReply(link, callId, decode),
+      onEvent: (link, event) => dispatcher.onEvent(link, event),
+      onClosed(link) {
+        links.detach(link)
+        dispatcher.onClosed(link)
+        recordEnd(link)
+      },
+    },
+    async prepareStop() {
+      await dispatcher.stopSending()
+      areEndsIgnored = true
+    },
+    async stop() {
+      await Promise.all([dispatcher.stop(), sessions.idle(), disconnects.stop()])
+    },
+  }
+}
