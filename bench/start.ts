@@ -36,6 +36,7 @@ async function startOnce(dataDir: string): Promise<number> {
       SIGNALBOX_DATA_DIR: dataDir,
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -189,6 +189,7 @@ async function killAgainAndAgain(receiver: Child): Promise<Record<string, unknow
         SIGNALBOX_DATA_DIR: dataDir,
         SIGNALBOX_PORT: '0',
         SIGNALBOX_UCENTRAL_PORT: '0',
+        SIGNALBOX_EDGE_PORT: '0',
         SIGNALBOX_LOG_LEVEL: 'error',
         SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
       },

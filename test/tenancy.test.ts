@@ -45,6 +45,7 @@ const OF_NOBODY = [
   'listSupportedOtherDeviceModels',
   'getGatewayDefaultConfig',
   'getAdminRegistrationInfo',
+  'registerMxEdgeAgent',
   'registerNewAdmin',
   'verifyRegistration',
   'listApiTokens',

@@ -82,6 +82,7 @@ function startServer({ dataDir, port, ucentralPort }: ServerPlace): Promise<Chil
       SIGNALBOX_DATA_DIR: dataDir,
       SIGNALBOX_PORT: String(port),
       SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'warn',
       // The rate limit of a token is not part of the measurement.
       SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',

@@ -51,6 +51,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
     SIGNALBOX_DATA_DIR: dataDir,
     SIGNALBOX_PORT: String(port),
     SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
+    SIGNALBOX_EDGE_PORT: '0',
     SIGNALBOX_LOG_LEVEL: 'info',
     ...env,
   }

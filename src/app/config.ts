@@ -25,6 +25,7 @@ const Environment = Type.Object({
   SIGNALBOX_HOST: text('address to listen on; default 127.0.0.1'),
   SIGNALBOX_PORT: integer(0, MAX_PORT, 'HTTP port; default 8080, 0 takes a free one'),
   SIGNALBOX_UCENTRAL_PORT: integer(0, MAX_PORT, 'port for uCentral devices; default 15002, 0 takes a free one'),
+  SIGNALBOX_EDGE_PORT: integer(0, MAX_PORT, 'port for agents of edge appliances; default 15003, 0 takes a free one'),
   SIGNALBOX_BASE_URL: text('where clients and devices reach the HTTP server; default from host and port'),
   SIGNALBOX_TLS_CERT: text('PEM file: serve https with this certificate chain (needs SIGNALBOX_TLS_KEY)'),
   SIGNALBOX_TLS_KEY: text('PEM file: the key of SIGNALBOX_TLS_CERT'),
@@ -52,7 +53,7 @@ const Environment = Type.Object({
   SIGNALBOX_COMMAND_RETENTION_DAYS: integer(
     1,
     36_500,
-    'days that commands to devices are kept once they have ended; default 30',
+    'days that commands to devices and edge appliances are kept once they have ended; default 30',
   ),
   SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
@@ -66,6 +67,7 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly ucentralPort: number
+  readonly edgePort: number
   /** Without a trailing slash; null = derived from host and port once they are known. */
   readonly baseUrl: string | null
   /** PEM texts. */
@@ -103,6 +105,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     host,
     port: env.SIGNALBOX_PORT ?? 8080,
     ucentralPort: env.SIGNALBOX_UCENTRAL_PORT ?? 15_002,
+    edgePort: env.SIGNALBOX_EDGE_PORT ?? 15_003,
     baseUrl,
     tls: parseTls(env),
     tlsNames: parseTlsNames(env),

@@ -1,4 +1,5 @@
 import type { AccountParts } from '../accounts/parts.ts'
+import type { AgentGateway } from '../mxedges/registration/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { Storage } from './storage.ts'
 
@@ -12,6 +13,7 @@ export interface HttpParts {
   readonly trustedProxies: readonly string[]
   /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
+  readonly agents: AgentGateway
   readonly storage: Storage
   /** See SupportOptions. */
   readonly localCertificates: boolean

@@ -58,6 +58,7 @@ import { orgSettingOperations } from '../orgs/routes-setting.ts'
 import { siteGroupOperations } from '../orgs/site-groups/routes.ts'
 import { siteSearchOperations } from '../orgs/site-search/routes.ts'
 import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
+import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
@@ -164,6 +165,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...mapOperations,
     ...placementOperations(storage.imageFiles),
     ...mxedgeOperations(storage.imageFiles),
+    ...agentRegistrationOperations(ctx.clock, parts.agents),
     ...webhookOperations(outbound),
   ]
 }

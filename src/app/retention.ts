@@ -1,6 +1,7 @@
 import { agingAccountLog } from '../accounts/store-retention.ts'
 import { agingAuditLog, agingDeviceEvents, agingMxedgeEvents } from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
+import { agingMxedgeCommands } from '../mxedges/commands/store-retention.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { Task } from '../platform/jobs.ts'
@@ -19,7 +20,7 @@ export interface Retention {
 const aging: readonly { readonly setting: keyof Retention; readonly rows: readonly AgingRows[] }[] = [
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
   { setting: 'eventDays', rows: [agingDeviceEvents, agingMxedgeEvents] },
-  { setting: 'commandDays', rows: [agingCommands, agingDownloads] },
+  { setting: 'commandDays', rows: [agingCommands, agingMxedgeCommands, agingDownloads] },
   { setting: 'upgradeDays', rows: agingUpgrades },
 ]
 

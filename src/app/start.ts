@@ -18,6 +18,7 @@ import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
+import { agentGateway } from './agent-gateway.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Config } from './config.ts'
 import { explainDatabaseError, openDatabase } from './database.ts'
@@ -34,6 +35,7 @@ export interface Running {
   /** Address of the service, without a trailing slash. */
   readonly url: string
   readonly ucentralPort: number
+  readonly edgePort: number
   readonly operatorKey: string
   readonly log: Logger
   /** Resolves with the reason when the service can't go on; the caller then calls `stop`. */
@@ -88,6 +90,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
+  let edgePort = config.edgePort
   const { http } = await buildHttp(ctx, {
     accounts: {
       passwords: createPasswords(),
@@ -102,6 +105,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     tls: tls.http,
     trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
+    agents: agentGateway(dataDir.path, () => ({ host: tls.gatewayHost, port: edgePort })),
     storage,
     localCertificates: tls.localCertificates,
     outbound,
@@ -117,7 +121,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
-  const { ucentralPort } = await startWorkers(ctx, {
+  const ports = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
     connection,
@@ -126,14 +130,16 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     supportFiles,
     outbound,
     gatewayTls: tls.gateway,
+    edgeTls: tls.edge,
     localCertificates: tls.localCertificates,
     closing,
   })
+  edgePort = ports.edgePort
   context.listen()
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
-  return { url, ucentralPort, operatorKey, failed: database.lost }
+  return { url, ...ports, operatorKey, failed: database.lost }
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import type { GatewayTls } from '../gateway/device-ca.ts'
 import { openGatewayTls } from '../gateway/gateway-tls.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from './config.ts'
@@ -9,7 +10,11 @@ type KeyAndCert = { readonly cert: string; readonly key: string }
 export interface TlsMaterial {
   /** For the HTTP server; null = plain HTTP. */
   readonly http: KeyAndCert | null
-  readonly gateway: KeyAndCert & { readonly ca: string }
+  readonly gateway: GatewayTls
+  /** For agents of edge appliances, whose certificates only the built-in CA signs. */
+  readonly edge: GatewayTls
+  /** The name or address at which devices and agents find the gateway. */
+  readonly gatewayHost: string
   /**
    * True if the gateway's CA signed the HTTPS server's certificate, so that devices, which download firmware there,
    * verify it by that CA. False behind a proxy with another certificate: its CA is unknown here, so it should be a
@@ -26,11 +31,16 @@ export async function openTls(config: Config, dataDir: string): Promise<TlsMater
   const name = gatewayNameOf(config)
   const others = ['localhost', '127.0.0.1', '::1', config.host, ...hostOf(config.baseUrl), ...config.tlsNames]
   const hosts = [name, ...new Set(others.filter((host) => host !== name))] as const
-  const needsOwn = config.ucentralTls === null || config.tls === 'self-signed'
-  const issued = needsOwn ? await openGatewayTls({ dataDir, hosts, now: systemClock.now() }) : null
-  const http = config.tls === 'off' ? null : config.tls === 'self-signed' ? need(issued) : config.tls
-  const gateway = config.ucentralTls ?? need(issued)
-  return { http, gateway, localCertificates: http !== null && isIssuedBy(http.cert, gateway.ca) }
+  const edge = await openGatewayTls({ dataDir, hosts, now: systemClock.now() })
+  const http = config.tls === 'off' ? null : config.tls === 'self-signed' ? edge : config.tls
+  const gateway = config.ucentralTls ?? edge
+  return {
+    http,
+    gateway,
+    edge,
+    gatewayHost: name,
+    localCertificates: http !== null && isIssuedBy(http.cert, gateway.ca),
+  }
 }
 
 /** True if the chain's first certificate leads, by the others of the chain, to one of the CAs. */
@@ -59,9 +69,4 @@ function gatewayNameOf({ ucentralHost, baseUrl, host }: Config): string {
 
 function hostOf(baseUrl: string | null): string[] {
   return baseUrl === null ? [] : [new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')]
-}
-
-function need<T>(value: T | null): T {
-  if (value === null) throw new Error('unreachable: the CA is opened whenever something is to be issued')
-  return value
 }

@@ -34,13 +34,19 @@ export interface WorkerParts {
   readonly supportFiles: SupportFiles
   readonly outbound: OutboundHttp
   readonly gatewayTls: GatewayTls
+  readonly edgeTls: GatewayTls
   /** See TlsMaterial. */
   readonly localCertificates: boolean
   readonly closing: Closing
 }
 
+export interface GatewayPorts {
+  readonly ucentralPort: number
+  readonly edgePort: number
+}
+
 /** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
-export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ readonly ucentralPort: number }> {
+export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<GatewayPorts> {
   const { config, closing } = parts
   const jobs = await startJobs({
     connection: parts.connection,
@@ -63,16 +69,19 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<{ 
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
   await prepareSeries(ctx)
-  const { host, ucentralPort: port } = config
+  const { host, ucentralPort: port, edgePort } = config
   const gateway = await startGateway(ctx, {
-    protocols: createProtocols({ ucentral: { host, port, tls: parts.gatewayTls } }),
+    protocols: createProtocols({
+      ucentral: { host, port, tls: parts.gatewayTls },
+      edge: { host, port: edgePort, tls: parts.edgeTls },
+    }),
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,
   }).catch((error: unknown) => {
-    throw listenError(error, 'SIGNALBOX_UCENTRAL_PORT', port)
+    throw listenErrorOf(error, config)
   })
   closing.add('gateway', () => gateway.stop())
-  return { ucentralPort: gateway.portOf('ucentral') }
+  return { ucentralPort: gateway.portOf('ucentral'), edgePort: gateway.portOf('edge') }
 }
 
 /** @returns A function that stops it. */
@@ -85,4 +94,12 @@ function wishForThumbnails(ctx: Context, jobs: Jobs): () => void {
 /** The id stays the same across restarts, so that the gateway recognizes what its former process left open. */
 async function loadNodeId(dataDir: string): Promise<string> {
   return (await loadOrMake(join(dataDir, 'node-id'), () => Buffer.from(uuidv7()))).toString('utf8').trim()
+}
+
+/** The system names the port that it refused. */
+function listenErrorOf(error: unknown, { ucentralPort, edgePort }: Config): unknown {
+  const isEdge = error instanceof Error && 'port' in error && error.port === edgePort
+  return isEdge
+    ? listenError(error, 'SIGNALBOX_EDGE_PORT', edgePort)
+    : listenError(error, 'SIGNALBOX_UCENTRAL_PORT', ucentralPort)
 }

@@ -20,6 +20,54 @@ const mxedgeEvents = {
     display: 'Configuration changed by user',
     description: 'A person has changed the record of the edge appliance',
   },
+  ME_REGISTERED: {
+    display: 'Registered',
+    description: 'An agent has registered as the edge appliance',
+  },
+  ME_CONNECTED: {
+    display: 'Connected',
+    description: 'The edge appliance has connected',
+  },
+  ME_DISCONNECTED: {
+    display: 'Disconnected',
+    description: 'The edge appliance has lost its connection',
+  },
+  ME_RESTARTED: {
+    display: 'Restarted',
+    description: 'The edge appliance has connected with another boot id',
+  },
+  ME_SERVICE_STARTED: {
+    display: 'Service started',
+    description: 'A service was started on request',
+  },
+  ME_SERVICE_STOPPED: {
+    display: 'Service stopped',
+    description: 'A service was stopped on request',
+  },
+  ME_SERVICE_RESTARTED: {
+    display: 'Service restarted',
+    description: 'A service was restarted on request',
+  },
+  ME_SERVICE_FAILED: {
+    display: 'Service control failed',
+    description: 'A service could not be started, stopped or restarted on request',
+  },
+  ME_PORTS_BOUNCED: {
+    display: 'Data ports bounced',
+    description: 'Data ports were taken down and up again on request',
+  },
+  ME_APS_DISCONNECTED: {
+    display: 'Access points disconnected',
+    description: 'Access points were disconnected on request',
+  },
+  ME_CONFIGURED: {
+    display: 'Configuration applied',
+    description: 'The edge appliance has applied its configuration',
+  },
+  ME_COMMAND_FAILED: {
+    display: 'Command failed',
+    description: 'The edge appliance has not executed a command, or could not be reached in time',
+  },
 } as const satisfies Readonly<Record<string, Pick<EventTypeDefinition, 'display' | 'description'>>>
 
 /** Returns every type of event of edge appliances. */
@@ -34,8 +82,9 @@ function definitionOf(key: string, type: (typeof mxedgeEvents)[keyof typeof mxed
 export interface MxedgeEventInput {
   readonly mxedge: EventMxedge
   readonly type: keyof typeof mxedgeEvents
-  readonly auditId: string
-  readonly text: string
+  readonly auditId?: string
+  readonly text?: string
+  readonly service?: string
 }
 
 /** Appends events of edge appliances in the caller's transaction, with two statements for any number of events. */
@@ -58,7 +107,7 @@ export async function appendMxedgeEvents(
 
 function mxedgeEvent(
   orgId: string,
-  { mxedge, type, auditId, text }: MxedgeEventInput,
+  { mxedge, type, auditId, text, service }: MxedgeEventInput,
   at: Date,
 ): TopicEvents['mxedge-events'] {
   const { id, name, mac, mxclusterId, siteId } = mxedge
@@ -72,7 +121,8 @@ function mxedgeEvent(
     ...(mac !== null && { mac }),
     ...(mxclusterId !== null && { mxcluster_id: mxclusterId }),
     ...(siteId !== null && { site_id: siteId }),
-    audit_id: auditId,
-    text,
+    ...(auditId !== undefined && { audit_id: auditId }),
+    ...(service !== undefined && { service }),
+    ...(text !== undefined && { text }),
   }
 }

@@ -130,6 +130,7 @@ export const topics = {
       mxcluster_id: Optional(Type.String()),
       site_id: Optional(Type.String()),
       audit_id: Optional(Type.String()),
+      service: Optional(Type.String()),
       text: Optional(Type.String()),
     }),
     example: {

@@ -1,5 +1,6 @@
 import type { CallKey, FinishedCommand } from '../devices/commands/store.ts'
 import type { UpgradeEnd } from '../firmware/store-lost-upgrades.ts'
+import type { WakeName } from '../platform/wakes.ts'
 import type { Link, SendResult } from './device-link.ts'
 import type { UpgradeStep } from './driver.ts'
 
@@ -19,6 +20,8 @@ export interface RowOfCommand {
 
 /** The rows of one sort of commands, and how links carry them. A failed write rejects and is repeated. */
 export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
+  /** What wakes the dispatcher when commands are queued. */
+  readonly wake: WakeName
   /** Marks queued commands as sent, at most one per device and only those whose device is connected to this node. */
   claim(limit: number): Promise<C[]>
   finish(finished: readonly FinishedCommand[]): Promise<void>

@@ -148,6 +148,21 @@ export async function issueGatewayTls(
 
 async function issue(ca: DeviceCa, subject: JsonName, extensions: readonly Extension[]): Promise<KeyPairPem> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificatePem = await signLeaf(ca, { subject, publicKey: keys.publicKey }, extensions)
+  return { certificatePem, keyPem: await exportKey(keys.privateKey) }
+}
+
+interface Leaf {
+  readonly subject: JsonName
+  readonly publicKey: webcrypto.CryptoKey
+}
+
+/** @returns PEM of the certificate. */
+export async function signLeaf(
+  ca: DeviceCa,
+  { subject, publicKey }: Leaf,
+  extensions: readonly Extension[],
+): Promise<string> {
   const certificate = await X509CertificateGenerator.create(
     {
       serialNumber: newSerialNumber(),
@@ -155,7 +170,7 @@ async function issue(ca: DeviceCa, subject: JsonName, extensions: readonly Exten
       issuer: ca.certificate.subject,
       notBefore: NOT_BEFORE,
       notAfter: inYears(LEAF_YEARS),
-      publicKey: keys.publicKey,
+      publicKey,
       signingKey: ca.signingKey,
       signingAlgorithm: algorithm,
       extensions: [
@@ -167,7 +182,7 @@ async function issue(ca: DeviceCa, subject: JsonName, extensions: readonly Exten
     },
     webcrypto,
   )
-  return { certificatePem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) }
+  return certificate.toString('pem')
 }
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {

@@ -25,6 +25,7 @@ export function deviceCommands(
   { nodeId, localCertificates }: DeviceCommandOptions,
 ): CommandRows<DeviceLink, CommandToSend, SentCommand> {
   return {
+    wake: 'commands',
     claim: (limit) => recordCommandsSent(ctx, nodeId, limit),
     finish: (finished) => recordCommandOutcomes(ctx, finished),
     requeue: (commands) => recordCommandsUnsent(ctx, commands),

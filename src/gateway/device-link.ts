@@ -5,9 +5,9 @@ export const NO_EPOCH = '0'
 
 /**
  * Why the gateway closes a link. `replaced`: the device has a newer one. `restart`: the service stops. `try_again`: the
- * gateway lost its lease, so the device must connect again.
+ * gateway lost its lease, so the device must connect again. `unregistered`: another edge appliance may register in its place.
  */
-export type CloseReason = 'replaced' | 'restart' | 'try_again'
+export type CloseReason = 'replaced' | 'unregistered' | 'restart' | 'try_again'
 
 /** One connection of a device or an edge appliance that has proved its identity, whatever protocol it speaks. */
 export interface Link {

@@ -122,7 +122,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const sender = startPoller({
     name,
     ctx,
-    wake: 'commands',
+    wake: rows.wake,
     intervalMs: tickMs,
     maxBackoffMs: tickMs,
     async work() {

@@ -1,4 +1,5 @@
 import type { Context } from '../platform/context.ts'
+import type { Appliances } from './appliances.ts'
 import { deviceSessions } from './device-sessions.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { deviceCommands } from './device-commands.ts'
@@ -11,6 +12,7 @@ import type { LinkHost } from './protocol.ts'
 import { createReports } from './reports.ts'
 
 export interface HubOptions {
+  readonly appliances: Appliances
   readonly nodeId: string
   /** How often it looks for commands without a wake. */
   readonly tickMs: number
@@ -39,7 +41,7 @@ export interface Hub {
 
 /** Sends commands and writes what devices do until `stop`. */
 export function startHub(ctx: Context, options: HubOptions): Hub {
-  const { nodeId, tickMs, batchSize, now } = options
+  const { nodeId, tickMs, batchSize, now, appliances } = options
   const counters = createGatewayCounters()
   const reports = createReports(ctx, batchSize)
   const devices = startSide(ctx, {
@@ -55,10 +57,12 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     counters,
     links,
     dispatcher,
-    host: { ...devices.host, ctx, counters, now, report: (report) => reports.add(report) },
-    prepareStop: () => devices.prepareStop(),
+    host: { ...devices.host, appliances: appliances.host, ctx, counters, now, report: (report) => reports.add(report) },
+    async prepareStop() {
+      await Promise.all([devices.prepareStop(), appliances.prepareStop()])
+    },
     async stop() {
-      await Promise.all([devices.stop(), reports.idle()])
+      await Promise.all([devices.stop(), appliances.stop(), reports.idle()])
     },
   }
 }

@@ -148,6 +148,16 @@ export function encodeResult(id: number, result: Params): string {
   return JSON.stringify({ jsonrpc: '2.0', id, result })
 }
 
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+export function encodeError(id: number | null, error: RpcError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
 /** Encodes params in the `compress_64` form, which devices use for large states. */
 export function compressParams(params: Params): Params {
   const text = Buffer.from(JSON.stringify(params))

@@ -1,6 +1,9 @@
 import type { DeviceFacts } from '../devices/device.ts'
 import type { SessionReport } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
+import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
+import type { MxedgeReport } from '../mxedges/sessions/facts.ts'
+import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { Decode, DeviceLink, Link, LinkEvent } from './device-link.ts'
 import type { SentCommand } from './driver.ts'
@@ -47,4 +50,11 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   readonly now: () => number
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
   report(report: SessionReport): Promise<void> | undefined
+  readonly appliances: ApplianceSide
+}
+
+/** The services of the gateway for the links of edge appliances. */
+export interface ApplianceSide extends LinkSide<ApplianceLink, ApplianceHello, MxedgeCommandToSend> {
+  /** Records a report. Never rejects. */
+  report(link: ApplianceLink, report: MxedgeReport): Promise<void>
 }

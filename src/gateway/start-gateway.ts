@@ -1,5 +1,6 @@
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
+import { startAppliances } from './appliances.ts'
 import type { GatewayCounters } from './counters.ts'
 import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
@@ -35,7 +36,8 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // The grace of lost devices begins now.
   await sweepLostDevices()
-  const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, localCertificates })
+  const appliances = await startAppliances(ctx, { nodeId, tickMs, sweepMs, batchSize, now })
+  const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, localCertificates, appliances })
   const { counters, dispatcher, links } = hub
   const listeners = await listenAll(options.protocols, hub.host).catch(async (error: unknown) => {
     await hub.stop()
@@ -48,6 +50,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     async work() {
       for (const listener of listeners.values()) listener.look()
       dispatcher.endLate()
+      appliances.dispatcher.endLate()
       return null
     },
   })
@@ -57,7 +60,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     intervalMs: sweepMs,
     first: 'after the interval',
     async work() {
-      await sweepDatabase(ctx, { nodeId, links, counters, sweepLostDevices })
+      await sweepDatabase(ctx, { nodeId, links, appliances: appliances.links, counters, sweepLostDevices })
       return null
     },
   })

@@ -3,6 +3,8 @@ import { appendDueOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
+import type { ApplianceLink } from './appliance-link.ts'
+import { sweepAppliances } from './appliances.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { DeviceLink } from './device-link.ts'
 import type { LinkRegistry } from './link-registry.ts'
@@ -10,6 +12,7 @@ import type { LinkRegistry } from './link-registry.ts'
 export interface SweepOptions {
   readonly nodeId: string
   readonly links: LinkRegistry<DeviceLink>
+  readonly appliances: LinkRegistry<ApplianceLink>
   readonly counters: GatewayCounters
   /** See createLostDevicesSweep. */
   readonly sweepLostDevices: () => Promise<void>
@@ -24,6 +27,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
     lost: options.sweepLostDevices,
     outages: () => appendDueOutages(ctx),
     commands: () => sweepCommands(ctx),
+    appliances: () => sweepAppliances(ctx),
   }
   for (const [step, run] of Object.entries(steps)) {
     try {
@@ -35,12 +39,12 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
 }
 
 /** When another node has taken this one for dead, the sessions are lost and their devices must reconnect. */
-async function keepLease(ctx: Context, { nodeId, links, counters }: SweepOptions): Promise<void> {
+async function keepLease(ctx: Context, { nodeId, links, appliances, counters }: SweepOptions): Promise<void> {
   if (await recordNodeAlive(ctx, nodeId)) return
   counters.add('lost_lease')
   ctx.log.error({ nodeId }, 'the gateway was taken for dead; devices must connect again')
   await recordNodeStarted(ctx, nodeId)
-  for (const link of links.all()) link.close('try_again')
+  for (const link of [...links.all(), ...appliances.all()]) link.close('try_again')
 }
 
 /** Closes links of devices that have since connected to another node; their old sockets may not notice for minutes. */

@@ -42,7 +42,7 @@ export interface WebSocketServerOptions<I> {
   readonly now: () => number
   readonly times: ArrivalTimes
   /** Returns whom a certificate that the CA has issued identifies; null for nobody. */
-  readonly identify: (commonName: string) => I | null
+  readonly identify: (commonName: string, socket: TLSSocket) => I | null
   /** False for a device that may not open a session now. */
   readonly mayOpen: (identity: I) => boolean
   readonly onSession: (socket: WebSocket, peer: Peer<I>) => void
@@ -143,8 +143,7 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
   }
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
-  const name = commonNameOf(request.socket)
-  const identity = name === null ? null : options.identify(name)
+  const identity = identityOf(request.socket, options.identify)
   if (identity === null) return refuse('403 Forbidden', 'identity')
   if (!options.mayOpen(identity)) {
     options.onRefused('flooding', address)
@@ -159,11 +158,11 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
 }
 
 /** Only the certificate identifies the peer; TLS has verified that our CA issued it. */
-function commonNameOf(socket: Socket): string | null {
+function identityOf<I>(socket: Socket, identify: WebSocketServerOptions<I>['identify']): I | null {
   if (!(socket instanceof TLSSocket)) return null
   // Despite its type, this is an array when the subject has several common names.
   const name: unknown = socket.getPeerCertificate().subject?.CN
-  return typeof name === 'string' ? name : null
+  return typeof name === 'string' ? identify(name, socket) : null
 }
 
 function addressOf(socket: Socket): string | null {

@@ -2,6 +2,7 @@ import type { SitesScope } from '../access/scope.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
 import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
 import { findImages } from './images/store.ts'
 import { type Mxedge, auditDocument, titleOf } from './mxedge.ts'
@@ -37,6 +38,8 @@ export async function removeMxedge(
   const images = (await findImages(tx, scope, [id])).get(id)
   await deleteMxedgeRow(tx, scope, id)
   await releaseMxedge(tx, scope, id)
+  // The gateway closes its session.
+  wakeAfterCommit(tx, 'mxedges')
   await recordChange(tx, scope, {
     mxedge,
     message: `Delete ${titleOf(mxedge)}`,

@@ -4,6 +4,8 @@ import { epochS } from '../platform/clock.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { cancelAllQueued } from './commands/store.ts'
 import { type Mxedge, titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
 import { lockMxedge, renewRegistration } from './store.ts'
@@ -19,6 +21,9 @@ export async function restartRegistration(ctx: Context, scope: OrgScope, id: str
     await shareOrg(tx, scope)
     const mxedge = await lockMxedge(tx, scope, id)
     await renewRegistration(tx, scope, { id, code: newClaimCode(), at })
+    await cancelAllQueued(tx, scope, { mxedgeId: id, at })
+    // The gateway closes the session of the present appliance.
+    wakeAfterCommit(tx, 'mxedges')
     await recordChange(tx, scope, {
       mxedge,
       message: `Restart the registration of ${titleOf(mxedge)}`,

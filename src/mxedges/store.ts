@@ -128,6 +128,7 @@ export async function renewRegistration(
       registrationCode: code,
       registrationEpoch: sql<number>`registration_epoch + 1`,
       registeredAt: null,
+      registeredKey: null,
       modifiedAt: at,
     })
     .where('orgId', '=', scope.orgId)

@@ -1,5 +1,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { Json } from '../platform/json-column.ts'
+import type { MxedgeFacts, MxedgeReport } from './sessions/facts.ts'
+import type { MxedgeCommandKind } from './commands/command.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -7,6 +9,8 @@ declare module '../platform/schema.ts' {
     mxcluster: MxclusterTable
     mxedge: MxedgeTable
     mxedgeImage: MxedgeImageTable
+    mxedgeSession: MxedgeSessionTable
+    mxedgeCommand: MxedgeCommandTable
   }
 }
 
@@ -41,6 +45,8 @@ export interface MxedgeTable {
   registrationCode: string
   registrationEpoch: Generated<number>
   registeredAt: Date | null
+  /** SHA-256 of its public key, in hex. */
+  registeredKey: string | null
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>
@@ -58,4 +64,37 @@ export interface MxedgeImageTable {
   width: number
   height: number
   createdAt: Date
+}
+
+export interface MxedgeSessionTable {
+  orgId: string
+  mxedgeId: string
+  nodeId: string
+  /** A bigint: pg returns it as text. */
+  epoch: string
+  connected: boolean
+  connectedAt: Date
+  disconnectedAt: Date | null
+  lostAt: Date | null
+  lastSeenAt: Date
+  facts: Json<MxedgeFacts>
+  report: Json<MxedgeReport> | null
+}
+
+export type MxedgeCommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
+
+export interface MxedgeCommandTable {
+  orgId: string
+  id: string
+  mxedgeId: string
+  kind: MxedgeCommandKind
+  params: Json<Record<string, unknown>>
+  state: Generated<MxedgeCommandState>
+  epoch: string | null
+  callId: number | null
+  outcome: Json<Record<string, unknown>> | null
+  createdAt: Date
+  expiresAt: Date
+  sentAt: Date | null
+  finishedAt: Date | null
 }

@@ -2,6 +2,7 @@ import type { SitesScope } from '../access/scope.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { queueConfiguration } from './commands/queue-configuration.ts'
 import { assertCluster } from './create-mxedge.ts'
 import type { Document } from '../platform/document.ts'
 import { type Mxedge, auditDocument, mergeMxedge, titleOf } from './mxedge.ts'
@@ -24,6 +25,7 @@ export function updateMxedge(
     const content = mergeMxedge(before, body)
     await assertCluster(tx, scope, content.mxclusterId)
     const after = await updateMxedgeRow(tx, scope, { ...content, id, at })
+    if (after.registeredKey !== null) await queueConfiguration(tx, scope, { mxedge: after, appliedSha256: null, at })
     await recordChange(tx, scope, {
       mxedge: after,
       message: `Update ${titleOf(after)}`,

@@ -2,7 +2,7 @@
  * In-process hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint
  * costs one poll interval and no event.
  */
-export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'rollouts' | 'thumbnails'
+export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'mxedges' | 'rollouts' | 'thumbnails'
 
 export interface Wakes {
   /**

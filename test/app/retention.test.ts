@@ -153,6 +153,28 @@ describe('retention', () => {
     expect(await count('firmware_download')).toBe(kept.length)
   })
 
+  it('deletes commands to edge appliances 30 days after their end', async () => {
+    const { db } = context.ctx
+    const mxedgeId = uuidv7()
+    const at = daysAgo(500)
+    await sql`insert into mxedge (org_id, id, name, model, registration_code, created_at, modified_at)
+      values (${orgId()}, ${mxedgeId}, 'Edge', 'ME-VM', ${mxedgeId}, ${at}, ${at})`.execute(db)
+    for (const [state, days] of [
+      ['done', 31],
+      ['done', 29],
+      ['queued', 500],
+    ] as const) {
+      const endedAt = state === 'done' ? daysAgo(days) : null
+      await sql`insert into mxedge_command (org_id, id, mxedge_id, kind, params, state, created_at, expires_at, finished_at)
+        values (${orgId()}, ${uuidv7()}, ${mxedgeId}, 'configure', '{}', ${state}, ${at}, ${at}, ${endedAt})`.execute(
+        db,
+      )
+    }
+    await prune()
+    const { rows } = await sql<{ state: string }>`select state from mxedge_command order by state`.execute(db)
+    expect(rows.map(({ state }) => state)).toEqual(['done', 'queued'])
+  })
+
   it('deletes downloads whose command was deleted with its device', async () => {
     await addCommand('lately', { state: 'done', days: 29 })
     await addCommand('long ago', { state: 'done', days: 31 })

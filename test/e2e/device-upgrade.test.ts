@@ -32,6 +32,7 @@ async function startService(devices: readonly PlannedDevice[]): Promise<Service>
       SIGNALBOX_DATABASE_URL: `postgresql://${user}:${password}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'silent',
       SIGNALBOX_ROLLOUT_SOAK_S: '0',
     }),

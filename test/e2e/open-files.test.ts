@@ -17,6 +17,7 @@ it.skipIf(process.platform !== 'linux')('warns if the limit of open files allows
       SIGNALBOX_DATA_DIR: join(await temporaryDir(), 'data'),
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -40,6 +40,7 @@ it('stops in order when it is signalled during its start', async () => {
     SIGNALBOX_DATA_DIR: dataDir,
     SIGNALBOX_PORT: '0',
     SIGNALBOX_UCENTRAL_PORT: '0',
+    SIGNALBOX_EDGE_PORT: '0',
     SIGNALBOX_LOG_LEVEL: 'warn',
   }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -38,6 +38,7 @@ async function run(program: 'server' | 'migrate', env: Readonly<Record<string, s
       ...process.env,
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'warn',
       ...env,
     },

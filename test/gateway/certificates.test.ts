@@ -28,7 +28,10 @@ async function install(hosts: GatewayTlsOptions['hosts'], dataDir?: string): Pro
   const folder = dataDir ?? (await temporaryDir())
   const tls = await openGatewayTls({ dataDir: folder, hosts, now: new Date() })
   const gateway = await startGateway(harness.ctx, {
-    protocols: createProtocols({ ucentral: { host: '127.0.0.1', port: 0, tls } }),
+    protocols: createProtocols({
+      ucentral: { host: '127.0.0.1', port: 0, tls },
+      edge: { host: '127.0.0.1', port: 0, tls },
+    }),
     nodeId: randomUUID(),
   })
   onTestFinished(() => gateway.stop())

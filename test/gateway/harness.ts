@@ -102,7 +102,10 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       const limits = { ...quick, ...options.limits }
       const gateway = await startGateway(ctx, {
         protocols: [
-          ...createProtocols({ ucentral: { host: '127.0.0.1', port: 0, tls, limits } }),
+          ...createProtocols({
+            ucentral: { host: '127.0.0.1', port: 0, tls, limits },
+            edge: { host: '127.0.0.1', port: 0, tls, limits },
+          }),
           ...(options.protocols ?? []),
         ],
         nodeId: options.nodeId ?? nodeId,

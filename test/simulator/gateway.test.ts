@@ -54,7 +54,10 @@ beforeAll(async () => {
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
   const options = { nodeId: randomUUID(), limits: { tickMs: 10, sweepMs: 50 } }
   openGateway = (port) => {
-    const protocols = createProtocols({ ucentral: { host: '127.0.0.1', port, tls } })
+    const protocols = createProtocols({
+      ucentral: { host: '127.0.0.1', port, tls },
+      edge: { host: '127.0.0.1', port: 0, tls },
+    })
     return startGateway(server.ctx, { ...options, protocols })
   }
   gateway = await openGateway(0)

@@ -41,6 +41,7 @@ export async function startServerProcess({
       SIGNALBOX_DATA_DIR: dataDir,
       SIGNALBOX_PORT: '0',
       SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
       SIGNALBOX_LOG_LEVEL: 'warn',
       ...env,
     },

@@ -10,6 +10,7 @@ import { createRequestLimits } from '../../src/access/request-limits.ts'
 import { type TokenUses, createTokenUses } from '../../src/access/token-uses.ts'
 import { bootstrap } from '../../src/accounts/bootstrap.ts'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
+import { agentGateway } from '../../src/app/agent-gateway.ts'
 import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { type ContextOptions, type OpenContext, openContext } from '../../src/app/open-context.ts'
@@ -89,6 +90,8 @@ export interface TestServer extends TestContext {
   /** All operations under /api/v1. */
   readonly operations: readonly Operation[]
   readonly url: string
+  /** The port that agents are told to connect to; a test that starts a gateway sets it. */
+  readonly edge: { port: number }
   readonly org: TestOrg
   /** Tests flush these instead of waiting for a minute. */
   readonly tokenUses: TokenUses
@@ -157,6 +160,7 @@ export async function startTestServer(
   const imageFiles = { ...opened.imageFiles, maxBytes: 1024 * 1024, decode }
   await sweepImages(ctx.log, imageFiles, async () => new Set())
   await sweepSupportFiles(ctx, opened.supportFiles)
+  const edge = { port: 0 }
   const { http, operations } = await buildHttp(ctx, {
     accounts: { passwords, tokenUses, requestLimits, mailer, outbound, operatorHttp, settings: accounts },
     operatorKey: 'operator-key',
@@ -164,6 +168,7 @@ export async function startTestServer(
     // The proxy is on another address of this machine.
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
+    agents: agentGateway(context.dataDir, () => ({ host: '127.0.0.1', port: edge.port })),
     storage: { ...opened, imageFiles },
     localCertificates: false,
     outbound,
@@ -185,6 +190,7 @@ export async function startTestServer(
     ...context,
     http,
     operations,
+    edge,
     url,
     org,
     tokenUses,

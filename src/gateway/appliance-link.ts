@@ -1,0 +1,22 @@
+import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
+import type { AgentIdentity } from '../mxedges/registration/identity.ts'
+import type { MxedgeFacts, MxedgeReport } from '../mxedges/sessions/facts.ts'
+import type { Link, SendResult } from './device-link.ts'
+
+/** Whom the certificate of an agent proves it to be. */
+export interface ProvenIdentity extends AgentIdentity {
+  /** SHA-256 of the certificate's public key, in hex. */
+  readonly keySha256: string
+}
+
+/** A link of an edge appliance; `deviceId` is the id of the appliance. */
+export interface ApplianceLink extends Link {
+  readonly identity: ProvenIdentity
+  send(command: MxedgeCommandToSend): SendResult
+}
+
+/** What an agent says when it connects. */
+export interface ApplianceHello {
+  readonly facts: MxedgeFacts
+  readonly report: MxedgeReport
+}

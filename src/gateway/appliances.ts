@@ -1,0 +1,151 @@
+import {
+  recordMxedgeCommandsSent,
+  recordMxedgeCommandsUnsent,
+  recordMxedgeOutcomes,
+  sweepMxedgeCommands,
+} from '../mxedges/commands/record-commands.ts'
+import { type MxedgeCommandToSend, listUnansweredCommands } from '../mxedges/commands/store.ts'
+import { type MxedgeOpening, type OpenedMxedge, recordMxedgeConnects } from '../mxedges/sessions/record-connect.ts'
+import {
+  recordMxedgeDisconnects,
+  recordMxedgeNodeLost,
+  sweepLostMxedges,
+} from '../mxedges/sessions/record-disconnect.ts'
+import { recordMxedgeReport } from '../mxedges/sessions/record-report.ts'
+import { listStaleSessions } from '../mxedges/sessions/store.ts'
+import type { Context } from '../platform/context.ts'
+import { gatherAnswers } from '../platform/gather-answers.ts'
+import { startPoller } from '../platform/poller.ts'
+import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
+import type { CommandRows } from './command-rows.ts'
+import { batchOf } from './limits.ts'
+import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
+import type { LinkRegistry } from './link-registry.ts'
+import type { ApplianceSide } from './protocol.ts'
+
+export interface ApplianceOptions {
+  readonly nodeId: string
+  readonly tickMs: number
+  readonly sweepMs: number
+  readonly batchSize: number
+  readonly now: () => number
+}
+
+/** The links of edge appliances. Their sessions and commands have rows of their own; see decision 41. */
+export interface Appliances extends Pick<
+  RunningSide<ApplianceLink, ApplianceHello, MxedgeCommandToSend>,
+  'dispatcher' | 'links' | 'prepareStop' | 'stop'
+> {
+  /** For the protocols. */
+  readonly host: ApplianceSide
+}
+
+export async function startAppliances(ctx: Context, options: ApplianceOptions): Promise<Appliances> {
+  const { nodeId, sweepMs } = options
+  await recordMxedgeNodeLost(ctx, nodeId)
+  const side = startSide(ctx, {
+    ...options,
+    name: 'gateway-mxedge-commands',
+    sessions: applianceSessions(ctx, options),
+    commands: applianceCommands(ctx, nodeId),
+  })
+  const closer = startPoller({
+    name: 'gateway-mxedges',
+    ctx,
+    wake: 'mxedges',
+    intervalMs: sweepMs,
+    async work() {
+      await closeStaleLinks(ctx, side.links)
+      return null
+    },
+  })
+  return {
+    ...side,
+    host: {
+      ...side.host,
+      async connect(link, hello) {
+        const isConnected = await side.host.connect(link, hello)
+        // The registration may have ended before the link could be found.
+        closer.wake()
+        return isConnected
+      },
+      async report({ deviceId, epoch }, report) {
+        try {
+          await recordMxedgeReport(ctx, { mxedgeId: deviceId, epoch }, report)
+        } catch (error) {
+          ctx.log.warn({ err: error, mxedgeId: deviceId }, 'a report of an edge appliance was lost')
+        }
+      },
+    },
+    async prepareStop() {
+      await Promise.all([closer.stop(), side.prepareStop()])
+    },
+    async stop() {
+      await Promise.all([closer.stop(), side.stop()])
+      await recordMxedgeNodeLost(ctx, nodeId)
+    },
+  }
+}
+
+/** Does the regular work on the rows of edge appliances. */
+export async function sweepAppliances(ctx: Context): Promise<void> {
+  await sweepLostMxedges(ctx)
+  await sweepMxedgeCommands(ctx)
+}
+
+function applianceSessions(
+  ctx: Context,
+  { nodeId, batchSize }: ApplianceOptions,
+): SessionRows<Pick<ApplianceLink, 'identity'>, ApplianceHello> {
+  const connects = gatherAnswers<string, MxedgeOpening, OpenedMxedge>({
+    name: 'connections of edge appliances',
+    log: ctx.log,
+    batch: batchOf(batchSize),
+    keyOf: ({ mxedgeId }) => mxedgeId,
+    async answer(openings) {
+      const opened = await recordMxedgeConnects(ctx, nodeId, openings)
+      return new Map(opened.map((session) => [session.mxedgeId, session]))
+    },
+  })
+  return {
+    async open({ identity }, hello) {
+      const { epoch } = await connects.add({ ...identity, ...hello })
+      return epoch
+    },
+    close: (keys) =>
+      recordMxedgeDisconnects(
+        ctx,
+        keys.map(({ deviceId, epoch }) => ({ mxedgeId: deviceId, epoch })),
+      ),
+    idle: () => connects.idle(),
+  }
+}
+
+function applianceCommands(
+  ctx: Context,
+  nodeId: string,
+): CommandRows<ApplianceLink, MxedgeCommandToSend, MxedgeCommandToSend> {
+  return {
+    wake: 'mxedges',
+    claim: (limit) => recordMxedgeCommandsSent(ctx, nodeId, limit),
+    finish: (finished) => recordMxedgeOutcomes(ctx, finished),
+    requeue: (commands) => recordMxedgeCommandsUnsent(ctx, commands),
+    listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
+    send: (link, command) => link.send(command),
+    sentOf: (command) => command,
+  }
+}
+
+/** Closes the links of appliances that another one may replace, that were deleted, or that connected elsewhere. */
+async function closeStaleLinks(ctx: Context, links: LinkRegistry<ApplianceLink>): Promise<void> {
+  const open = [...links.all()].map(({ deviceId, epoch, identity }) => ({
+    mxedgeId: deviceId,
+    epoch,
+    registrationEpoch: identity.registrationEpoch,
+  }))
+  if (open.length === 0) return
+  for (const { mxedgeId, epoch, why } of await listStaleSessions(ctx.db, open)) {
+    const link = links.find(mxedgeId)
+    if (link?.epoch === epoch) link.close(why)
+  }
+}

@@ -1,0 +1,74 @@
+import { configurationOf, configurationSha256 } from '../../mxedges/commands/configuration.ts'
+import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import { deviceText } from '../device-text.ts'
+import type { EncodedCommand, Outcome } from '../driver.ts'
+import {
+  type CommandError,
+  type Method,
+  type ParamsOf,
+  errorCodes,
+  isCommandError,
+  isCommandResult,
+} from './messages.ts'
+
+export type Call = { [M in Method]: { readonly method: M; readonly params: ParamsOf<M> } }[Method]
+
+export interface Reply {
+  readonly result: unknown
+  readonly error: unknown
+}
+
+/** Service managers wait up to 90 s for a service that does not stop. */
+const SERVICE_TIMEOUT_MS = 180_000
+const TIMEOUT_MS = 60_000
+
+/** Returns the call that carries a command to the agent of an edge appliance. */
+export function encodeOrder({ id, mxedge, ...order }: MxedgeCommandToSend): EncodedCommand<Call> {
+  const command_id = id
+  switch (order.kind) {
+    case 'service':
+      return call({ method: 'service.control', params: { command_id, ...order.params } }, SERVICE_TIMEOUT_MS)
+    case 'bounce_port': {
+      const { ports, hold_ms } = order.params
+      return call({ method: 'port.bounce', params: { command_id, ports: [...ports], hold_ms } }, TIMEOUT_MS + hold_ms)
+    }
+    case 'disconnect_aps':
+      return call({ method: 'aps.disconnect', params: { command_id, macs: [...order.params.macs] } }, TIMEOUT_MS)
+    case 'configure': {
+      const configuration = configurationOf(mxedge)
+      const sha256 = configurationSha256(configuration)
+      return call(
+        { method: 'configure', params: { command_id, sha256, configuration: { ...configuration } } },
+        TIMEOUT_MS,
+      )
+    }
+  }
+}
+
+function call(encoded: Call, timeoutMs: number): EncodedCommand<Call> {
+  return { kind: 'call', call: encoded, timeoutMs }
+}
+
+/** JSON-RPC errors: the agent of this version can never execute the call. */
+const neverExecuted: ReadonlySet<number> = new Set([
+  errorCodes.parseError,
+  errorCodes.invalidRequest,
+  errorCodes.unknownMethod,
+  errorCodes.invalidParams,
+])
+
+/** Returns null for a reply that can't be understood or that is about another command: it proves nothing. */
+export function decodeReply({ id }: Pick<MxedgeCommandToSend, 'id'>, { result, error }: Reply): Outcome | null {
+  if (isCommandError(error)) return isAbout(id, error) ? rejection(error) : null
+  if (!isCommandResult(result) || result.command_id !== id) return null
+  return { kind: 'done', text: deviceText(result.text) }
+}
+
+/** An agent that can't read a call can't name its command. */
+function isAbout(id: string, { code, data }: CommandError): boolean {
+  return data === undefined ? neverExecuted.has(code) : data.command_id === id
+}
+
+function rejection({ code, message }: CommandError): Outcome {
+  return { kind: 'rejected', code: String(code), text: deviceText(message), final: neverExecuted.has(code) }
+}

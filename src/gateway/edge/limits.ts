@@ -1,0 +1,17 @@
+import type { AdmissionLimits } from '../admission.ts'
+import type { ArrivalTimes } from '../arrivals.ts'
+import type { SilenceLimits } from '../watch-sessions.ts'
+
+export interface EdgeLimits extends ArrivalTimes, SilenceLimits {
+  readonly admission: AdmissionLimits
+}
+
+export const defaultLimits: EdgeLimits = {
+  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
+  lookMs: 10,
+  upgradeMs: 20_000,
+  answerMs: 10_000,
+  helloMs: 30_000,
+  pingMs: 50_000,
+  deadMs: 150_000,
+}

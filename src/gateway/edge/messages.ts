@@ -1,0 +1,131 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+/**
+ * The messages between the gateway and the agent, in both directions: see docs/protocols.md. Unknown members are
+ * allowed, so that agents and gateways of different versions understand each other.
+ */
+
+const Text = Type.String({ maxLength: 256 })
+const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Union([schema, Type.Null()])
+const Amount = Type.Number({ minimum: 0, maximum: 2 ** 53 })
+const Space = Type.Union([Type.Object({ total: Amount, free: Amount }), Type.Null()])
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+const Service = Type.Object({
+  name: Text,
+  version: Nullable(Text),
+  state: Type.Enum(['running', 'stopped', 'failed']),
+})
+
+export const Report = Type.Object({
+  /** Seconds since the boot of the machine; at most a century. */
+  uptime_s: Type.Number({ minimum: 0, maximum: 3.2e9 }),
+  services: Type.Array(Service, { maxItems: 32 }),
+  cpu_percent: Type.Union([Type.Number({ minimum: 0, maximum: 100 }), Type.Null()]),
+  memory: Space,
+  disk: Space,
+  addresses: Type.Array(Text, { maxItems: 32 }),
+})
+export type Report = Static<typeof Report>
+
+export const Hello = Type.Object({
+  /** The version of the agent. */
+  agent: Text,
+  boot_id: Type.String({ minLength: 1, maxLength: 64 }),
+  model: Nullable(Text),
+  serial: Nullable(Text),
+  distro: Nullable(Text),
+  methods: Type.Array(Text, { maxItems: 64 }),
+  config_sha256: Type.Union([Sha256, Type.Null()]),
+  report: Report,
+})
+export type Hello = Static<typeof Hello>
+
+/** The result of `hello`. */
+export interface Welcome {
+  /** How often the agent reports. */
+  readonly interval_s: number
+}
+
+const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
+const Name = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' })
+
+/** The params of the gateway's calls, by method. */
+export const calls = {
+  'service.control': Type.Object({
+    ...command,
+    service: Name,
+    action: Type.Enum(['start', 'stop', 'restart']),
+  }),
+  'port.bounce': Type.Object({
+    ...command,
+    ports: Type.Array(Text, { minItems: 1, maxItems: 64 }),
+    hold_ms: Type.Integer({ minimum: 0, maximum: 600_000 }),
+  }),
+  'aps.disconnect': Type.Object({
+    ...command,
+    macs: Type.Array(Type.String({ pattern: '^[0-9a-f]{12}$' }), { minItems: 1, maxItems: 1000 }),
+  }),
+  configure: Type.Object({ ...command, sha256: Sha256, configuration: Type.Record(Type.String(), Type.Unknown()) }),
+} as const
+
+export type Method = keyof typeof calls
+export type ParamsOf<M extends Method> = Static<(typeof calls)[M]>
+
+export function isMethod(name: string): name is Method {
+  return Object.hasOwn(calls, name)
+}
+
+/** What the agent answers when it has executed a command. */
+export const CommandResult = Type.Object({
+  command_id: Type.String({ maxLength: 36 }),
+  boot_id: Type.String({ maxLength: 64 }),
+  /** True when the agent had executed the command before, and repeats its answer. */
+  repeated: Type.Boolean(),
+  text: Type.String({ maxLength: 100_000 }),
+})
+export type CommandResult = Static<typeof CommandResult>
+
+export const CommandError = Type.Object({
+  code: Type.Integer(),
+  message: Type.String({ maxLength: 100_000 }),
+  data: Type.Optional(Type.Object({ command_id: Type.String({ maxLength: 36 }), boot_id: Text })),
+})
+export type CommandError = Static<typeof CommandError>
+
+/** The codes of errors. The negative ones are those of JSON-RPC: the call was not executed. */
+export const errorCodes = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  unknownMethod: -32_601,
+  invalidParams: -32_602,
+  /** The agent did not execute the command. */
+  refused: 1,
+  /** The agent executed the command, and it failed. */
+  failed: 2,
+} as const
+
+const checks = {
+  hello: Compile(Hello),
+  report: Compile(Report),
+  result: Compile(CommandResult),
+  error: Compile(CommandError),
+}
+
+export const isHello = (value: unknown): value is Hello => checks.hello.Check(value)
+export const isReport = (value: unknown): value is Report => checks.report.Check(value)
+export const isCommandResult = (value: unknown): value is CommandResult => checks.result.Check(value)
+export const isCommandError = (value: unknown): value is CommandError => checks.error.Check(value)
+
+const callChecks = {
+  'service.control': Compile(calls['service.control']),
+  'port.bounce': Compile(calls['port.bounce']),
+  'aps.disconnect': Compile(calls['aps.disconnect']),
+  configure: Compile(calls.configure),
+} satisfies Record<Method, unknown>
+
+/** Returns true if the params have the shape of the method's. */
+export function isParamsOf<M extends Method>(method: M, params: unknown): params is ParamsOf<M> {
+  return callChecks[method].Check(params)
+}

@@ -1,0 +1,88 @@
+import { closeCodes } from '../close-codes.ts'
+import type { DeviceCall } from '../frame-session.ts'
+import type { LinkHost } from '../protocol.ts'
+import { type Hello, errorCodes, isHello, isReport } from './messages.ts'
+import type { AgentSession } from './session.ts'
+
+/** How often an agent reports. */
+const INTERVAL_S = 60
+
+type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'
+
+/** Counts a dropped message and warns once per session, so that a broken agent does not flood the log. */
+export function dropMessage(
+  { ctx, counters }: LinkHost,
+  session: AgentSession,
+  { what, detail }: { what: Oddity; detail: string },
+): void {
+  counters.add(what)
+  ctx.log[session.isOdd ? 'debug' : 'warn'](
+    { mxedgeId: session.deviceId, what, detail: detail.slice(0, 200) },
+    'dropped what an agent sent',
+  )
+  session.isOdd = true
+}
+
+/** Handles a message of an agent. Never rejects. */
+export async function receiveCall(host: LinkHost, session: AgentSession, call: DeviceCall): Promise<void> {
+  try {
+    if (call.method === 'hello') return await onHello(host, session, call)
+    if (!session.isConnected) return closeEarly(host, session)
+    if (call.method === 'report') return await onReport(host, session, call)
+    dropMessage(host, session, { what: 'unknown_method', detail: call.method })
+    session.refuse(call.id, { code: errorCodes.unknownMethod, message: 'The gateway has no such method' })
+  } catch (error) {
+    host.counters.add('message_failed')
+    host.ctx.log.error({ err: error, mxedgeId: session.deviceId }, 'a message of an agent could not be handled')
+    if (call.method === 'hello') session.close('try_again')
+  }
+}
+
+async function onHello(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): Promise<void> {
+  if (session.isConnected) return dropMessage(host, session, { what: 'repeated_connect', detail: '' })
+  if (id === null || !isHello(params)) {
+    dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
+    session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
+    return session.closeWith(closeCodes.policy, 'hello can not be understood')
+  }
+  const { report, ...hello } = params
+  const facts = factsOf(hello, session.address)
+  if (!(await host.appliances.connect(session, { facts, report: reportOf(report) }))) {
+    host.counters.add('refused_identity')
+    return session.close('unregistered')
+  }
+  session.answer(id, { interval_s: INTERVAL_S })
+}
+
+async function onReport(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): Promise<void> {
+  if (!isReport(params)) {
+    dropMessage(host, session, { what: 'invalid_message', detail: 'report' })
+    return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
+  }
+  await host.appliances.report(session, reportOf(params))
+}
+
+function closeEarly({ ctx, counters }: LinkHost, session: AgentSession): void {
+  counters.add('not_connected')
+  ctx.log.warn({ mxedgeId: session.deviceId, address: session.address }, 'closed a session: hello must come first')
+  session.closeWith(closeCodes.policy, 'hello must come first')
+}
+
+/** Copies only the known members: any others are unbounded and would be stored. */
+function factsOf(
+  { agent, boot_id, model, serial, distro, methods, config_sha256 }: Omit<Hello, 'report'>,
+  ext_ip: string | null,
+) {
+  return { agent, boot_id, model, serial, distro, methods, config_sha256, ext_ip }
+}
+
+function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: Hello['report']): Hello['report'] {
+  return {
+    uptime_s,
+    services: services.map(({ name, version, state }) => ({ name, version, state })),
+    cpu_percent,
+    memory: memory && { total: memory.total, free: memory.free },
+    disk: disk && { total: disk.total, free: disk.free },
+    addresses,
+  }
+}

@@ -1,0 +1,103 @@
+import { systemScope } from '../../access/scope.ts'
+import type { FinishedCommand } from '../../devices/commands/store.ts'
+import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
+import type { MxedgeOrder } from './command.ts'
+import {
+  type EndedCommand,
+  type MxedgeCommandToSend,
+  claimQueuedCommands,
+  expireCommands,
+  finishCommands,
+  listMxedgesById,
+  requeueCommands,
+  timeOutCommands,
+} from './store.ts'
+
+/** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
+export function recordMxedgeCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<MxedgeCommandToSend[]> {
+  return inTxByKeys(ctx, (tx) => claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), limit }))
+}
+
+export async function recordMxedgeCommandsUnsent(
+  ctx: Context,
+  commands: readonly Pick<MxedgeCommandToSend, 'id' | 'epoch'>[],
+): Promise<void> {
+  await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
+}
+
+/** Records how commands ended, with their events, in one transaction; stale outcomes are ignored. */
+export async function recordMxedgeOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
+  const at = ctx.clock.now()
+  await inTxByKeys(ctx, async (tx) => {
+    await appendEnds(tx, await finishCommands(tx, finished, at), at)
+  })
+}
+
+/** Longer than any command takes. */
+const FORGOTTEN_AFTER_MS = 4_000_000
+
+/** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
+export async function sweepMxedgeCommands(ctx: Context): Promise<void> {
+  const at = ctx.clock.now()
+  await inTxByKeys(ctx, async (tx) => {
+    await appendEnds(tx, await expireCommands(tx, at), at)
+    await timeOutCommands(tx, addMs(at, -FORGOTTEN_AFTER_MS), at)
+  })
+}
+
+/** Locks no appliance: a connect locks it before its commands, which are locked here. */
+async function appendEnds(tx: Tx, ended: readonly EndedCommand[], at: Date): Promise<void> {
+  const ids = ended.map(({ mxedgeId }) => mxedgeId)
+  const mxedges = new Map((await listMxedgesById(tx, ids)).map((mxedge) => [mxedge.id, mxedge]))
+  for (const [orgId, some] of Map.groupBy(ended, (command) => command.orgId)) {
+    const events = some.flatMap((command) => {
+      const mxedge = mxedges.get(command.mxedgeId)
+      return mxedge === undefined ? [] : eventOf(mxedge, command)
+    })
+    await appendMxedgeEvents(tx, systemScope('gateway', orgId), events, at)
+  }
+}
+
+const done = { start: 'ME_SERVICE_STARTED', stop: 'ME_SERVICE_STOPPED', restart: 'ME_SERVICE_RESTARTED' } as const
+
+/** An unknown outcome has no event: the agent answers after it has reconnected. */
+function eventOf(mxedge: Mxedge, command: EndedCommand): MxedgeEventInput[] {
+  const event = {
+    mxedge: mxedgeOfEvent(mxedge),
+    ...(command.kind === 'service' && { service: command.params.service }),
+  }
+  switch (command.state) {
+    case 'done':
+      return [{ ...event, type: doneEvent(command) }]
+    case 'rejected':
+      return [{ ...event, type: failureEvent(command), text: String(command.outcome?.['text']) }]
+    case 'expired':
+      return [{ ...event, type: failureEvent(command), text: 'The command could not be sent in time' }]
+    case 'unknown':
+    case 'queued':
+    case 'sent':
+    case 'cancelled':
+      return []
+  }
+}
+
+function doneEvent(order: MxedgeOrder): MxedgeEventInput['type'] {
+  switch (order.kind) {
+    case 'service':
+      return done[order.params.action]
+    case 'bounce_port':
+      return 'ME_PORTS_BOUNCED'
+    case 'disconnect_aps':
+      return 'ME_APS_DISCONNECTED'
+    case 'configure':
+      return 'ME_CONFIGURED'
+  }
+}
+
+function failureEvent({ kind }: MxedgeOrder): MxedgeEventInput['type'] {
+  return kind === 'service' ? 'ME_SERVICE_FAILED' : 'ME_COMMAND_FAILED'
+}

@@ -1,0 +1,232 @@
+import { type Selectable, sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import type { FinishedCommand, CallKey } from '../../devices/commands/store.ts'
+import type { LossReason } from '../../devices/commands/command.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { Mxedge } from '../mxedge.ts'
+import type { MxedgeCommandTable } from '../tables.ts'
+import type { MxedgeSessionKey } from '../sessions/store.ts'
+import type { MxedgeOrder } from './command.ts'
+
+export type MxedgeCommand = Selectable<MxedgeCommandTable>
+
+export type NewMxedgeCommand = MxedgeOrder & {
+  readonly id: string
+  readonly mxedgeId: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+export async function insertCommand(tx: Tx, scope: InOrg, command: NewMxedgeCommand): Promise<void> {
+  await tx
+    .insertInto('mxedgeCommand')
+    .values({ ...command, orgId: scope.orgId, params: json(command.params) })
+    .execute()
+  wakeAfterCommit(tx, 'mxedges')
+}
+
+/** Withdraws queued commands of this kind, which a newer one replaces. */
+export async function cancelQueued(
+  tx: Tx,
+  scope: InOrg,
+  { mxedgeId, kind, at }: { readonly mxedgeId: string; readonly kind: MxedgeOrder['kind']; readonly at: Date },
+): Promise<void> {
+  await tx
+    .updateTable('mxedgeCommand')
+    .set({ state: 'cancelled', finishedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', mxedgeId)
+    .where('kind', '=', kind)
+    .where('state', '=', 'queued')
+    .execute()
+}
+
+/** Withdraws all commands that were not sent yet to the appliance that another one is to replace. */
+export async function cancelAllQueued(
+  tx: Tx,
+  scope: InOrg,
+  { mxedgeId, at }: { readonly mxedgeId: string; readonly at: Date },
+): Promise<void> {
+  await tx
+    .updateTable('mxedgeCommand')
+    .set({ state: 'cancelled', finishedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', mxedgeId)
+    .where('state', '=', 'queued')
+    .execute()
+}
+
+/** Lists the commands of an appliance, the newest first. */
+export function listMxedgeCommands(
+  reader: Reader,
+  scope: InOrg,
+  { mxedgeId, page }: { readonly mxedgeId: string; readonly page: Page },
+): Promise<Paged<MxedgeCommand>> {
+  const hits = reader
+    .selectFrom('mxedgeCommand')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', mxedgeId)
+  return pageOf<MxedgeCommand>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+}
+
+/** A command whose intent to send is committed. */
+export type MxedgeCommandToSend = MxedgeOrder & {
+  readonly orgId: string
+  readonly id: string
+  /** The id of the appliance. */
+  readonly deviceId: string
+  readonly epoch: string
+  readonly callId: number
+  /** The configuration of the appliance, as it is now. */
+  readonly mxedge: { readonly name: string; readonly model: string; readonly doc: Record<string, unknown> }
+}
+
+const sentColumns = sql`command.org_id, command.id, command.mxedge_id as device_id, command.epoch, command.call_id,
+  command.kind, command.params,
+  jsonb_build_object('name', mxedge.name, 'model', mxedge.model, 'doc', mxedge.doc) as mxedge`
+
+/**
+ * Marks the oldest queued command of each appliance as sent, if the appliance has a session on the node and nothing in
+ * flight, and returns these commands.
+ */
+export async function claimQueuedCommands(
+  tx: Tx,
+  nodeId: string,
+  { at, limit }: { readonly at: Date; readonly limit: number },
+): Promise<MxedgeCommandToSend[]> {
+  const claimed = await sql<MxedgeCommandToSend>`
+    with oldest as materialized (
+      select distinct on (queued.mxedge_id) queued.org_id, queued.id
+      from mxedge_command queued
+      join mxedge_session session on session.mxedge_id = queued.mxedge_id
+      where queued.state = 'queued' and queued.expires_at > ${at} and session.connected and session.lost_at is null
+        and session.node_id = ${nodeId}
+        and not exists (select from mxedge_command sent where sent.mxedge_id = queued.mxedge_id and sent.state = 'sent')
+      order by queued.mxedge_id, queued.id limit ${limit}
+    ), locked as materialized (
+      select command.org_id, command.id, command.mxedge_id
+      from oldest join mxedge_command command on command.org_id = oldest.org_id and command.id = oldest.id
+      where command.state = 'queued' order by command.id for update of command skip locked
+    )
+    update mxedge_command command set state = 'sent', epoch = session.epoch, sent_at = ${at},
+      call_id = nextval('device_call_id')::integer
+    from locked
+    join mxedge_session session on session.mxedge_id = locked.mxedge_id
+    join mxedge on mxedge.org_id = locked.org_id and mxedge.id = locked.mxedge_id
+    where command.org_id = locked.org_id and command.id = locked.id and session.connected
+    returning ${sentColumns}
+  `.execute(tx)
+  return claimed.rows
+}
+
+const callColumns = columnsOf('mxedgeCommand', { callId: 'integer' }, { deviceId: 'uuid' })
+
+/** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
+export async function listUnansweredCommands(
+  reader: Reader,
+  calls: readonly CallKey[],
+): Promise<MxedgeCommandToSend[]> {
+  const found = await sql<MxedgeCommandToSend>`
+    select ${sentColumns} from ${rowsAs('call', callColumns, calls)}
+    join mxedge_command command on command.mxedge_id = call.device_id and command.call_id = call.call_id
+    join mxedge on mxedge.org_id = command.org_id and mxedge.id = command.mxedge_id
+    where ${isUnanswered}
+  `.execute(reader)
+  return found.rows
+}
+
+const isUnanswered = sql`(command.state = 'sent'
+  or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
+
+const unsentColumns = columnsOf('mxedgeCommand', { id: 'uuid', epoch: 'bigint' })
+
+/** Returns commands to the queue that were claimed but certainly never written to a socket. */
+export async function requeueCommands(
+  tx: Tx,
+  commands: readonly Pick<MxedgeCommandToSend, 'id' | 'epoch'>[],
+): Promise<void> {
+  await sql`
+    update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null
+    from ${rowsAs('unsent', unsentColumns, commands)}
+    where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
+  `.execute(tx)
+}
+
+const endedColumns = columnsOf('mxedgeCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  callId: 'integer',
+  state: 'text',
+  outcome: 'jsonb',
+})
+
+/** A command that has just ended. */
+export type EndedCommand = MxedgeOrder & Pick<MxedgeCommand, 'orgId' | 'id' | 'mxedgeId' | 'state' | 'outcome'>
+
+/** Lists appliances of any organization. */
+export function listMxedgesById(reader: Reader, ids: readonly string[]): Promise<Mxedge[]> {
+  return reader.selectFrom('mxedge').selectAll().where('id', '=', anyOf(ids)).execute()
+}
+
+/** Writes outcomes, except stale ones, and returns the commands that have thereby ended. */
+export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<EndedCommand[]> {
+  const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
+  const ended = await sql<EndedCommand>`
+    with locked as materialized (
+      select command.org_id, command.id, ended.state, ended.outcome
+      from ${rowsAs('ended', endedColumns, rows)}
+      join mxedge_command command on command.org_id = ended.org_id and command.id = ended.id
+        and command.call_id = ended.call_id
+      where command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered}
+      order by command.id for update of command
+    )
+    update mxedge_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning command.org_id, command.id, command.mxedge_id, command.kind, command.params, command.state,
+      command.outcome
+  `.execute(tx)
+  if (ended.rows.length > 0) wakeAfterCommit(tx, 'mxedges')
+  return ended.rows
+}
+
+const sessionColumns = columnsOf('mxedgeSession', { mxedgeId: 'uuid', epoch: 'bigint' })
+
+/** Ends the commands in flight on the sessions, and on older ones of their appliances, with an unknown outcome. */
+export async function markMxedgeCommandsLost(
+  tx: Tx,
+  sessions: readonly MxedgeSessionKey[],
+  { at, why }: { readonly at: Date; readonly why: LossReason },
+): Promise<void> {
+  await sql`
+    update mxedge_command command set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
+    from ${rowsAs('session', sessionColumns, sessions)}
+    where command.mxedge_id = session.mxedge_id and command.state = 'sent' and command.epoch <= session.epoch
+  `.execute(tx)
+}
+
+/** Ends queued commands that were not sent in time, and returns them. */
+export async function expireCommands(tx: Tx, at: Date): Promise<EndedCommand[]> {
+  const expired = await sql<EndedCommand>`
+    update mxedge_command command set state = 'expired', finished_at = ${at}
+    where command.state = 'queued' and command.expires_at <= ${at}
+    returning command.org_id, command.id, command.mxedge_id, command.kind, command.params, command.state,
+      command.outcome
+  `.execute(tx)
+  return expired.rows
+}
+
+/** Ends commands that a failing process sent and then forgot: they were sent longer ago than any command takes. */
+export async function timeOutCommands(tx: Tx, sentBefore: Date, at: Date): Promise<void> {
+  await tx
+    .updateTable('mxedgeCommand')
+    .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
+    .where('state', '=', 'sent')
+    .where('sentAt', '<', sentBefore)
+    .execute()
+}

@@ -1,0 +1,53 @@
+import { systemScope } from '../../access/scope.ts'
+import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { markMxedgeCommandsLost } from '../commands/store.ts'
+import {
+  type Downed,
+  type MxedgeSessionKey,
+  closeSessions,
+  listDeadNodes,
+  listLostSessions,
+  markNodeLost,
+} from './store.ts'
+
+/** How long the appliances of a gateway process that stopped or died have to come back before they count as down. */
+const GRACE_MS = 120_000
+
+/** Closes sessions whose sockets have closed, and appends the events of appliances that are thereby down. */
+export async function recordMxedgeDisconnects(ctx: Context, keys: readonly MxedgeSessionKey[]): Promise<void> {
+  const at = ctx.clock.now()
+  await inTxByKeys(ctx, async (tx) => {
+    const down = await closeSessions(tx, keys, at)
+    await markMxedgeCommandsLost(tx, keys, { at, why: 'connection_lost' })
+    await appendDown(tx, down, at)
+  })
+}
+
+/** Records that the process with this id has started or stopped: what was open on it before is lost. */
+export async function recordMxedgeNodeLost(ctx: Context, nodeId: string): Promise<void> {
+  const at = ctx.clock.now()
+  await inTxByKeys(ctx, async (tx) => {
+    const lost = await markNodeLost(tx, nodeId, at)
+    await markMxedgeCommandsLost(tx, lost, { at, why: 'gateway_lost' })
+  })
+}
+
+/** Gives up the sessions of dead processes, and marks appliances that did not come back in time as down. */
+export async function sweepLostMxedges(ctx: Context): Promise<void> {
+  for (const nodeId of await listDeadNodes(ctx.db)) await recordMxedgeNodeLost(ctx, nodeId)
+  const at = ctx.clock.now()
+  await inTxByKeys(ctx, async (tx) => {
+    const lost = await listLostSessions(tx, addMs(at, -GRACE_MS))
+    if (lost.length > 0) await appendDown(tx, await closeSessions(tx, lost, at), at)
+  })
+}
+
+async function appendDown(tx: Tx, down: readonly Downed[], at: Date): Promise<void> {
+  for (const [orgId, some] of Map.groupBy(down, ({ orgId: id }) => id)) {
+    const events = some.map((mxedge) => ({ mxedge, type: 'ME_DISCONNECTED' as const }))
+    await appendMxedgeEvents(tx, systemScope('gateway', orgId), events, at)
+  }
+}

@@ -1,0 +1,158 @@
+import { type Selectable, sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { rowsAs, columnsOf } from '../../platform/rows.ts'
+import type { Mxedge } from '../mxedge.ts'
+import type { MxedgeSessionTable } from '../tables.ts'
+import type { MxedgeFacts, MxedgeReport } from './facts.ts'
+
+export type MxedgeSession = Selectable<MxedgeSessionTable>
+
+/** Returns the appliances with these ids, of any organization, locked in the order of ids. */
+export function lockConnecting(tx: Tx, ids: readonly string[]): Promise<Mxedge[]> {
+  return tx.selectFrom('mxedge').selectAll().where('id', '=', anyOf(ids)).orderBy('id').forUpdate().execute()
+}
+
+/** Lists the sessions of appliances, open or not. */
+export function listSessions(reader: Reader, scope: InOrg, ids: readonly string[]): Promise<MxedgeSession[]> {
+  return reader
+    .selectFrom('mxedgeSession')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', anyOf(ids))
+    .execute()
+}
+
+export interface NewMxedgeSession {
+  readonly mxedgeId: string
+  readonly nodeId: string
+  readonly facts: MxedgeFacts
+  readonly report: MxedgeReport
+  readonly at: Date
+}
+
+/** Makes a new session that of the appliance. @returns Its epoch, which is higher than that of every earlier session. */
+export async function openSession(
+  tx: Tx,
+  scope: InOrg,
+  { mxedgeId, nodeId, facts, report, at }: NewMxedgeSession,
+): Promise<string> {
+  const opened = await sql<{ epoch: string }>`
+    insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts, report)
+    values (${scope.orgId}, ${mxedgeId}, ${nodeId}, nextval('mxedge_session_epoch'), true, ${at}, ${at},
+      ${json(facts)}::jsonb, ${json(report)}::jsonb)
+    on conflict (org_id, mxedge_id) do update set node_id = excluded.node_id, epoch = excluded.epoch, connected = true,
+      connected_at = excluded.connected_at, last_seen_at = excluded.last_seen_at, lost_at = null,
+      facts = excluded.facts, report = excluded.report
+    returning epoch
+  `.execute(tx)
+  return opened.rows[0]?.epoch ?? '0'
+}
+
+export interface MxedgeSessionKey {
+  readonly mxedgeId: string
+  readonly epoch: string
+}
+
+const keyColumns = columnsOf('mxedgeSession', { mxedgeId: 'uuid', epoch: 'bigint' })
+
+/** An appliance that is down, with what its event says. */
+export type Downed = Pick<Mxedge, 'orgId' | 'id' | 'name' | 'mac' | 'mxclusterId' | 'siteId'>
+
+const downed = sql`mxedge.org_id, mxedge.id, mxedge.name, mxedge.mac, mxedge.mxcluster_id, mxedge.site_id`
+
+/** Closes those of the sessions that are still the newest of their appliance, and returns these appliances. */
+export async function closeSessions(tx: Tx, keys: readonly MxedgeSessionKey[], at: Date): Promise<Downed[]> {
+  const closed = await sql<Downed>`
+    with locked as materialized (
+      select session.mxedge_id from ${rowsAs('closed', keyColumns, keys)}
+      join mxedge_session session on session.mxedge_id = closed.mxedge_id and session.epoch = closed.epoch
+      where session.connected order by session.mxedge_id for update of session
+    )
+    update mxedge_session session set connected = false, lost_at = null, disconnected_at = ${at}
+    from locked join mxedge on mxedge.id = locked.mxedge_id
+    where session.mxedge_id = locked.mxedge_id
+    returning ${downed}
+  `.execute(tx)
+  return closed.rows
+}
+
+/** Writes the latest report of a session, unless the appliance has a newer session. */
+export async function updateReport(
+  tx: Tx,
+  { mxedgeId, epoch }: MxedgeSessionKey,
+  { report, at }: { readonly report: MxedgeReport; readonly at: Date },
+): Promise<void> {
+  await tx
+    .updateTable('mxedgeSession')
+    .set({ report: json(report), lastSeenAt: at })
+    .where('mxedgeId', '=', mxedgeId)
+    .where('epoch', '=', epoch)
+    .execute()
+}
+
+/** A link that must be closed, with the reason. */
+export interface StaleSession extends MxedgeSessionKey {
+  readonly why: 'replaced' | 'unregistered'
+}
+
+const linkColumns = columnsOf('mxedgeSession', { mxedgeId: 'uuid', epoch: 'bigint' }, { registrationEpoch: 'integer' })
+
+/**
+ * Returns those of the links that no longer count: the appliance has a newer session, or another one may register in its
+ * place, or it was deleted.
+ */
+export async function listStaleSessions(
+  reader: Reader,
+  links: readonly (MxedgeSessionKey & { readonly registrationEpoch: number })[],
+): Promise<StaleSession[]> {
+  const stale = await sql<StaleSession>`
+    select link.mxedge_id, link.epoch,
+      case when mxedge.registered_key is null or mxedge.registration_epoch <> link.registration_epoch
+        then 'unregistered' else 'replaced' end as why
+    from ${rowsAs('link', linkColumns, links)}
+    left join mxedge on mxedge.id = link.mxedge_id
+    left join mxedge_session session on session.mxedge_id = link.mxedge_id
+    where mxedge.registered_key is null or mxedge.registration_epoch <> link.registration_epoch
+      or session.epoch is distinct from link.epoch
+  `.execute(reader)
+  return stale.rows
+}
+
+/** Marks the open sessions of a gateway process that has stopped or died as lost, and returns them. */
+export function markNodeLost(tx: Tx, nodeId: string, at: Date): Promise<MxedgeSessionKey[]> {
+  return tx
+    .updateTable('mxedgeSession')
+    .set({ lostAt: at })
+    .where('nodeId', '=', nodeId)
+    .where('connected', '=', true)
+    .where('lostAt', 'is', null)
+    .returning(['mxedgeId', 'epoch'])
+    .execute()
+}
+
+/** Lists the gateway processes that no longer run and whose sessions are open. */
+export async function listDeadNodes(reader: Reader): Promise<string[]> {
+  const rows = await reader
+    .selectFrom('mxedgeSession')
+    .leftJoin('gatewayNode', 'gatewayNode.id', 'mxedgeSession.nodeId')
+    .select('nodeId')
+    .distinct()
+    .where('connected', '=', true)
+    .where('lostAt', 'is', null)
+    .where('gatewayNode.id', 'is', null)
+    .execute()
+  return rows.map(({ nodeId }) => nodeId)
+}
+
+/** Lists sessions that were lost before `before` and whose appliances have not come back. */
+export function listLostSessions(tx: Tx, before: Date): Promise<MxedgeSessionKey[]> {
+  return tx
+    .selectFrom('mxedgeSession')
+    .select(['mxedgeId', 'epoch'])
+    .where('connected', '=', true)
+    .where('lostAt', '<', before)
+    .orderBy('mxedgeId')
+    .forUpdate()
+    .execute()
+}
