@@ -15,17 +15,22 @@ export const RestartDevicesBody = named(
   Type.Object(
     {
       device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
-      node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'of clusters; without it, both' })),
+      node: Type.Optional(
+        Type.String({ maxLength: 20, description: '`node0` or `node1`, of clusters; without it, both' }),
+      ),
     },
     { additionalProperties: true },
   ),
 )
 
+/** @throws AppError invalid naming `node`. */
 export function parseRestartDevices({ device_ids: deviceIds, node }: Static<typeof RestartDevicesBody>): {
   readonly deviceIds: readonly string[]
   readonly part: RestartParams
 } {
-  return { deviceIds, part: node === undefined ? {} : { node } }
+  if (node === undefined || node === '') return { deviceIds, part: {} }
+  if (node === 'node0' || node === 'node1') return { deviceIds, part: { node } }
+  throw invalidField('node', `${JSON.stringify(node)} must be node0 or node1`)
 }
 
 export const RestartDevicesReply = named(
