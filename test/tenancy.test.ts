@@ -40,6 +40,7 @@ const OF_NOBODY = [
   'listMxEdgeModels',
   'listMxEdgeEventsDefinitions',
   'listClientEventsDefinitions',
+  'listSystemEventsDefinitions',
   'listNacEventsDefinitions',
   'listOtherDeviceEventsDefinitions',
   'listSupportedOtherDeviceModels',

@@ -53,6 +53,7 @@ import { placementOperations } from '../placement/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { emptyConstOperations } from '../orgs/routes-const-empty.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
+import { systemEventOperations } from '../orgs/system-events/routes.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
 import { orgSettingOperations } from '../orgs/routes-setting.ts'
 import { siteGroupOperations } from '../orgs/site-groups/routes.ts'
@@ -142,6 +143,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...orgSettingOperations,
     ...siteSettingOperations,
     ...auditLogOperations,
+    ...systemEventOperations,
     ...worldConstOperations,
     ...emptyConstOperations,
     ...inventoryOperations,

@@ -1,11 +1,14 @@
+import { systemScope } from '../access/scope.ts'
 import { agingAccountLog } from '../accounts/store-retention.ts'
-import { agingAuditLog, agingDeviceEvents, agingMxedgeEvents } from '../events/store-retention.ts'
+import { appendSystemEvent } from '../events/append-system.ts'
+import { agingAuditLog, agingDeviceEvents, agingSystemEvents, agingMxedgeEvents } from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
 import { agingMxedgeCommands } from '../mxedges/commands/store-retention.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { Task } from '../platform/jobs.ts'
-import { type AgingRows, deleteOldRows } from '../platform/retention.ts'
+import type { Tx } from '../platform/db.ts'
+import { type AgingRows, type DeletedRows, deleteOldRows } from '../platform/retention.ts'
 import { agingCommands, agingUpgrades } from '../rollout/store-retention.ts'
 
 /** The number of days for which each kind of record is kept. */
@@ -19,7 +22,7 @@ export interface Retention {
 /** Records that only grow with time, by the setting that bounds them. */
 const aging: readonly { readonly setting: keyof Retention; readonly rows: readonly AgingRows[] }[] = [
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
-  { setting: 'eventDays', rows: [agingDeviceEvents, agingMxedgeEvents] },
+  { setting: 'eventDays', rows: [agingDeviceEvents, agingSystemEvents, agingMxedgeEvents] },
   { setting: 'commandDays', rows: [agingCommands, agingMxedgeCommands, agingDownloads] },
   { setting: 'upgradeDays', rows: agingUpgrades },
 ]
@@ -36,7 +39,27 @@ export function retentionTasks(ctx: Context, retention: Retention): Task[] {
 export async function deletePastRetention(ctx: Context, retention: Retention, signal?: AbortSignal): Promise<void> {
   const now = ctx.clock.now()
   const kinds = aging.map(({ setting, rows }) => ({ rows, before: addMs(now, -retention[setting] * DAY_MS) }))
-  const deleted = await deleteOldRows(ctx, kinds, signal)
+  const onDeleted = (tx: Tx, rows: DeletedRows) => reportDeleted(tx, rows, now)
+  const deleted = await deleteOldRows(ctx, kinds, { signal, onDeleted })
   const rows = Object.values(deleted).reduce((sum, count) => sum + count, 0)
   if (rows > 0) ctx.log.info({ rows, deleted }, 'Deleted what is older than it is kept')
+}
+
+/** What organizations call the rows of their tables; rows of others belong to these. */
+const names: Readonly<Record<string, string>> = {
+  audit_log: 'Audit records',
+  device_event: 'Events of devices',
+  mxedge_event: 'Events of edge appliances',
+  device_command: 'Commands to devices',
+  mxedge_command: 'Commands to edge appliances',
+  org_upgrade: 'Upgrades',
+}
+
+/** Tells an organization once a day that its old records are being deleted. */
+async function reportDeleted(tx: Tx, { aging, owner, before }: DeletedRows, now: Date): Promise<void> {
+  const what = names[aging.table]
+  if (what === undefined || aging.owner !== 'org_id') return
+  const once = `${aging.table} ${now.toISOString().slice(0, 10)}`
+  const text = `${what} from before ${before.toISOString().slice(0, 10)} have been deleted`
+  await appendSystemEvent(tx, systemScope('operator', owner), { type: 'RECORDS_DELETED', once, text }, now)
 }

@@ -27,6 +27,7 @@ import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
 import { openStorage } from './storage.ts'
+import { certificatesOf } from './system-conditions.ts'
 import { openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
@@ -128,6 +129,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     firmwareFiles,
     imageFiles,
     supportFiles,
+    watched: { storage, certificates: certificatesOf(tls) },
     outbound,
     gatewayTls: tls.gateway,
     edgeTls: tls.edge,

@@ -24,6 +24,7 @@ import type { Config } from './config.ts'
 import { imageTasks } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { retentionTasks } from './retention.ts'
+import { type WatchedParts, conditionTasks } from './system-conditions.ts'
 
 export interface WorkerParts {
   readonly config: Config
@@ -33,6 +34,7 @@ export interface WorkerParts {
   readonly imageFiles: ImageFiles
   readonly supportFiles: SupportFiles
   readonly outbound: OutboundHttp
+  readonly watched: WatchedParts
   readonly gatewayTls: GatewayTls
   readonly edgeTls: GatewayTls
   /** See TlsMaterial. */
@@ -58,6 +60,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Ga
       ...mapTasks(ctx, parts.imageFiles),
       ...imageTasks(ctx, parts.imageFiles),
       ...supportTasks(ctx, parts.supportFiles),
+      ...conditionTasks(ctx, parts.watched),
       ...retentionTasks(ctx, config.retention),
       ...seriesTasks(ctx),
     ],

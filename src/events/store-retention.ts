@@ -6,4 +6,5 @@ const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${bef
 /** Records of deleted organizations included: the operator keeps them for the same time. */
 export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
 export const agingDeviceEvents: AgingRows = { ...byOrg, table: 'device_event' }
+export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }

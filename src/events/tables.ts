@@ -1,5 +1,6 @@
 import type { GeneratedAlways } from 'kysely'
 import type { Json } from '../platform/json-column.ts'
+import type { ConditionType, SystemEventType } from './system-event-types.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -7,6 +8,8 @@ declare module '../platform/schema.ts' {
     webhookOutbox: WebhookOutboxTable
     deviceEvent: DeviceEventTable
     mxedgeEvent: MxedgeEventTable
+    systemEvent: SystemEventTable
+    systemCondition: SystemConditionTable
   }
 }
 
@@ -60,4 +63,25 @@ export interface MxedgeEventTable {
   event: Json<Record<string, unknown>>
   createdAt: Date
   eventBytes: GeneratedAlways<number>
+}
+
+export interface SystemEventTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  type: SystemEventType
+  once: string | null
+  text: string
+  details: Json<Record<string, unknown>>
+  createdAt: Date
+}
+
+/** A condition that lasts: see migration 45. */
+export interface SystemConditionTable {
+  orgId: string
+  type: ConditionType
+  subject: string
+  siteId: string | null
+  endedText: string
+  since: Date
 }

@@ -1,10 +1,20 @@
 import { type Reader, anyOf } from '../platform/db.ts'
 
 /**
- * Of `imageIds`, returns those for which any organization has an image. Files have no tenant, so this is the only read
- * across organizations: at start-up, to tell images from leftovers.
+ * Of `imageIds`, returns those for which any organization has an image. Files have no tenant, so this reads across
+ * organizations, to tell images from leftovers.
  */
 export async function filterKnownImageIds(reader: Reader, imageIds: readonly string[]): Promise<Set<string>> {
   const rows = await reader.selectFrom('firmwareImage').select('id').where('id', '=', anyOf(imageIds)).execute()
   return new Set(rows.map(({ id }) => id))
+}
+
+export interface StoredImage {
+  readonly orgId: string
+  readonly id: string
+}
+
+/** Lists the images of all organizations, for the check of their files. */
+export function listStoredImages(reader: Reader): Promise<StoredImage[]> {
+  return reader.selectFrom('firmwareImage').select(['orgId', 'id']).orderBy('orgId').orderBy('id').execute()
 }

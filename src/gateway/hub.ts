@@ -1,3 +1,4 @@
+import { type DeviceTrouble, recordDeviceTroubles } from '../devices/events/record-trouble.ts'
 import type { Context } from '../platform/context.ts'
 import type { Appliances } from './appliances.ts'
 import { deviceSessions } from './device-sessions.ts'
@@ -6,6 +7,7 @@ import { deviceCommands } from './device-commands.ts'
 import type { DeviceLink } from './device-link.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { SentCommand } from './driver.ts'
+import { gatherFacts } from './facts.ts'
 import type { LinkRegistry } from './link-registry.ts'
 import { startSide } from './link-side.ts'
 import type { LinkHost } from './protocol.ts'
@@ -44,6 +46,11 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
   const { nodeId, tickMs, batchSize, now, appliances } = options
   const counters = createGatewayCounters()
   const reports = createReports(ctx, batchSize)
+  const troubles = gatherFacts<DeviceTrouble>(ctx, {
+    name: 'troubles of devices',
+    write: (items) => recordDeviceTroubles(ctx, items),
+    idOf: (trouble) => trouble,
+  })
   const devices = startSide(ctx, {
     name: 'gateway-commands',
     sessions: deviceSessions(ctx, nodeId, batchSize),
@@ -57,12 +64,20 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     counters,
     links,
     dispatcher,
-    host: { ...devices.host, appliances: appliances.host, ctx, counters, now, report: (report) => reports.add(report) },
+    host: {
+      ...devices.host,
+      appliances: appliances.host,
+      ctx,
+      counters,
+      now,
+      report: (report) => reports.add(report),
+      onTrouble: ({ deviceId }, type) => void troubles.add({ deviceId, type }),
+    },
     async prepareStop() {
       await Promise.all([devices.prepareStop(), appliances.prepareStop()])
     },
     async stop() {
-      await Promise.all([devices.stop(), appliances.stop(), reports.idle()])
+      await Promise.all([devices.stop(), appliances.stop(), reports.idle(), troubles.stop()])
     },
   }
 }

@@ -17,6 +17,19 @@ export interface AgingKind {
   readonly before: Date
 }
 
+/** Rows of one owner that have just been deleted. */
+export interface DeletedRows {
+  readonly aging: AgingRows
+  readonly owner: string
+  readonly before: Date
+}
+
+export interface RetentionRun {
+  readonly signal?: AbortSignal | undefined
+  /** Called in the transaction of each batch. */
+  readonly onDeleted?: (tx: Tx, deleted: DeletedRows) => Promise<void>
+}
+
 /** Rows of one transaction: few enough that nobody waits for it. */
 const BATCH_ROWS = 2000
 /** Rows of one run: after years without a limit, the next runs continue. */
@@ -30,7 +43,7 @@ const MAX_ROWS = 1_000_000
 export async function deleteOldRows(
   ctx: Context,
   kinds: readonly AgingKind[],
-  signal?: AbortSignal,
+  { signal, onDeleted }: RetentionRun = {},
 ): Promise<Readonly<Record<string, number>>> {
   const deleted: Record<string, number> = {}
   let left = MAX_ROWS
@@ -39,7 +52,11 @@ export async function deleteOldRows(
     for (const aging of rows)
       for (const owner of await listOwners(ctx.db, aging))
         for (let batch = BATCH_ROWS; batch === BATCH_ROWS && mayGoOn();) {
-          batch = await inTx(ctx, (tx) => deleteBatch(tx, aging, { owner, before }))
+          batch = await inTx(ctx, async (tx) => {
+            const rows = await deleteBatch(tx, aging, { owner, before })
+            if (rows > 0) await onDeleted?.(tx, { aging, owner, before })
+            return rows
+          })
           deleted[aging.table] = (deleted[aging.table] ?? 0) + batch
           left -= batch
         }

@@ -1,5 +1,6 @@
 import { systemScopeOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { appendSystemEvent } from '../events/append-system.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -23,6 +24,9 @@ export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promi
       await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
       await recountLanes(tx, [lane])
       const message = `Disable Webhook "${webhookName(row.doc)}": its receiver answered 410 Gone`
+      const name = webhookName(row.doc)
+      const text = `Webhook "${name}" has been disabled, because its receiver answered 410 Gone`
+      await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text }, at)
       await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
     })
   } catch (error) {

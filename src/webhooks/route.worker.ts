@@ -1,4 +1,6 @@
 import { uuidv7 } from 'uuidv7'
+import { systemScope } from '../access/scope.ts'
+import { appendSystemEvent } from '../events/append-system.ts'
 import {
   type SetAsideEvent,
   deleteEvents,
@@ -65,7 +67,7 @@ function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<bo
   async function setAside(id: string, error: unknown): Promise<void> {
     const at = ctx.clock.now()
     const reason = error instanceof Error ? error.message : String(error)
-    report(await inTx(ctx, (tx) => setAsideEvents(tx, [id], { at, reasonOf: () => reason })))
+    report(await inTx(ctx, (tx) => setAsideAndReport(tx, [id], { at, reasonOf: () => reason })))
   }
 
   return async () => {
@@ -155,7 +157,23 @@ async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly S
   if (plan.oversized.length === 0) return []
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
-  return setAsideEvents(tx, plan.oversized, { at: now, reasonOf })
+  return setAsideAndReport(tx, plan.oversized, { at: now, reasonOf })
+}
+
+/** Organizations learn of it once a day for each topic; the operator sees each event. */
+async function setAsideAndReport(
+  tx: Tx,
+  ids: readonly string[],
+  options: Parameters<typeof setAsideEvents>[2],
+): Promise<SetAsideEvent[]> {
+  const events = await setAsideEvents(tx, ids, options)
+  const { at } = options
+  for (const { orgId, topic } of events) {
+    const once = `${topic} ${at.toISOString().slice(0, 10)}`
+    const text = `An event of the topic ${topic} could not be sent to webhooks; the operator can send it later`
+    await appendSystemEvent(tx, systemScope('webhooks', orgId), { type: 'WEBHOOK_EVENT_SET_ASIDE', once, text }, at)
+  }
+  return events
 }
 
 async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promise<void> {

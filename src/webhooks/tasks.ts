@@ -1,12 +1,14 @@
+import { systemScope } from '../access/scope.ts'
+import { appendSystemEvent } from '../events/append-system.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { type Tx, inTx } from '../platform/db.ts'
 import { preparePartitions } from '../platform/partitions.ts'
 import type { Task } from '../platform/jobs.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
 import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
-import { listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
+import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
 export function webhookTasks(ctx: Context): Task[] {
@@ -72,12 +74,24 @@ export async function expireMessages(ctx: Context): Promise<number> {
       await lockLanes(tx, [lane])
       const deleted = await deleteMessagesOlderThan(tx, lane, before)
       await recountLanes(tx, [lane])
+      if (deleted > 0) await reportDropped(tx, lane, { messages: deleted, at: ctx.clock.now() })
       return deleted
     })
     ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages dropped that nobody took for a week')
     dropped += ofLane
   }
   return dropped
+}
+
+async function reportDropped(
+  tx: Tx,
+  { orgId }: LaneKey,
+  { messages: count, at }: { readonly messages: number; readonly at: Date },
+): Promise<void> {
+  const what = count === 1 ? '1 message has' : `${count} messages have`
+  const text = `${what} been deleted, because the receiver of their webhook has not taken them for a week`
+  const event = { type: 'WEBHOOK_MESSAGES_DROPPED', text, details: { count } } as const
+  await appendSystemEvent(tx, systemScope('webhooks', orgId), event, at)
 }
 
 /** How long events that could not be routed are kept for the operator. */

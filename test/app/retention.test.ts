@@ -194,6 +194,20 @@ describe('retention', () => {
     expect(await count('upgrade_target')).toBe(8)
   })
 
+  it('tells organizations once a day which of their records are deleted', async () => {
+    await addRecord(400)
+    await addEvents(100)
+    await prune()
+    await addRecord(400)
+    await prune()
+    const select = context.ctx.db.selectFrom('systemEvent').select(['orgId', 'type', 'text']).orderBy('text')
+    const told = await select.execute()
+    expect(told).toEqual([
+      { orgId: orgId(), type: 'RECORDS_DELETED', text: expect.stringMatching(/^Audit records from before \d{4}-/) },
+      { orgId: orgId(), type: 'RECORDS_DELETED', text: expect.stringMatching(/^Events of devices from before /) },
+    ])
+  })
+
   it('logs how many rows of which tables it deleted, and nothing if it deleted none', async () => {
     const lines: string[] = []
     const log = pino(

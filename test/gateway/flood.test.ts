@@ -76,6 +76,13 @@ describe('a device that sends more than its allowance', () => {
     harness.advance(5000)
     expect(await device.closed).toBe(1008)
     expect(gateway.counters.read()).toMatchObject({ flood: 1, malformed_frame: 0 })
+    const told = harness.ctx.db.selectFrom('systemEvent').select(['orgId', 'type', 'details'])
+    await waitUntil('the event', async () => (await told.execute()).length === 1)
+    expect(await told.executeTakeFirst()).toMatchObject({
+      orgId: harness.orgId,
+      type: 'DEVICE_SENDS_TOO_MUCH',
+      details: { mac: device.mac, device_type: 'ap' },
+    })
     const again = () => openDevice(gateway.port, harness.ca, { mac: device.mac, answersTelemetry: false })
     for (const refused of [1, 2]) {
       const attempt = expect(again()).rejects.toThrow()

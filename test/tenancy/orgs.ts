@@ -10,6 +10,11 @@ export async function makeOrgs(server: TestServer, { org_id: orgId }: Ids): Prom
   return {
     ids: { sitegroup_id: await create(server, `/orgs/${orgId}/sitegroups`, { name: 'Group' }) },
     samples: {
+      searchOrgEvents: {},
+      searchOrgSystemEvents: {},
+      searchSiteSystemEvents: {},
+      countOrgSystemEvents: {},
+      countSiteSystemEvents: {},
       getOrg: {},
       updateOrg: { body: { name: 'Changed' } },
       cloneOrg: { body: { name: 'Clone' } },

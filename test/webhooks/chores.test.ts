@@ -137,6 +137,10 @@ describe('expireMessages', () => {
     clock.advance(1)
     expect(await expireMessages(harness.ctx)).toBe(2)
     expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
+    const told = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
+    expect(told).toEqual([
+      { type: 'WEBHOOK_MESSAGES_DROPPED', text: expect.stringMatching(/^2 messages have /), details: { count: 2 } },
+    ])
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })
 })

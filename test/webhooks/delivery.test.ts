@@ -240,6 +240,8 @@ describe('a receiver that fails', () => {
     })
     const records = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
     expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
+    const told = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text']).execute()
+    expect(told).toEqual([{ type: 'WEBHOOK_DISABLED', text: expect.stringContaining('Webhook "Old" ') }])
     await harness.audit('unheard')
     receiver.answer(status(200))
     const { id } = webhook

@@ -30,7 +30,7 @@ export interface SessionsOptions {
 }
 
 export function createSessions(host: LinkHost, { limits, gatewayName }: SessionsOptions): Sessions {
-  const { ctx, counters, now } = host
+  const { counters, now } = host
   const sockets = createOpenSessions<Session>(({ mac }) => mac)
   const allowances = new Allowances()
   const sessionHost = createSessionHost({ host, sockets, allowances, gatewayName })
@@ -43,7 +43,7 @@ export function createSessions(host: LinkHost, { limits, gatewayName }: Sessions
     },
     look() {
       watchSessions(sockets.all, now(), limits)
-      warnOfMissingUptimes(ctx, sockets.all, now())
+      warnOfMissingUptimes(host, sockets.all)
       allowances.sweep(now())
     },
     close() {
@@ -75,8 +75,10 @@ function createSessionHost({ host, sockets, allowances, gatewayName }: SessionHo
       dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
     },
     onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
-    onFlood({ mac, address }) {
+    onFlood(session) {
+      const { mac, address } = session
       counters.add('flood')
+      host.onTrouble(session, 'DEVICE_SENDS_TOO_MUCH')
       ctx.log.warn({ mac, address }, 'closed a session: the device sends more than the gateway reads')
     },
     onClosed(session) {

@@ -1,4 +1,4 @@
-import type { Context } from '../../platform/context.ts'
+import type { LinkHost } from '../protocol.ts'
 import type { Session } from './session.ts'
 import { TELEMETRY_INTERVAL_S } from './telemetry.ts'
 
@@ -7,14 +7,16 @@ const UPTIME_INTERVALS = 5
 
 /**
  * An access point without an active configuration can't read its state, so it reports no uptime and little proves
- * its boots: the operator has to know.
+ * its boots: the operator and the organization have to know.
  */
-export function warnOfMissingUptimes({ log }: Context, sessions: Iterable<Session>, nowMs: number): void {
+export function warnOfMissingUptimes(host: LinkHost, sessions: Iterable<Session>): void {
+  const nowMs = host.now()
   for (const session of sessions) {
     if (!session.isServed) continue
     const isDue = nowMs - session.openedAtMs >= UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000
     if (session.uptime !== 'awaited' || !isDue) continue
     session.uptime = 'missed'
-    log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')
+    host.onTrouble(session, 'DEVICE_UPTIME_MISSING')
+    host.ctx.log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')
   }
 }

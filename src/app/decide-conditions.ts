@@ -1,0 +1,98 @@
+import type { Condition } from '../events/store-system.ts'
+import type { FailingWebhook } from '../webhooks/store-failing.ts'
+
+/** A condition of the server, or of the organization that `Condition` names besides. */
+export type Finding = Omit<Condition, 'orgId' | 'siteId'>
+
+export interface Certificate {
+  /** What it identifies, as in "the certificate of the HTTPS server". */
+  readonly of: string
+  readonly notAfter: Date
+}
+
+const DAY_MS = 24 * 3600e3
+const EXPIRES_WITHIN_MS = 30 * DAY_MS
+
+export function decideCertificates(certificates: readonly Certificate[], now: Date): Finding[] {
+  return certificates
+    .filter(({ notAfter }) => notAfter.getTime() - now.getTime() < EXPIRES_WITHIN_MS)
+    .map(({ of, notAfter }) => {
+      const day = notAfter.toISOString().slice(0, 10)
+      return {
+        type: 'CERTIFICATE_EXPIRING',
+        subject: of,
+        text: `The certificate of ${of} ${notAfter <= now ? 'has expired' : 'expires'} on ${day}`,
+        endedText: `The certificate of ${of} has been replaced`,
+      }
+    })
+}
+
+/** A condition begins at the first share and ends at the second, so that a value between them tells nothing twice. */
+const FULL = { begin: 0.9, end: 0.85 } as const
+
+export interface Usage {
+  /** What uses the space, as in "firmware images of the organization". */
+  readonly of: string
+  readonly subject: string
+  readonly usedBytes: number
+  readonly maxBytes: number
+  /** True if the begin was told, and the end was not. */
+  readonly isOpen: boolean
+}
+
+export function decideUsage({ of, subject, usedBytes, maxBytes, isOpen }: Usage): Finding | null {
+  // Nothing may be stored: there is no room to watch.
+  if (maxBytes <= 0 || usedBytes < maxBytes * (isOpen ? FULL.end : FULL.begin)) return null
+  return {
+    type: 'STORAGE_QUOTA_NEARLY_FULL',
+    subject,
+    text: `${capitalized(of)} use ${gibibytes(usedBytes)} of ${gibibytes(maxBytes)} GiB`,
+    endedText: `There is room for ${of} again`,
+  }
+}
+
+export interface Disk {
+  readonly freeBytes: number
+  readonly reserveBytes: number
+  readonly isOpen: boolean
+}
+
+export function decideDisk({ freeBytes, reserveBytes, isOpen }: Disk): Finding | null {
+  if (freeBytes >= reserveBytes * (isOpen ? 2.5 : 2)) return null
+  return {
+    type: 'DISK_SPACE_LOW',
+    subject: 'disk',
+    text: `The disk of the server has ${gibibytes(freeBytes)} GiB free, and uploads are refused below ${gibibytes(reserveBytes)} GiB`,
+    endedText: 'The disk of the server has space again',
+  }
+}
+
+export function failingCondition({ orgId, id, siteId, name }: FailingWebhook): Condition {
+  return {
+    orgId,
+    type: 'WEBHOOK_FAILING',
+    subject: id,
+    siteId,
+    text: `The receiver of webhook "${name}" has not taken messages for an hour`,
+    endedText: `No message of webhook "${name}" waits for more than an hour any more`,
+  }
+}
+
+export function missingCondition({ orgId, id }: { readonly orgId: string; readonly id: string }): Condition {
+  return {
+    orgId,
+    type: 'FIRMWARE_IMAGE_MISSING',
+    subject: id,
+    siteId: null,
+    text: `The file of firmware image ${id} is missing: delete and upload it again`,
+    endedText: `Firmware image ${id} is no longer missing`,
+  }
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function gibibytes(bytes: number): string {
+  return (bytes / 1024 ** 3).toFixed(1)
+}

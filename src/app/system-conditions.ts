@@ -1,0 +1,95 @@
+import { X509Certificate } from 'node:crypto'
+import { type Condition, keyOf, listOpenConditions, updateConditions } from '../events/store-system.ts'
+import { listMissingImages } from '../firmware/check-files.ts'
+import { addMs } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { inTx } from '../platform/db.ts'
+import type { Task } from '../platform/jobs.ts'
+import type { StorageKind } from '../platform/schema.ts'
+import { listFailingWebhooks } from '../webhooks/store-failing.ts'
+import {
+  type Certificate,
+  type Finding,
+  decideCertificates,
+  decideDisk,
+  decideUsage,
+  failingCondition,
+  missingCondition,
+} from './decide-conditions.ts'
+import type { Storage } from './storage.ts'
+import { listConcernedOrgs, listUsage } from './store-conditions.ts'
+import type { TlsMaterial } from './tls.ts'
+
+export interface WatchedParts {
+  readonly storage: Pick<Storage, 'disk' | 'settings' | 'firmwareFiles'>
+  readonly certificates: readonly Certificate[]
+}
+
+/** The chore that tells organizations when a condition of the service begins and ends. */
+export function conditionTasks(ctx: Context, parts: WatchedParts): Task[] {
+  return [{ name: 'system_conditions', cron: '*/5 * * * *', run: () => watchConditions(ctx, parts) }]
+}
+
+/** Returns the certificates by which clients and devices know the server. */
+export function certificatesOf({ http, gateway }: Pick<TlsMaterial, 'http' | 'gateway'>): Certificate[] {
+  const named = [
+    ...(http === null ? [] : [{ of: 'the HTTPS server', pem: http.cert }]),
+    { of: 'the gateway for devices', pem: gateway.cert },
+    { of: 'the CA of devices', pem: gateway.ca },
+  ]
+  return named.map(({ of, pem }) => ({ of, notAfter: new X509Certificate(pem).validToDate }))
+}
+
+const FAILING_MS = 3600e3
+
+/** Compares the conditions that hold now with those that organizations know of. */
+export async function watchConditions(ctx: Context, { storage, certificates }: WatchedParts): Promise<void> {
+  const now = ctx.clock.now()
+  const open = new Set((await listOpenConditions(ctx.db)).map(keyOf))
+  const disk = await storage.disk.getState()
+  const missing = await listMissingImages(ctx.db, storage.firmwareFiles)
+  const failing = await listFailingWebhooks(ctx.db, addMs(now, -FAILING_MS))
+  const { ofOrgs, ofServer } = await findFullQuotas(ctx, storage, open)
+  const isDiskLow = [...open].some((key) => key.includes('"DISK_SPACE_LOW"'))
+  const low = decideDisk({ ...disk, isOpen: isDiskLow })
+  const server = [...decideCertificates(certificates, now), ...(low === null ? [] : [low]), ...ofServer]
+  const present = [
+    ...ofOrgs,
+    ...missing.map(missingCondition),
+    ...failing.map(failingCondition),
+    ...(await Promise.all(server.map((finding) => forConcerned(ctx, finding)))).flat(),
+  ]
+  await inTx(ctx, (tx) => updateConditions(tx, present, now))
+}
+
+async function forConcerned(ctx: Context, finding: Finding): Promise<Condition[]> {
+  const orgIds = await listConcernedOrgs(ctx.db, finding)
+  return orgIds.map((orgId) => Object.assign({ orgId, siteId: null }, finding))
+}
+
+const kinds = { firmware: 'firmware images', pictures: 'pictures', support: 'support files' } as const
+
+/** A quota of all organizations concerns each of them: the next upload of any may be refused. */
+async function findFullQuotas(
+  ctx: Context,
+  { settings }: Pick<Storage, 'settings'>,
+  open: ReadonlySet<string>,
+): Promise<{ ofOrgs: Condition[]; ofServer: Finding[] }> {
+  const usage = await listUsage(ctx.db)
+  const type = 'STORAGE_QUOTA_NEARLY_FULL'
+  const ofOrgs = usage.flatMap(({ orgId, kind, bytes: usedBytes }): Condition[] => {
+    const subject = `${kind} of the organization`
+    const isOpen = open.has(keyOf({ orgId, type, subject }))
+    const of = `${kinds[kind]} of the organization`
+    const full = decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].orgMaxBytes, isOpen })
+    return full === null ? [] : [{ ...full, orgId, siteId: null }]
+  })
+  const ofServer = (Object.keys(kinds) as StorageKind[]).flatMap((kind) => {
+    const subject = `${kind} of all organizations`
+    const usedBytes = usage.reduce((sum, used) => (used.kind === kind ? sum + used.bytes : sum), 0)
+    const isOpen = [...open].some((key) => key.endsWith(`"${subject}"]`))
+    const of = `${kinds[kind]} of all organizations`
+    return decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].totalMaxBytes, isOpen }) ?? []
+  })
+  return { ofOrgs, ofServer }
+}

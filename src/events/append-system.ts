@@ -1,0 +1,16 @@
+import type { InOrg } from '../access/scope.ts'
+import type { Tx } from '../platform/db.ts'
+import { type NewSystemEvent, insertSystemEvents } from './store-system.ts'
+
+export type SystemEventInput = Pick<NewSystemEvent, 'type' | 'text'> &
+  Partial<Pick<NewSystemEvent, 'siteId' | 'once' | 'details'>>
+
+/** Appends an event about the service itself in the caller's transaction, which changes what the event tells. */
+export async function appendSystemEvent(
+  tx: Tx,
+  { orgId }: InOrg,
+  { siteId = null, once = null, details = {}, ...event }: SystemEventInput,
+  at: Date,
+): Promise<void> {
+  await insertSystemEvents(tx, [{ ...event, orgId, siteId, once, details }], at)
+}

@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { type Reader, type Tx, json } from '../platform/db.ts'
+import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type ConditionType, type SystemEventType, conditionEnds } from './system-event-types.ts'
+
+/** The device that a system event concerns, and how often what it tells has happened. */
+export type SystemEventDetails = {
+  readonly mac?: string
+  readonly device_type?: string
+  /** The firmware of an access point at that time. */
+  readonly apfw?: string
+  readonly count?: number
+}
+
+export interface NewSystemEvent {
+  readonly orgId: string
+  readonly siteId: string | null
+  readonly type: SystemEventType
+  /** Of two events of the organization with the same type and key, only the first is stored; null: every one. */
+  readonly once: string | null
+  readonly text: string
+  readonly details: SystemEventDetails
+}
+
+const eventColumns = columnsOf('systemEvent', {
+  orgId: 'uuid',
+  id: 'uuid',
+  siteId: 'uuid',
+  type: 'text',
+  once: 'text',
+  text: 'text',
+  details: 'jsonb',
+})
+
+const MAX_TEXT_CHARACTERS = 500
+
+/** Inserts events, except for organizations that have been deleted. */
+export async function insertSystemEvents(tx: Tx, events: readonly NewSystemEvent[], at: Date): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map((event) => ({ ...event, id: uuidv7(), text: shorten(event.text) }))
+  await sql`
+    insert into system_event (org_id, id, site_id, type, once, text, details, created_at)
+    select org.id, event.id, event.site_id, event.type, event.once, event.text, event.details, ${at}
+    from ${rowsAs('event', eventColumns, rows)} join org on org.id = event.org_id
+    order by org.id, event.type, event.once
+    on conflict do nothing
+  `.execute(tx)
+}
+
+function shorten(text: string): string {
+  return text.replaceAll('\0', '').slice(0, MAX_TEXT_CHARACTERS).toWellFormed()
+}
+
+/** Something that lasts, of one organization. */
+export interface Condition {
+  readonly orgId: string
+  readonly type: ConditionType
+  /** Of what it is true. */
+  readonly subject: string
+  readonly siteId: string | null
+  readonly text: string
+  readonly endedText: string
+}
+
+export type ConditionKey = Pick<Condition, 'orgId' | 'type' | 'subject'>
+
+/** Lists the conditions whose end was not told. */
+export function listOpenConditions(reader: Reader): Promise<ConditionKey[]> {
+  return reader
+    .selectFrom('systemCondition')
+    .select(['orgId', 'type', 'subject'])
+    .orderBy('orgId')
+    .orderBy('type')
+    .orderBy('subject')
+    .execute()
+}
+
+const conditionColumns = columnsOf(
+  'systemCondition',
+  { orgId: 'uuid', type: 'text', subject: 'text', siteId: 'uuid', endedText: 'text' },
+  { text: 'text' },
+)
+
+/**
+ * Replaces the open conditions by the present ones, and inserts an event for each that has begun or ended. Two calls at
+ * the same time tell each of them once.
+ */
+export async function updateConditions(tx: Tx, present: readonly Condition[], at: Date): Promise<void> {
+  const rows = present.map((condition) => ({ ...condition, text: shorten(condition.text) }))
+  const { rows: begun } = await sql<ConditionKey & { siteId: string | null }>`
+    insert into system_condition (org_id, type, subject, site_id, ended_text, since)
+    select org.id, present.type, present.subject, present.site_id, present.ended_text, ${at}
+    from ${rowsAs('present', conditionColumns, rows)} join org on org.id = present.org_id
+    order by 1, 2, 3
+    on conflict do nothing
+    returning org_id, type, subject, site_id
+  `.execute(tx)
+  const { rows: ended } = await sql<ConditionKey & { siteId: string | null; endedText: string }>`
+    delete from system_condition open
+    where not exists (
+      select from ${rowsAs('present', conditionColumns, rows)}
+      where present.org_id = open.org_id and present.type = open.type and present.subject = open.subject)
+    returning org_id, type, subject, site_id, ended_text
+  `.execute(tx)
+  const texts = new Map(rows.map((condition) => [keyOf(condition), condition.text]))
+  const events = [
+    ...begun.map((key) => eventOf(key, key.type, texts.get(keyOf(key)) ?? '')),
+    ...ended.map((key) => eventOf(key, conditionEnds[key.type], key.endedText)),
+  ]
+  await insertSystemEvents(tx, events, at)
+}
+
+function eventOf(
+  { orgId, siteId }: Pick<Condition, 'orgId' | 'siteId'>,
+  type: SystemEventType,
+  text: string,
+): NewSystemEvent {
+  return { orgId, siteId, type, text, once: null, details: {} }
+}
+
+/** Identifies a condition in a map or a set. */
+export function keyOf({ orgId, type, subject }: ConditionKey): string {
+  return json([orgId, type, subject])
+}

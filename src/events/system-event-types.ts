@@ -1,0 +1,151 @@
+import type { EventTypeDefinition } from './device-event-types.ts'
+
+interface SystemEventDeclaration {
+  readonly severity: 'info' | 'warn' | 'critical'
+  readonly category: 'certificate' | 'storage' | 'firmware' | 'webhook' | 'retention' | 'device'
+  readonly display: string
+  readonly description: string
+  /** The text of an example. */
+  readonly example: string
+}
+
+/** What the service itself reports, by the type of the event. */
+export const systemEvents = {
+  CERTIFICATE_EXPIRING: {
+    severity: 'critical',
+    category: 'certificate',
+    display: 'Certificate of the server expires soon',
+    description: 'A certificate by which clients or devices know the server expires within 30 days',
+    example: 'The certificate of the HTTPS server expires on 2026-12-01',
+  },
+  CERTIFICATE_RENEWED: {
+    severity: 'info',
+    category: 'certificate',
+    display: 'Certificate of the server renewed',
+    description: 'The certificate that was about to expire has been replaced',
+    example: 'The certificate of the HTTPS server has been replaced',
+  },
+  DISK_SPACE_LOW: {
+    severity: 'critical',
+    category: 'storage',
+    display: 'Disk of the server nearly full',
+    description: 'The free space is less than twice the reserve below which uploads are refused',
+    example: 'The disk of the server has 3.0 GiB free, and uploads are refused below 2.0 GiB',
+  },
+  DISK_SPACE_RECOVERED: {
+    severity: 'info',
+    category: 'storage',
+    display: 'Disk of the server has space again',
+    description: 'The disk that was nearly full has space again',
+    example: 'The disk of the server has space again',
+  },
+  STORAGE_QUOTA_NEARLY_FULL: {
+    severity: 'warn',
+    category: 'storage',
+    display: 'Storage quota nearly used up',
+    description: 'The organization, or all together, use at least 90 percent of the space for files of one kind',
+    example: 'Firmware images of the organization use 95.0 of 100.0 GiB',
+  },
+  STORAGE_QUOTA_RECOVERED: {
+    severity: 'info',
+    category: 'storage',
+    display: 'Storage quota has room again',
+    description: 'The quota that was nearly used up has room again',
+    example: 'There is room for firmware images of the organization again',
+  },
+  FIRMWARE_IMAGE_MISSING: {
+    severity: 'critical',
+    category: 'firmware',
+    display: 'Firmware image missing',
+    description: 'The file of a firmware image is not on the disk, so that no device can download it',
+    example: 'The file of firmware image 0193a1c0-0000-7000-8000-000000000006 is missing: delete and upload it again',
+  },
+  FIRMWARE_IMAGE_RESTORED: {
+    severity: 'info',
+    category: 'firmware',
+    display: 'Firmware image restored',
+    description: 'The missing firmware image is there again, or has been deleted',
+    example: 'Firmware image 0193a1c0-0000-7000-8000-000000000006 is no longer missing',
+  },
+  WEBHOOK_FAILING: {
+    severity: 'warn',
+    category: 'webhook',
+    display: 'Webhook fails',
+    description: 'The receiver of a webhook has not taken a message for an hour',
+    example: 'The receiver of webhook "Alerts" has not taken messages for an hour',
+  },
+  WEBHOOK_RECOVERED: {
+    severity: 'info',
+    category: 'webhook',
+    display: 'Webhook works again',
+    description: 'The failing webhook has no old message any more, or has been disabled or deleted',
+    example: 'No message of webhook "Alerts" waits for more than an hour any more',
+  },
+  WEBHOOK_DISABLED: {
+    severity: 'warn',
+    category: 'webhook',
+    display: 'Webhook disabled',
+    description: 'The receiver of a webhook wants no further messages, so the service has disabled the webhook',
+    example: 'Webhook "Alerts" has been disabled, because its receiver answered 410 Gone',
+  },
+  WEBHOOK_MESSAGES_DROPPED: {
+    severity: 'critical',
+    category: 'webhook',
+    display: 'Webhook messages dropped',
+    description: 'Messages that the receiver of a webhook has not taken for a week have been deleted',
+    example: '12 messages have been deleted, because the receiver of their webhook has not taken them for a week',
+  },
+  WEBHOOK_EVENT_SET_ASIDE: {
+    severity: 'critical',
+    category: 'webhook',
+    display: 'Event not sent to webhooks',
+    description: 'An event could not be sent to webhooks, and is kept for the operator',
+    example: 'An event of the topic audits could not be sent to webhooks; the operator can send it later',
+  },
+  RECORDS_DELETED: {
+    severity: 'info',
+    category: 'retention',
+    display: 'Old records deleted',
+    description: 'Records that are older than the operator keeps them have been deleted; reported once a day',
+    example: 'Audit records from before 2025-11-20 have been deleted',
+  },
+  DEVICE_SENDS_TOO_MUCH: {
+    severity: 'warn',
+    category: 'device',
+    display: 'Device sends too much',
+    description: 'The gateway has closed the session of a device that sends more than it reads; reported once a day',
+    example: 'Device 020000000001 sends more than the gateway reads, and was disconnected',
+  },
+  DEVICE_UPTIME_MISSING: {
+    severity: 'warn',
+    category: 'device',
+    display: 'Device reports no uptime',
+    description: 'A device reports no uptime, so that its boots may go unnoticed; reported once a day',
+    example: 'Device 020000000001 reports no uptime, so its boots may go unnoticed: it may lack a configuration',
+  },
+} as const satisfies Readonly<Record<string, SystemEventDeclaration>>
+
+export type SystemEventType = keyof typeof systemEvents
+
+/** The events that tell the begin of a condition, with those that tell its end. */
+export const conditionEnds = {
+  CERTIFICATE_EXPIRING: 'CERTIFICATE_RENEWED',
+  DISK_SPACE_LOW: 'DISK_SPACE_RECOVERED',
+  STORAGE_QUOTA_NEARLY_FULL: 'STORAGE_QUOTA_RECOVERED',
+  FIRMWARE_IMAGE_MISSING: 'FIRMWARE_IMAGE_RESTORED',
+  WEBHOOK_FAILING: 'WEBHOOK_RECOVERED',
+} as const satisfies Partial<Record<SystemEventType, SystemEventType>>
+
+export type ConditionType = keyof typeof conditionEnds
+
+/** Returns every type of system event. */
+export function systemEventTypes(): EventTypeDefinition[] {
+  const types = Object.keys(systemEvents) as SystemEventType[] // Object.keys loses the type.
+  return types.map(definitionOf)
+}
+
+function definitionOf(key: SystemEventType): EventTypeDefinition {
+  const { display, description, example: text, category, severity } = systemEvents[key]
+  const example = { type: key, text, change_cat: category, severity, timestamp: 1_790_000_000.25 }
+  return { key, display, description, example }
+}

@@ -1,0 +1,143 @@
+import { type Static, Type } from 'typebox'
+import { type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { systemEvents } from '../../events/system-event-types.ts'
+import { filterQuery, parseFilters } from '../../http/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  sortParameter,
+} from '../../http/search.ts'
+import { epochS } from '../../platform/clock.ts'
+import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
+import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
+
+const range = { ...searchQuery, ...pageQuery }
+
+/** Source: contract, `searchOrgEvents`. */
+export const OrgEventsQuery = Type.Object({
+  ...range,
+  ...filterQuery(eventFilters),
+  sort: sortParameter(eventSorts, '-timestamp'),
+})
+
+export function parseOrgEvents(query: Static<typeof OrgEventsQuery>, now: Date): EventSearch & TimeRange & Page {
+  return {
+    ...parseTimeRange(query, now),
+    ...parsePage(query),
+    conditions: parseFilters(eventFilters, query),
+    isOfOrg: true,
+    sort: parseSort(query.sort ?? '-timestamp'),
+  }
+}
+
+/** Source: contract, `searchOrgSystemEvents`. */
+export const OrgSystemQuery = Type.Object({
+  ...range,
+  ...filterQuery(systemFilters),
+  sort: sortParameter(systemSorts, '-timestamp'),
+})
+
+/** Source: contract, `searchSiteSystemEvents`. */
+export const SiteSystemQuery = Type.Object({
+  ...range,
+  ...filterQuery(eventFilters),
+  sort: sortParameter([...eventSorts, 'change_cat', 'severity'], '-timestamp'),
+})
+
+type AnySearch = Static<typeof OrgSystemQuery> | Static<typeof SiteSystemQuery>
+
+export function parseSystemEvents(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
+  return {
+    ...parseTimeRange(query, now),
+    ...parsePage(query),
+    conditions: siteIdOf(scope) === null ? parseFilters(systemFilters, query) : parseFilters(eventFilters, query),
+    sort: parseSort(query.sort ?? '-timestamp'),
+  }
+}
+
+const count = { ...searchQuery, limit: pageQuery.limit }
+
+export const OrgSystemCountQuery = Type.Object({
+  ...count,
+  ...filterQuery(systemFilters),
+  distinct: distinctParameter(orgCounts, 'type'),
+})
+
+export const SiteSystemCountQuery = Type.Object({
+  ...count,
+  ...filterQuery(eventFilters),
+  distinct: distinctParameter(siteCounts, 'type'),
+})
+
+type AnyCount = Static<typeof OrgSystemCountQuery> | Static<typeof SiteSystemCountQuery>
+
+export function parseSystemCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
+  return {
+    ...parseTimeRange(query, now),
+    conditions: siteIdOf(scope) === null ? parseFilters(systemFilters, query) : parseFilters(eventFilters, query),
+    distinct: query.distinct ?? 'type',
+    limit: parsePage(query).limit,
+  }
+}
+
+const Severity = Type.Enum(['info', 'warn', 'critical'])
+
+/** Source: contract, `org_event`. */
+export const OrgEventReply = named(
+  'OrgEvent',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    type: Type.String(),
+    text: Type.String(),
+    severity: Severity,
+    timestamp: Timestamp,
+  }),
+)
+
+/** Source: contract, `response_events_org_system_search` and `event`. */
+export const SystemEventReply = named(
+  'SystemEvent',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    type: Type.String(),
+    scope: Type.Enum(['org', 'site'], { description: 'whether it concerns the organization or one of its sites' }),
+    change_cat: Type.String({ description: 'what it is about, such as `storage`' }),
+    metadata: Type.String({ description: 'JSON with what is known beyond the text' }),
+    text: Type.String(),
+    severity: Severity,
+    mac: Type.Optional(Type.String({ description: 'of the device that it is about' })),
+    ap: Type.Optional(Type.String({ description: 'the same, of an access point' })),
+    apfw: Type.Optional(Type.String({ description: 'the firmware of the access point at that time' })),
+    device_type: Type.Optional(Type.String()),
+    count: Type.Optional(Type.Integer({ description: 'how many of what the text names' })),
+    timestamp: Timestamp,
+  }),
+)
+
+export function presentOrgEvent({ id, orgId, type, text, createdAt }: FoundEvent): Static<typeof OrgEventReply> {
+  return { id, org_id: orgId, type, text, severity: systemEvents[type].severity, timestamp: epochS(createdAt) }
+}
+
+export function presentSystemEvent(event: FoundEvent): Static<typeof SystemEventReply> {
+  const { siteId, type, details } = event
+  const { mac, device_type: deviceType, apfw, count: times } = details
+  return {
+    ...presentOrgEvent(event),
+    ...(siteId !== null && { site_id: siteId }),
+    scope: siteId === null ? 'org' : 'site',
+    change_cat: systemEvents[type].category,
+    metadata: JSON.stringify(details),
+    ...(typeof mac === 'string' && { mac, ...(deviceType === 'ap' && { ap: mac }) }),
+    ...(typeof deviceType === 'string' && { device_type: deviceType }),
+    ...(typeof apfw === 'string' && { apfw }),
+    ...(typeof times === 'number' && { count: times }),
+  }
+}

@@ -1,0 +1,200 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { type WatchedParts, certificatesOf, watchConditions } from '../../src/app/system-conditions.ts'
+import { openStorage } from '../../src/app/storage.ts'
+import { deleteOrg } from '../../src/removal/delete-org.ts'
+import { makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
+import { addMs } from '../../src/platform/clock.ts'
+import { type SeededOrg, seedOrg } from '../support/fleet.ts'
+import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+const GIB = 1024 ** 3
+const HOUR_MS = 3600e3
+
+let clock: TestClock
+let context: TestContext
+let org: SeededOrg
+let other: SeededOrg
+let empty: SeededOrg
+beforeEach(async () => {
+  clock = createTestClock()
+  context = await createTestContext(clock)
+  org = await seedOrg(context.ctx, [{ devices: 1 }])
+  other = await seedOrg(context.ctx, [{ devices: 1 }])
+  empty = await seedOrg(context.ctx, [{ devices: 0 }])
+  // The seeded images have no files.
+  await mkdir(join(context.dataDir, 'firmware'))
+  for (const { imageId } of [org, other, empty]) await writeFile(fileOf(imageId), 'image')
+})
+afterEach(() => context.close())
+
+const fileOf = (imageId: string): string => join(context.dataDir, 'firmware', imageId)
+const roomy = { orgMaxBytes: 100 * GIB, totalMaxBytes: 1000 * GIB }
+
+function partsOf(changes: Partial<Pick<WatchedParts, 'certificates'>> & { readonly reserveBytes?: number } = {}) {
+  const { certificates = [], reserveBytes: diskReserveBytes = 0 } = changes
+  const settings = { firmwareMaxBytes: GIB, firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
+  return { storage: openStorage(context.ctx, context.dataDir, settings), certificates }
+}
+
+const watch = (changes?: Parameters<typeof partsOf>[0]): Promise<void> => watchConditions(context.ctx, partsOf(changes))
+
+/** The types of the events of an organization, the oldest first. */
+async function typesOf({ scope: { orgId } }: SeededOrg): Promise<string[]> {
+  const rows = await context.ctx.db
+    .selectFrom('systemEvent')
+    .select('type')
+    .where('orgId', '=', orgId)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ type }) => type)
+}
+
+async function lastTextOf({ scope: { orgId } }: SeededOrg): Promise<string | undefined> {
+  const row = await context.ctx.db
+    .selectFrom('systemEvent')
+    .select('text')
+    .where('orgId', '=', orgId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .executeTakeFirst()
+  return row?.text
+}
+
+describe('a condition of the server', () => {
+  const certificates = () => [{ of: 'the HTTPS server', notAfter: addMs(clock.now(), 24 * HOUR_MS) }]
+
+  it('is told once to each organization with devices, and so is its end', async () => {
+    await watch({ certificates: certificates() })
+    await Promise.all([watch({ certificates: certificates() }), watch({ certificates: certificates() })])
+    expect(await typesOf(org)).toEqual(['CERTIFICATE_EXPIRING'])
+    expect(await typesOf(other)).toEqual(['CERTIFICATE_EXPIRING'])
+    expect(await typesOf(empty)).toEqual([])
+    clock.advance(1000)
+    await watch()
+    await watch()
+    expect(await typesOf(org)).toEqual(['CERTIFICATE_EXPIRING', 'CERTIFICATE_RENEWED'])
+    expect(await lastTextOf(org)).toBe('The certificate of the HTTPS server has been replaced')
+    clock.advance(1000)
+    await watch({ certificates: certificates() })
+    expect(await typesOf(org)).toHaveLength(3)
+  })
+
+  it('does not end for an organization that has given up its devices meanwhile', async () => {
+    await watch({ certificates: certificates() })
+    await context.ctx.db.deleteFrom('device').where('orgId', '=', org.scope.orgId).execute()
+    await watch({ certificates: certificates() })
+    expect(await typesOf(org)).toEqual(['CERTIFICATE_EXPIRING'])
+  })
+
+  it('is that the disk is nearly full', async () => {
+    await watch({ reserveBytes: Number.MAX_SAFE_INTEGER })
+    expect(await typesOf(org)).toEqual(['DISK_SPACE_LOW'])
+    clock.advance(1000)
+    await watch()
+    expect(await typesOf(org)).toEqual(['DISK_SPACE_LOW', 'DISK_SPACE_RECOVERED'])
+  })
+
+  it('disappears with its organization', async () => {
+    await watch({ certificates: certificates() })
+    const { orgId } = other.scope
+    await context.ctx.db.deleteFrom('device').where('orgId', '=', orgId).execute()
+    await context.ctx.db.updateTable('deviceRegistry').set({ orgId: null }).where('orgId', '=', orgId).execute()
+    await deleteOrg(context.ctx, systemScope('operator', other.scope.orgId))
+    await watch()
+    expect(await typesOf(other)).toEqual([])
+    expect(await typesOf(org)).toHaveLength(2)
+  })
+
+  it('can be read from the certificates that the server uses', async () => {
+    const ca = await makeCa()
+    const tls = await issueGatewayTls(ca, ['localhost'])
+    const found = certificatesOf({ http: tls, gateway: { ...tls, ca: ca.certificatePem } })
+    expect(found.map(({ of }) => of)).toEqual(['the HTTPS server', 'the gateway for devices', 'the CA of devices'])
+    for (const { notAfter } of found) expect(notAfter.getTime()).toBeGreaterThan(Date.now())
+    expect(certificatesOf({ http: null, gateway: { ...tls, ca: ca.certificatePem } })).toHaveLength(2)
+  })
+})
+
+describe('a condition of one organization', () => {
+  it('is that its files need nearly all their space', async () => {
+    const { orgId } = org.scope
+    const set = (sizeBytes: number) =>
+      context.ctx.db
+        .updateTable('firmwareImage')
+        .set({ sizeBytes: String(sizeBytes) })
+        .where('orgId', '=', orgId)
+        .execute()
+    await set(95 * GIB)
+    await watch()
+    expect(await lastTextOf(org)).toBe('Firmware images of the organization use 95.0 of 100.0 GiB')
+    clock.advance(1000)
+    await set(87 * GIB)
+    await watch()
+    expect(await typesOf(org)).toEqual(['STORAGE_QUOTA_NEARLY_FULL'])
+    clock.advance(1000)
+    await set(50 * GIB)
+    await watch()
+    expect(await typesOf(org)).toEqual(['STORAGE_QUOTA_NEARLY_FULL', 'STORAGE_QUOTA_RECOVERED'])
+    expect(await typesOf(other)).toEqual([])
+  })
+
+  it('is that all organizations together need nearly all space', async () => {
+    const { orgId } = empty.scope
+    await context.ctx.db
+      .updateTable('firmwareImage')
+      .set({ sizeBytes: String(990 * GIB) })
+      .where('orgId', '=', orgId)
+      .execute()
+    await watch()
+    expect(await lastTextOf(org)).toBe('Firmware images of all organizations use 990.0 of 1000.0 GiB')
+  })
+
+  it('is that the file of an image is missing, until it is restored', async () => {
+    await rm(fileOf(org.imageId))
+    await watch()
+    expect(await lastTextOf(org)).toContain(`firmware image ${org.imageId} is missing`)
+    clock.advance(1000)
+    await writeFile(fileOf(org.imageId), 'image')
+    await watch()
+    expect(await typesOf(org)).toEqual(['FIRMWARE_IMAGE_MISSING', 'FIRMWARE_IMAGE_RESTORED'])
+  })
+
+  it('is that a webhook fails for an hour: of its site, if it has one', async () => {
+    const { orgId } = org.scope
+    const { db } = context.ctx
+    const siteId = org.sites[0]?.id ?? ''
+    const id = '0193a1c0-0000-7000-8000-0000000000aa'
+    const at = clock.now()
+    const doc = JSON.stringify({ name: 'Alerts' })
+    await db
+      .insertInto('webhook')
+      .values({ orgId, id, siteId, enabled: true, topics: [], doc, secrets: null, createdAt: at, modifiedAt: at })
+      .execute()
+    const lane = { orgId, webhookId: id, pending: 1, failures: 3, nextAt: at, leaseUntil: null, leasedBy: null }
+    await db
+      .insertInto('webhookLane')
+      .values({ ...lane, openUntil: null })
+      .execute()
+    const message = { orgId, id, webhookId: id, topic: 'audits', body: Buffer.from('{}'), eventCount: 1 }
+    await db
+      .insertInto('webhookMessage')
+      .values({ ...message, dueAt: at, createdAt: at })
+      .execute()
+    clock.advance(HOUR_MS)
+    await watch()
+    expect(await typesOf(org)).toEqual([])
+    clock.advance(1)
+    await watch()
+    const [event] = await db.selectFrom('systemEvent').selectAll().execute()
+    expect(event).toMatchObject({ orgId, siteId, type: 'WEBHOOK_FAILING', text: expect.stringContaining('"Alerts"') })
+    clock.advance(1000)
+    await db.updateTable('webhookLane').set({ failures: 0 }).execute()
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING', 'WEBHOOK_RECOVERED'])
+  })
+})
