@@ -23,8 +23,8 @@ export const deviceConfigOperations: Operation[] = [
   searchOperation({
     id: { org: 'searchOrgDeviceLastConfigs', site: 'searchSiteDeviceLastConfigs' },
     summary: {
-      org: 'Search the configurations last sent to the devices of an organization, of which there are none',
-      site: 'Search the configurations last sent to the devices of a site, of which there are none',
+      org: 'Search the last configurations of the devices of an organization: always none',
+      site: 'Search the last configurations of the devices of a site: always none',
     },
     tag,
     at: orgSitesAndSite('/devices/last_config/search', { needs }),
@@ -36,8 +36,8 @@ export const deviceConfigOperations: Operation[] = [
   countOperation({
     id: { org: 'countOrgDeviceLastConfigs', site: 'countSiteDeviceLastConfig' },
     summary: {
-      org: 'Count the configurations last sent to the devices of an organization, of which there are none',
-      site: 'Count the configurations last sent to the devices of a site, of which there are none',
+      org: 'Count the last configurations of the devices of an organization: always none',
+      site: 'Count the last configurations of the devices of a site: always none',
     },
     tag,
     at: orgSitesAndSite('/devices/last_config/count', { needs }),
@@ -47,7 +47,7 @@ export const deviceConfigOperations: Operation[] = [
   }),
   searchOperation({
     id: 'searchSiteDeviceConfigHistory',
-    summary: 'Search the configurations sent to the devices of a site, of which there are none',
+    summary: 'Search all configurations of the devices of a site: always none',
     tag: 'Sites Devices',
     at: site('/devices/config_history/search', { needs }),
     query: ConfigHistorySearch,
@@ -57,7 +57,7 @@ export const deviceConfigOperations: Operation[] = [
   }),
   countOperation({
     id: 'countSiteDeviceConfigHistory',
-    summary: 'Count the configurations sent to the devices of a site, of which there are none',
+    summary: 'Count all configurations of the devices of a site: always none',
     tag: 'Sites Devices',
     at: site('/devices/config_history/count', { needs }),
     query: ConfigHistoryCount,

@@ -24,7 +24,7 @@ export const ClusterReply = named(
     {
       id: Uuid,
       org_id: Uuid,
-      site_id: kept(Type.String({ format: 'uuid', description: 'as somebody set it' })),
+      site_id: Type.Optional(Type.String({ format: 'uuid', description: 'as somebody set it' })),
       for_site: Type.Boolean({ description: 'always false: clusters belong to organizations' }),
       created_time: Timestamp,
       modified_time: Timestamp,
@@ -38,8 +38,10 @@ export function presentCluster(
   { id, orgId, doc, createdAt, modifiedAt }: Cluster,
   reveal: Reveal,
 ): Static<typeof ClusterReply> {
+  const { site_id: siteId, ...rest } = presentSecrets(doc, reveal)
   return {
-    ...presentSecrets(doc, reveal),
+    ...rest,
+    ...(typeof siteId === 'string' && { site_id: siteId }),
     id,
     org_id: orgId,
     for_site: false,
