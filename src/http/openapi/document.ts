@@ -7,6 +7,7 @@ import { ErrorReply, nameOf } from '../schemas.ts'
 import { publishError } from './errors.ts'
 import { type Components, type Published, publishSchema } from './publish-schema.ts'
 import { tags } from './tags.ts'
+import { publishWebhooks } from './webhooks.ts'
 
 const PREFIX = '/api/v1'
 
@@ -26,6 +27,7 @@ export function makeDocument(operations: readonly Operation[], version: string):
     item[String(operation.method).toLowerCase()] = publishOperation(operation, collected)
     paths.set(path, item)
   }
+  const webhooks = publishWebhooks(collected.schemas)
   const used = new Set<string>(operations.map(({ tag }) => tag))
   return {
     openapi: '3.1.0',
@@ -41,6 +43,7 @@ export function makeDocument(operations: readonly Operation[], version: string):
     tags: Object.entries(tags)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
+    webhooks,
     paths: byName([...paths].map(([path, item]) => [path, byName(Object.entries(item), methods)])),
     components: {
       securitySchemes,
