@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Finding, compare } from './compare.ts'
+import { lacksOnlyFields, outdated, unexplained } from './differences.ts'
 import type { Document, Schema } from './openapi.ts'
 
 interface Shapes {
@@ -97,6 +98,68 @@ describe('replies', () => {
     const [finding] = compare({ ...contract, components }, documentOf({ reply: { type: 'array', items: nullable } }))
     expect(finding?.fields).toEqual(['reply[]: null instead of object'])
     const open = { type: 'array', items: object({ a: text }, { additionalProperties: true }) }
-    expect(compare({ ...contract, components }, documentOf({ reply: open }))).toMatchObject([{ verdict: 'same' }])
+    expect(compare({ ...contract, components }, documentOf({ reply: open }))).toMatchObject([
+      { verdict: 'narrower', fields: ['reply[].b: not there'] },
+    ])
+  })
+
+  it('takes an open reply for one that has what clients send, but not what only the service sets', () => {
+    const thing = object({ a: text, own: { ...text, readOnly: true } })
+    const contract = (sent: Schema) => {
+      const document = documentOf({ body: sent, reply: { $ref: '#/components/schemas/thing' } })
+      return { ...document, components: { schemas: { thing } } }
+    }
+    const ours = documentOf({ body: object({}), reply: object({}, { additionalProperties: true }) })
+    expect(compare(contract({ $ref: '#/components/schemas/thing' }), ours)[0]?.fields).toEqual(['reply.own: not there'])
+    expect(compare(contract(object({})), ours)[0]?.fields).toEqual(['reply.a: not there', 'reply.own: not there'])
+  })
+
+  it('compares files with files, and forms with what JSON can not contain', () => {
+    const file = { type: 'string', format: 'binary' }
+    const csv = { content: { 'text/csv': { schema: text } } }
+    const withReply = (responses: object): Document => ({
+      paths: { '/things': { get: { operationId: 'x', responses } } },
+    })
+    const contract = withReply({ 200: json(file) })
+    expect(compare(contract, withReply({ 200: csv }))[0]?.verdict).toBe('same')
+    expect(compare(contract, withReply({ 200: json(object({})) }))[0]?.fields).toEqual(['reply: no file'])
+    const withBody = (requestBody: object): Document => ({
+      paths: { '/things': { post: { operationId: 'x', requestBody } } },
+    })
+    const form = withBody({ content: { 'multipart/form-data': { schema: object({ file }) } } })
+    expect(compare(withBody(json(object({ file }))), form)[0]?.verdict).toBe('same')
+    expect(compare(withBody(json(object({ name: text }))), form)[0]?.fields).toEqual(['body: not taken'])
+  })
+
+  it("compares a webhook's messages by topic, however it is spelled", () => {
+    const messages = (reply: Schema) => ({ post: { operationId: 'x', requestBody: json(reply) } })
+    const contract = { paths: { '/webhook_example/_device_events_': messages(object({ a: text, b: text })) } }
+    const ours = (topic: string) => ({ paths: {}, webhooks: { [topic]: messages(object({ a: text })) } })
+    expect(compare(contract, ours('device-events'))[0]?.fields).toEqual(['reply.b: not there'])
+    expect(compare(contract, ours('alarms'))[0]?.verdict).toBe('missing')
+  })
+})
+
+describe('the reasons', () => {
+  const finding: Finding = { id: 'x', method: 'GET', path: '/x', tags: [], verdict: 'narrower', fields: [] }
+
+  it('explain a difference wherever they name it, and nothing else', () => {
+    expect(
+      unexplained([{ ...finding, fields: ['reply[].msp_name: not there', 'reply.results[].msp_id: not there'] }]),
+    ).toEqual([])
+    expect(unexplained([{ ...finding, fields: ['body.surprise: required here'] }])).toEqual([
+      'x: body.surprise: required here',
+    ])
+    expect(unexplained([{ ...finding, verdict: 'missing' }])).toEqual(['x: missing'])
+  })
+
+  it('are outdated where nothing differs', () => {
+    expect(outdated([])).toEqual(expect.arrayContaining(['optimizeInstallerRrm: served', 'query.sort: only: nowhere']))
+  })
+
+  it('tell answers without optional fields from refusals', () => {
+    expect(lacksOnlyFields({ ...finding, fields: ['reply.a: not there'] })).toBe(true)
+    expect(lacksOnlyFields({ ...finding, fields: ['reply.a: not always there'] })).toBe(false)
+    expect(lacksOnlyFields({ ...finding, fields: ['query.a: not taken', 'reply.a: not there'] })).toBe(false)
   })
 })

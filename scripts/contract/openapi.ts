@@ -4,6 +4,8 @@ export type Schema = Readonly<Record<string, unknown>>
 /** The parts of an OpenAPI document that are compared. */
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** What receivers of webhooks get, by topic. */
+  readonly webhooks?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
@@ -17,8 +19,12 @@ export interface Operation {
   readonly query: ReadonlyMap<string, Schema>
   /** The schema of the JSON body; null without one. */
   readonly body: Schema | null
-  /** The schema of the JSON answer with status 200; null without one. */
+  /** The schema of the form that it takes; null without one. */
+  readonly form: Schema | null
+  /** The schema of the JSON answer with status 200; null without one. A webhook's message counts as its answer. */
   readonly reply: Schema | null
+  /** Whether it answers something else than JSON, such as a file. */
+  readonly answersFile: boolean
   readonly document: Document
 }
 
@@ -34,9 +40,34 @@ export function operationsOf(document: Document): Map<string, Operation> {
   for (const [path, item] of Object.entries(document.paths))
     for (const method of METHODS) {
       const spec = item[method]
-      if (isSchema(spec)) operations.set(keyOf(method, path), readOperation(document, { path, item, method, spec }))
+      if (!isSchema(spec)) continue
+      const operation = readOperation(document, { path, item, method, spec })
+      if (path.startsWith(EXAMPLES)) operations.set(topicKey(path.slice(EXAMPLES.length)), messageOf(operation))
+      else operations.set(keyOf(method, path), operation)
     }
+  for (const [topic, item] of Object.entries(document.webhooks ?? {}))
+    if (isSchema(item['post']))
+      operations.set(
+        topicKey(topic),
+        messageOf(readOperation(document, { path: topic, item, method: 'post', spec: item['post'] })),
+      )
   return operations
+}
+
+/** Where a contract of a release before OpenAPI 3.1 describes what receivers of webhooks get. */
+const EXAMPLES = '/webhook_example/'
+
+/** Topics are spelled in several ways: `_audit_`, `audits`, `device_events`, `device-events`. */
+function topicKey(topic: string): string {
+  return `WEBHOOK ${topic
+    .replaceAll(/^_+|_+$/g, '')
+    .replaceAll('_', '-')
+    .replace(/s$/, '')}`
+}
+
+/** Clients don't send the message: they get it. */
+function messageOf({ body, ...operation }: Operation): Operation {
+  return { ...operation, body: null, reply: body }
 }
 
 function keyOf(method: string, path: string): string {
@@ -63,17 +94,26 @@ function readOperation(document: Document, { path, item, method, spec }: Place):
     query: new Map(
       parameters.map(({ name, schema }) => [String(name), isSchema(schema) ? resolve(document, schema) : NO_SCHEMA]),
     ),
-    body: jsonSchemaOf(document, spec['requestBody']),
-    reply: jsonSchemaOf(document, responses['200']),
+    body: schemaOf(document, spec['requestBody'], 'application/json'),
+    form: schemaOf(document, spec['requestBody'], 'multipart/form-data'),
+    reply: schemaOf(document, responses['200'], 'application/json'),
+    answersFile: typesOf(document, responses['200']).some((type) => type !== 'application/json'),
     document,
   }
 }
 
-function jsonSchemaOf(document: Document, holder: unknown): Schema | null {
-  if (!isSchema(holder)) return null
+function contentOf(document: Document, holder: unknown): Schema {
   const { content } = resolve(document, holder)
-  const json = isSchema(content) ? content['application/json'] : undefined
-  return isSchema(json) && isSchema(json['schema']) ? json['schema'] : null
+  return isSchema(content) ? content : NO_SCHEMA
+}
+
+function typesOf(document: Document, holder: unknown): string[] {
+  return Object.keys(contentOf(document, holder))
+}
+
+function schemaOf(document: Document, holder: unknown, type: string): Schema | null {
+  const media = contentOf(document, holder)[type]
+  return isSchema(media) && isSchema(media['schema']) ? media['schema'] : null
 }
 
 /** Follows references, and merges the parts of `allOf` into one schema. */

@@ -1,0 +1,289 @@
+import type { Finding } from './compare.ts'
+
+/** A difference from the contract that stays, as the comparison prints it. */
+export interface Difference {
+  /** The beginnings of findings, without the `results[].` of a search; see {@link fieldOf}. */
+  readonly fields: readonly string[]
+  /** Empty: wherever it is found. */
+  readonly operations: readonly string[]
+  readonly why: string
+}
+
+const anywhere: readonly string[] = []
+
+export const differences: readonly Difference[] = [
+  {
+    fields: ['reply.msp_', 'reply.privileges[].msp_'],
+    operations: anywhere,
+    why: 'There are no service providers above organizations',
+  },
+  {
+    fields: ['body.privileges[].scope: msp, orggroup refused'],
+    operations: ['updateOrgAdmin', 'inviteOrgAdmin', 'updateOrgAdminInvite'],
+    why: 'There are no service providers and no groups of organizations above organizations',
+  },
+  {
+    fields: ['reply.site_id: not there'],
+    operations: [
+      ...['listOrgSsoRoles', 'createOrgSsoRole', 'getOrgSsoRole', 'updateOrgSsoRole'],
+      ...['listOrgSsos', 'createOrgSso', 'getOrgSso', 'updateOrgSso'],
+    ],
+    why: 'They belong to organizations, never to sites',
+  },
+  {
+    fields: ['body.privileges: required here', 'body.email: required here'],
+    operations: ['createOrgApiToken', 'inviteOrgAdmin'],
+    why: 'A token or an invitation without privileges grants nothing, and an invitation is sent to an address',
+  },
+  {
+    fields: ['body.mac: required here', 'body.inventory_mac: required here', 'body[].mac: required here'],
+    operations: ['replaceOrgDevices', 'importSiteDevices'],
+    why: 'It identifies the device',
+  },
+  {
+    fields: ['body.url: required here'],
+    operations: ['createOrgWebhook', 'createSiteWebhook'],
+    why: 'A webhook without an address would never deliver',
+  },
+  {
+    fields: ['body.type: aws-sns, google-pubsub refused'],
+    operations: ['createOrgWebhook', 'updateOrgWebhook', 'createSiteWebhook', 'updateSiteWebhook'],
+    why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
+  },
+  {
+    fields: ['body.node: only', 'query.node: only'],
+    operations: anywhere,
+    why: 'There are no other nodes',
+  },
+  {
+    fields: ['query.sort: only'],
+    operations: anywhere,
+    why: 'The order is by an answered field; another name would look like an order and have no effect',
+  },
+  {
+    fields: [
+      ...['query.managed: string', 'query.master: string', 'query.clustered: string', 'query.evpn_unused: string'],
+      ...['query.mxtunnel_status: only', 'query.status: only', 'query.timestamp: string'],
+    ],
+    operations: anywhere,
+    why: 'The field has only these values; any other text would match nothing',
+  },
+  {
+    fields: ['reply: object instead of array'],
+    operations: ['createApiToken'],
+    why: 'Published clients read one object',
+  },
+  {
+    fields: ['reply.compliance_status', 'reply.expire_time', 'reply.hours'],
+    operations: ['listOrgAdmins', 'updateOrgAdmin'],
+    why: 'Accounts do not expire; invitations do',
+  },
+  {
+    fields: ['reply.no_tracking', 'reply.phone', 'reply.session_expiry'],
+    operations: ['listOrgAdmins', 'updateOrgAdmin'],
+    why: "Only the owner sees these, in GET /self: admins of one organization do not read a person's telephone numbers",
+  },
+  {
+    fields: ['reply.scim_base_url'],
+    operations: ['getOrgSamlMetadata'],
+    why: 'SCIM is not supported',
+  },
+  {
+    fields: ['reply.blacklist_url', 'reply.whitelist_url', 'reply.watched_station_url'],
+    operations: ['getOrgSettings', 'updateOrgSettings', 'getSiteSetting', 'updateSiteSettings'],
+    why: 'There are no lists of stations',
+  },
+  {
+    fields: ['reply.cradlepoint'],
+    operations: ['getOrgSettings', 'updateOrgSettings'],
+    why: 'No account of this vendor is linked',
+  },
+  {
+    fields: ['reply.sitesurvey_path[].id'],
+    operations: anywhere,
+    why: 'Paths have no ids; they are read and written with their map',
+  },
+  {
+    fields: ['reply.sku', 'reply.hw_rev', 'reply.hostname', 'reply.chassis_'],
+    operations: ['getOrgInventory', 'searchOrgInventory'],
+    why: 'No device reports them',
+  },
+  {
+    fields: ['reply.deviceprofile_name', 'reply.rftemplate_name'],
+    operations: ['listInstallerListOfRecentlyClaimedDevices', 'listInstallerSites'],
+    why: 'There are no device profiles and no radio templates',
+  },
+  {
+    fields: ['reply.members[].', 'reply.config_type', 'reply.locating', 'reply.num_routing_engines'],
+    operations: ['getInstallerDeviceVirtualChassis'],
+    why: 'Devices report of members only MAC, serial, model, version and place over uCentral',
+  },
+  {
+    fields: ['reply.marvis_suggestion_category'],
+    operations: ['listAlarmDefinitions'],
+    why: 'No alarm comes from an assistant',
+  },
+  {
+    fields: ['reply.ap', 'reply.apfw', 'reply.count', 'reply.port_id'],
+    operations: ['searchOrgDeviceEvents', 'searchSiteDeviceEvents'],
+    why: 'Events have `mac`, and none is of a port or of a repetition; `ap` and `version` are filters',
+  },
+  {
+    fields: ['reply.component', 'reply.service'],
+    operations: ['searchOrgMistEdgeEvents', 'searchSiteMistEdgeEvents'],
+    why: 'No agent reports events of services yet',
+  },
+  {
+    fields: ['reply.versions'],
+    operations: anywhere,
+    why: 'No agent reports the packages of an edge appliance yet',
+  },
+  {
+    fields: [
+      ...['cpu_stat', 'fwupdate', 'idrac_version', 'ip_stat', 'lag_stat', 'last_seen', 'memory_stat', 'num_tunnels'],
+      ...['oob_ip_', 'port_stat', 'service_stat', 'tunterm_', 'uptime', 'virtualization_type'],
+    ].map((name) => `reply.${name}`),
+    operations: [
+      ...['listOrgMxEdgesStats', 'getOrgMxEdgeStats', 'listSiteMxEdgesStats', 'getSiteMxEdgeStats'],
+      'searchOrgMxEdges',
+    ],
+    why: 'No agent reports statistics of an edge appliance yet',
+  },
+  {
+    fields: ['reply.events[].device_id', 'reply.events[].site_id', 'reply.events[].site_name'],
+    operations: ['audits', 'deviceUpDown', 'ping'],
+    why: 'Not every change concerns a device or a site; a field that does not apply is absent',
+  },
+  {
+    fields: ['reply.events[].src_ip: null'],
+    operations: ['audits'],
+    why: 'The service itself has no address',
+  },
+  {
+    fields: ['reply.events[].for_site'],
+    operations: ['deviceUpDown'],
+    why: '`site_id` says it',
+  },
+]
+
+/** An operation of the contract that is not served: it answers 404. */
+export interface Absence {
+  readonly operations: readonly string[]
+  /** Whether it is to come. */
+  readonly isPlanned: boolean
+  readonly why: string
+}
+
+export const absences: readonly Absence[] = [
+  {
+    operations: ['optimizeInstallerRrm'],
+    isPlanned: false,
+    why: 'Devices choose their channels: there is no radio resource management',
+  },
+  {
+    operations: [
+      ...['createInstallerVirtualChassis', 'updateInstallerVirtualChassisMember', 'changeSiteSwitchVcPortMode'],
+      ...['createOrgGatewayHaCluster', 'deleteOrgGatewayHaCluster', 'getOrgJuniperDevicesCommand'],
+      ...['getOrg128TRegistrationCommands', 'upgradeOrgJsiDevice'],
+    ],
+    isPlanned: true,
+    why: 'Needs the driver for Junos: uCentral has no way to form a Virtual Chassis or a cluster',
+  },
+  {
+    operations: [
+      ...['restoreSiteDeviceBackupVersion', 'restoreSiteMultipleDeviceBackupVersion', 'createSiteDeviceSnapshot'],
+    ],
+    isPlanned: true,
+    why: 'Needs devices with a second firmware image that they report',
+  },
+  {
+    operations: ['listOrgMxEdgeUpgrades', 'upgradeOrgMxEdges', 'getOrgMxEdgeUpgrade'],
+    isPlanned: true,
+    why: 'Needs the agent of edge appliances; operations 14 and 15',
+  },
+  {
+    operations: [
+      ...['listOrgSsrUpgrades', 'upgradeOrgSsrs', 'getOrgSsrUpgrade', 'cancelOrgSsrUpgrade'],
+      ...['listOrgAvailableSsrVersions', 'getSiteSsrUpgrade', 'upgradeSsr'],
+    ],
+    isPlanned: true,
+    why: 'Needs the driver for SSR routers; operation 15',
+  },
+  {
+    operations: [
+      ...['searchOrgEvents', 'countOrgSystemEvents', 'searchOrgSystemEvents', 'countSiteSystemEvents'],
+      ...['searchSiteSystemEvents', 'listSystemEventsDefinitions'],
+    ],
+    isPlanned: true,
+    why: 'The service does not record events of its own yet',
+  },
+  {
+    operations: [
+      ...['listOrgApsMacs', 'getSiteAllClientsStatsByDevice', 'getSiteGatewayMetrics', 'getSiteSwitchesMetrics'],
+    ],
+    isPlanned: true,
+    why: 'Computed from the state that devices report',
+  },
+  {
+    operations: [
+      ...['alarms', 'clientInfo', 'clientJoin', 'client_latency', 'clientSessions', 'discovered-raw-rssi'],
+      ...['guestAuthorization', 'location', 'location_asset', 'location_centrak', 'location_client', 'location_sdk'],
+      ...[
+        'location_unclient',
+        'nacAccounting',
+        'nac_events',
+        'occupancyAlerts',
+        'sdkclientScanData',
+        'site_sle',
+        'zone',
+      ],
+    ],
+    isPlanned: false,
+    why: 'Topics of things that Signalbox does not observe. Webhooks may subscribe to them, and get no such messages',
+  },
+]
+
+/** A finding's field without the list or the search that contains it: `reply[].sku: not there` is `reply.sku: not there`. */
+function fieldOf(field: string): string {
+  return field.replace(/^reply(\[\]|\.results\[\])/, 'reply')
+}
+
+function explains({ fields, operations }: Difference, id: string, field: string): boolean {
+  if (operations.length > 0 && !operations.includes(id)) return false
+  return fields.some((start) => fieldOf(field).startsWith(start))
+}
+
+/** Lists the differences that the tables don't name; an absent operation is one. */
+export function unexplained(findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ id, verdict, fields }) => {
+    if (verdict === 'missing')
+      return absences.some(({ operations }) => operations.includes(id)) ? [] : [`${id}: missing`]
+    const left = fields.filter((field) => !differences.some((difference) => explains(difference, id, field)))
+    return left.map((field) => `${id}: ${field}`)
+  })
+}
+
+/** Lists what the tables name and the comparison does not find. */
+export function outdated(findings: readonly Finding[]): string[] {
+  const missing = new Set(findings.filter(({ verdict }) => verdict === 'missing').map(({ id }) => id))
+  const found = (difference: Difference, start: string, id: string | null): boolean =>
+    findings.some(
+      (finding) =>
+        (id === null || finding.id === id) &&
+        finding.fields.some((field) => explains({ ...difference, fields: [start] }, finding.id, field)),
+    )
+  return [
+    ...absences.flatMap(({ operations }) => operations.filter((id) => !missing.has(id)).map((id) => `${id}: served`)),
+    ...differences.flatMap((difference) => [
+      ...difference.fields.filter((start) => !found(difference, start, null)).map((start) => `${start}: nowhere`),
+      ...difference.operations
+        .filter((id) => !difference.fields.some((start) => found(difference, start, id)))
+        .map((id) => `${id}: without ${difference.fields.join(', ')}`),
+    ]),
+  ]
+}
+
+/** Whether an operation accepts all that the contract has, and its answers lack only optional fields. */
+export function lacksOnlyFields({ verdict, fields }: Finding): boolean {
+  return verdict === 'narrower' && fields.every((field) => /^reply.*: not there$/.test(field))
+}

@@ -1,0 +1,71 @@
+import { absences, differences } from './differences.ts'
+import { refusedValues, unsetByNull } from './refusals.ts'
+
+/** Returns docs/refusals.md, which is made from the tables. */
+export function makeRefusalsPage(): string {
+  return [
+    '# What Signalbox refuses',
+    '',
+    'Signalbox takes and answers everything of the published contract, except for what is on this page. It is made from the',
+    'tables in `scripts/contract/`; tests compare those with the contract and with a running server, in both directions.',
+    'A refusal is a 400 whose `detail` begins with `Invalid field NAME: `, unless the page says something else.',
+    '',
+    '## Values that writes refuse',
+    '',
+    'Found by writing every property of the contract with typical and with empty values. Values of another type than the',
+    "contract's are refused too.",
+    '',
+    ...table(
+      ['Object', 'Field', 'Value', 'Words', 'Why'],
+      refusedValues.map(({ kinds, fields, values, words, why }) => [
+        kinds.join(', '),
+        code(fields),
+        values,
+        words,
+        why,
+      ]),
+    ),
+    '',
+    '## Fields that null unsets',
+    '',
+    'A null is answered as null, except in these fields: they are then answered as if nobody had written them. An edge',
+    'appliance keeps its `model` where a client sends an empty text.',
+    '',
+    ...table(
+      ['Object', 'Fields'],
+      unsetByNull.map(({ kinds, fields }) => [kinds.join(', '), code(fields)]),
+    ),
+    '',
+    '## Differences of operations',
+    '',
+    'As `npm run contract` prints them. "Not there" means that an optional field is never answered.',
+    '',
+    ...table(
+      ['Difference', 'Operations', 'Why'],
+      differences.map(({ fields, operations, why }) => [
+        code(fields),
+        operations.length === 0 ? 'all that have it' : code(operations),
+        why,
+      ]),
+    ),
+    '',
+    '## Operations that are absent',
+    '',
+    'They answer 404.',
+    '',
+    ...table(
+      ['Operation', 'Planned', 'Why'],
+      absences.map(({ operations, isPlanned, why }) => [code(operations), isPlanned ? 'yes' : 'no', why]),
+    ),
+    '',
+  ].join('\n')
+}
+
+function code(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ')
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
+}

@@ -1,0 +1,194 @@
+/**
+ * Everything of the published contract that Signalbox refuses, lacks, or never answers, each with its reason. The page
+ * docs/refusals.md is made from these tables; the comparison with a contract and the round-trip suite read them, and
+ * fail where something is refused that they don't name, or where they name something that is not refused.
+ */
+
+/** A value that the contract admits, and a write refuses with 400. */
+export interface RefusedValue {
+  /** Kinds of objects, by the names of the round-trip suite. */
+  readonly kinds: readonly string[]
+  /** Such as `privileges.[].scope`. */
+  readonly fields: readonly string[]
+  /** Which values, for people. */
+  readonly values: string
+  /** A part of the answer's detail, after the name of the field. */
+  readonly words: string
+  readonly why: string
+}
+
+const withPrivileges = ['API token of an organization', 'SSO role', 'admin', 'invitation']
+const people = ['admin', 'invitation']
+
+export const refusedValues: readonly RefusedValue[] = [
+  {
+    kinds: [
+      ...['organization', 'site', 'site group', 'own API token', 'API token of an organization', 'SSO', 'SSO role'],
+      ...['edge appliance', 'edge appliance of a site'],
+    ],
+    fields: ['name'],
+    values: 'an empty text',
+    words: 'must not have fewer than 1 characters',
+    why: 'People find objects by their names',
+  },
+  {
+    kinds: ['site'],
+    fields: ['timezone'],
+    values: 'an empty text, and any other that is no IANA zone',
+    words: 'is not an IANA zone name',
+    why: 'Upgrades start at the local time of a site; `"-timezone": ""` sets UTC',
+  },
+  {
+    kinds: ['webhook of an organization', 'webhook of a site'],
+    fields: ['url'],
+    values: 'an empty text',
+    words: 'must not have fewer than 1 characters',
+    why: 'A webhook without an address would never deliver',
+  },
+  {
+    kinds: ['webhook of an organization', 'webhook of a site'],
+    fields: ['type'],
+    values: '`aws-sns`, `google-pubsub`',
+    words: 'must be one of http-post, oauth2, splunk',
+    why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
+  },
+  {
+    kinds: people,
+    fields: ['privileges.[].scope'],
+    values: '`msp`, `orggroup`',
+    words: 'must be one of org, orgsites, site, sitegroup',
+    why: 'There are no service providers and no groups of organizations above organizations',
+  },
+  {
+    kinds: people,
+    fields: ['privileges.[].msp_id', 'privileges.[].orggroup_ids'],
+    values: 'any id',
+    words: 'does not belong to a privilege of scope',
+    why: 'There are no service providers and no groups of organizations above organizations',
+  },
+  {
+    kinds: people,
+    fields: ['privileges.[].sitegroup_ids'],
+    values: 'an empty list in a privilege of scope `sitegroup`',
+    words: 'is required',
+    why: 'The privilege would grant nothing',
+  },
+  {
+    kinds: ['API token of an organization'],
+    fields: ['src_ips'],
+    values: 'other addresses than those of the creation',
+    words: 'can not be changed',
+    why: 'Those who know the addresses must be able to rely on them; the contract has them as immutable',
+  },
+  {
+    kinds: ['SSO'],
+    fields: ['idp_type'],
+    values: '`ldap`, `mxedge_proxy`, `oauth`, `openroaming`',
+    words: 'is not supported: only saml is',
+    why: 'They authenticate devices in a network, which Signalbox does not do; their fields are stored and answered',
+  },
+  {
+    kinds: ['SSO'],
+    fields: ['idp_sign_algo'],
+    values: '`sha384`',
+    words: 'sha384 is not supported',
+    why: 'The library that verifies XML signatures does not know it',
+  },
+  {
+    kinds: ['edge appliance', 'edge appliance of a site'],
+    fields: ['mac'],
+    values: 'another one than that of the hardware',
+    words: 'can not be changed: it is that of the hardware',
+    why: 'It identifies the appliance',
+  },
+  {
+    kinds: ['ap', 'switch', 'gateway'],
+    fields: ['image1_url', 'image2_url', 'image3_url'],
+    values: 'any but the address that was answered',
+    words: 'can not be changed here: upload the picture',
+    why: 'Pictures are uploaded, not linked: another server could follow who looks at them',
+  },
+  {
+    kinds: ['admin'],
+    fields: [
+      ...['compliance_status', 'email', 'expire_time', 'first_name', 'hours', 'last_name', 'name', 'no_tracking'],
+      ...['password_modified_time', 'phone', 'phone2'],
+    ],
+    values: 'any but the present one',
+    words: 'can not be changed here: only the owner of the account may',
+    why: 'The account belongs to a person, who may administer several organizations',
+  },
+  {
+    kinds: ['invitation'],
+    fields: ['compliance_status', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2'],
+    values: 'any',
+    words: 'can not be set: the invited person sets it in their account',
+    why: 'An invitation has only what it grants and the name of the invited person',
+  },
+  {
+    kinds: ['invitation'],
+    fields: ['email'],
+    values: 'another one, in a change',
+    words: 'can not be changed: another address needs another invitation',
+    why: 'Its link was sent to the first address',
+  },
+  {
+    kinds: ['invitation'],
+    fields: ['expire_time'],
+    values: 'any but the present one',
+    words: 'can not be set: `hours` decide when the invitation expires',
+    why: 'Each change sends the invitation again, for `hours`',
+  },
+  {
+    kinds: ['own account'],
+    fields: ['email'],
+    values: 'another one',
+    words: 'can not be changed here: use /self/update',
+    why: 'The new address must be verified first',
+  },
+  {
+    kinds: ['own account'],
+    fields: [
+      'privileges',
+      ...['msp_id', 'org_id', 'orggroup_ids', 'role', 'scope', 'site_id', 'sitegroup_ids', 'views'].map(
+        (name) => `privileges.[].${name}`,
+      ),
+    ],
+    values: 'any but the present ones',
+    words: 'can not be changed here: use the admins of the organization',
+    why: 'Nobody grants privileges to themselves',
+  },
+  {
+    kinds: ['own account'],
+    fields: ['name', 'password_modified_time'],
+    values: 'any but the present one',
+    words: 'can not be changed: the service sets it',
+    why: 'It follows from other fields',
+  },
+  {
+    kinds: ['own account'],
+    fields: ['compliance_status', 'expire_time', 'hours'],
+    values: 'any',
+    words: 'can not be set: accounts do not have it',
+    why: 'Accounts do not expire; invitations do',
+  },
+  {
+    kinds: withPrivileges,
+    fields: ['privileges'],
+    values: 'an empty list',
+    words: 'must not have fewer than 1 items',
+    why: 'Nobody could use it; an admin is removed by DELETE',
+  },
+]
+
+/** Fields whose null (of `model`, an empty text) is read as if nobody had written them, by kind. */
+export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly fields: readonly string[] }[] = [
+  { kinds: ['site'], fields: ['country_code', 'latlng'] },
+  { kinds: ['ap', 'switch', 'gateway'], fields: ['name', 'image1_url', 'image2_url', 'image3_url'] },
+  { kinds: ['edge appliance', 'edge appliance of a site'], fields: ['mxcluster_id', 'mac'] },
+  { kinds: ['own account'], fields: ['compliance_status', 'expire_time', 'hours', 'name', 'no_tracking'] },
+  { kinds: people, fields: ['compliance_status', 'no_tracking', 'phone', 'phone2'] },
+  { kinds: ['admin'], fields: ['expire_time', 'hours'] },
+  { kinds: ['edge appliance', 'edge appliance of a site'], fields: ['model'] },
+  { kinds: ['invitation'], fields: ['name', 'password_modified_time'] },
+]

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refusedValues, unsetByNull } from '../scripts/contract/refusals.ts'
+import { type Resource, makeResources } from './round-trip/resources.ts'
+import type { Source } from './round-trip/schema-values.ts'
+import { type Outcome, createWithValues, writeValues } from './round-trip/write-values.ts'
+import { hasContract, readAddedProperties, readContract } from './support/contract.ts'
+import { type TestServer, startTestServer } from './support/server.ts'
+import { createTestClock } from './support/test-clock.ts'
+
+let server: TestServer
+let outcomes: readonly Outcome[] = []
+beforeAll(async () => {
+  if (!hasContract) return
+  // Invitations are sent again with every change, and then expire later: the time stands still.
+  server = await startTestServer(createTestClock(), { requestsPerHour: 1_000_000 })
+  const [document, added] = [readContract(), readAddedProperties()]
+  const sourceOf = ({ known, beside }: Resource): Source => ({ document, added, known, beside })
+  const found = await Promise.all(
+    (await makeResources(server)).map(async (resource) => [
+      ...(await writeValues(sourceOf(resource), resource)),
+      ...(await createWithValues(sourceOf(resource), resource)),
+    ]),
+  )
+  outcomes = found.flat()
+}, 300_000)
+afterAll(async () => {
+  if (hasContract) await server.close()
+})
+
+const named = ({ kind, field }: Outcome) => `${kind}: ${field}`
+const told = (outcome: Outcome) => `${named(outcome)} = ${JSON.stringify(outcome.value)}: ${outcome.detail}`
+
+it.skipIf(!hasContract)('returns every property of the contract as it was written, or refuses it by name', () => {
+  const count = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result).length
+  const properties = new Set(outcomes.map(named)).size
+  const counts = `${count('equal')} equal, ${count('unset')} unset by null, ${count('refused')} refused by name`
+  console.log(`round trips: ${properties} properties with ${outcomes.length} values: ${counts}`)
+  expect(outcomes.filter(({ result }) => result === 'altered').map(told)).toEqual([])
+  expect(properties).toBeGreaterThan(2500)
+})
+
+it.skipIf(!hasContract)('refuses only values of the contract that have a declared reason, and all of those', () => {
+  const refused = outcomes.filter(({ result, isAdmitted }) => result === 'refused' && isAdmitted)
+  const declared = refusedValues.flatMap(({ kinds, fields, words }) =>
+    kinds.flatMap((kind) => fields.map((field) => ({ kind, field, words }))),
+  )
+  const isSame = (outcome: Outcome, { kind, field, words }: (typeof declared)[number]) =>
+    outcome.kind === kind && outcome.field === field && outcome.detail.includes(words)
+  const undeclared = refused.filter((outcome) => !declared.some((entry) => isSame(outcome, entry)))
+  expect(undeclared.map(told)).toEqual([])
+  const gone = declared.filter((entry) => !outcomes.some((outcome) => isSame(outcome, entry)))
+  expect(gone).toEqual([])
+})
+
+it.skipIf(!hasContract)('unsets by null only the fields that are declared', () => {
+  const unset = new Set(outcomes.filter(({ result }) => result === 'unset').map(named))
+  const declared = unsetByNull.flatMap(({ kinds, fields }) =>
+    kinds.flatMap((kind) => fields.map((field) => `${kind}: ${field}`)),
+  )
+  expect([...unset].toSorted()).toEqual(declared.toSorted())
+})

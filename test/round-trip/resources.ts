@@ -1,0 +1,59 @@
+import type { AnyJson } from '../support/any-json.ts'
+import type { Answer, TestServer } from '../support/server.ts'
+import { type Kind, kindsOf } from './kinds.ts'
+
+/** One object of a kind that clients write and read. */
+export interface Resource extends Required<Pick<Kind, 'name' | 'schema' | 'base' | 'known' | 'beside' | 'adds'>> {
+  /** The number of the properties that it is used for, so that several objects share a long schema. */
+  readonly share: { readonly index: number; readonly of: number }
+  write(body: unknown): Promise<Answer>
+  read(): Promise<AnyJson>
+  /** Creates another one for a property, returns it as it is read then, and deletes it; null where clients can't create it. */
+  readonly create: ((body: Readonly<Record<string, unknown>>, property: string) => Promise<Answer>) | null
+}
+
+/** Creates an object of every kind, several of those with many properties. */
+export async function makeResources(server: TestServer): Promise<Resource[]> {
+  const kinds = await kindsOf(server)
+  return Promise.all(kinds.map((kind) => makeResource(server, kind)))
+}
+
+async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
+  const { name, schema, list, base = {}, known = {}, beside = {}, adds = [], share = { index: 0, of: 1 } } = kind
+  const { as = server.org } = kind
+  const post = (body: object) => server.call('POST', list ?? '', { as, body: { ...kind.proof, ...body } })
+  const id = list === null ? '' : idOf(await post(base))
+  const pathOf = (created: string): string => kind.path?.(created) ?? `${list ?? ''}/${created}`
+  const read = async (created: string): Promise<AnyJson> => {
+    const { body } = await server.call('GET', kind.readIn ?? pathOf(created), { as })
+    const ids = [created, pathOf(created).split('/').at(-1)]
+    return kind.readIn === undefined ? body : body.find((item: AnyJson) => ids.includes(item.id ?? item.admin_id))
+  }
+  return {
+    ...{ name, schema, base, known, beside, adds, share },
+    write: (body) => server.call('PUT', pathOf(id), { as, body }),
+    read: () => read(id),
+    create:
+      list === null
+        ? null
+        : async (body, property) => {
+            const { [property]: _, ...fresh } = kind.fresh?.() ?? {}
+            const created = await post({ ...body, ...withoutProperty(base, property), ...fresh })
+            if (created.status !== 200) return created
+            const shown = await read(created.body.id)
+            // An organization may have only a few of some kinds.
+            await server.call('DELETE', pathOf(created.body.id), { as })
+            return { ...created, body: shown }
+          },
+  }
+}
+
+function withoutProperty(base: Readonly<Record<string, unknown>>, property: string): Record<string, unknown> {
+  const { [property]: _, ...rest } = base
+  return rest
+}
+
+function idOf({ status, body }: Answer): string {
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body.id
+}
