@@ -84,7 +84,7 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
       'Content-Type': 'application/x-www-form-urlencoded',
       Accept: 'application/json',
       'Accept-Encoding': 'identity',
-      Authorization: encodeClient(grant),
+      ...(grant.client !== null && { Authorization: encodeClient(grant.client) }),
     },
     body: Buffer.from(new URLSearchParams(grant.form).toString()),
     verifyCert,

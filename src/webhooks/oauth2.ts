@@ -1,11 +1,16 @@
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 
+export interface TokenClient {
+  readonly id: string
+  readonly secret: string
+}
+
 /** How a webhook of type `oauth2` gets the access tokens for its receiver. RFC 6749, 4.3 and 4.4. */
 export interface TokenGrant {
   readonly url: URL
-  readonly clientId: string
-  readonly clientSecret: string
+  /** Null: a client without a secret, or none; only for the grant of a password. */
+  readonly client: TokenClient | null
   /** The fields of the request's form. */
   readonly form: Readonly<Record<string, string>>
 }
@@ -18,20 +23,33 @@ export interface TokenGrant {
 export function parseTokenGrant(fields: Document, parseUrl: (field: string, url: unknown) => URL): TokenGrant {
   const byPassword = fields['oauth2_grant_type'] === 'password'
   const scopes: unknown = fields['oauth2_scopes']
-  const person = () => ({
-    username: requireText(fields, 'oauth2_username'),
-    password: requireText(fields, 'oauth2_password'),
-  })
+  const client = parseClient(fields, byPassword)
   return {
     url: parseUrl('oauth2_token_url', fields['oauth2_token_url']),
-    clientId: requireText(fields, 'oauth2_client_id'),
-    clientSecret: requireText(fields, 'oauth2_client_secret'),
+    client,
     form: {
-      grant_type: byPassword ? 'password' : 'client_credentials',
-      ...(byPassword && person()),
+      ...(byPassword
+        ? {
+            grant_type: 'password',
+            username: requireText(fields, 'oauth2_username'),
+            password: requireText(fields, 'oauth2_password'),
+          }
+        : { grant_type: 'client_credentials' }),
+      ...(client === null &&
+        isSet(fields, 'oauth2_client_id') && { client_id: requireText(fields, 'oauth2_client_id') }),
       ...(Array.isArray(scopes) && scopes.length > 0 && { scope: scopes.join(' ') }),
     },
   }
+}
+
+/** With the password of a person, the client may have no secret, or there may be none. RFC 6749, 4.3.2. */
+function parseClient(fields: Document, byPassword: boolean): TokenClient | null {
+  if (byPassword && !isSet(fields, 'oauth2_client_secret')) return null
+  return { id: requireText(fields, 'oauth2_client_id'), secret: requireText(fields, 'oauth2_client_secret') }
+}
+
+function isSet(fields: Document, name: string): boolean {
+  return typeof fields[name] === 'string' && fields[name] !== ''
 }
 
 function requireText(fields: Document, name: string): string {
@@ -41,7 +59,7 @@ function requireText(fields: Document, name: string): string {
 }
 
 /** Encodes the client's name and secret as HTTP Basic does, each form-encoded first. RFC 6749, 2.3.1. */
-export function encodeClient({ clientId, clientSecret }: Pick<TokenGrant, 'clientId' | 'clientSecret'>): string {
+export function encodeClient({ id, secret }: TokenClient): string {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
 }

@@ -21,6 +21,8 @@ const oauth2 = {
   oauth2_client_secret: 'secret',
 }
 
+const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+
 async function create(body: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> {
   const answer = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...body } })
   expect(answer.status).toBe(200)
@@ -168,6 +170,7 @@ describe('webhooks of an organization', () => {
     ['oauth2 with a private address', { ...oauth2, oauth2_token_url: 'http://10.0.0.5/' }, 'oauth2_token_url'],
     ['oauth2 without a client', { ...oauth2, oauth2_client_id: '' }, 'oauth2_client_id'],
     ['oauth2 without the secret of the client', { ...oauth2, oauth2_client_secret: undefined }, 'oauth2_client_secret'],
+    ['oauth2 with a secret of no client', { ...oauth2, ...person, oauth2_client_id: '' }, 'oauth2_client_id'],
     ['oauth2 without the name of a person', { ...oauth2, oauth2_grant_type: 'password' }, 'oauth2_username'],
     ['oauth2 with a grant that needs a browser', { ...oauth2, oauth2_grant_type: 'code' }, 'oauth2_grant_type'],
     ['splunk without token', { type: 'splunk' }, 'splunk_token'],

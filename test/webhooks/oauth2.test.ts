@@ -101,6 +101,24 @@ describe('a webhook of type oauth2', () => {
     expect(tokens.requests[0]?.form).toEqual({ grant_type: 'password', username: 'ada', password: 'pass word' })
   })
 
+  it('names no client with a password where the webhook has none', async () => {
+    const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+    const { oauth2_client_id: _id, oauth2_client_secret: _secret, ...others } = grant()
+    await harness.addWebhook({ ...others, ...person })
+    await harness.start()
+    await deliver('first')
+    expect(tokens.requests[0]).toMatchObject({ authorization: undefined, form: { username: 'ada' } })
+    expect(authorizations()).toEqual(['Bearer token-1'])
+  })
+
+  it('names a client without a secret in the form', async () => {
+    const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+    await harness.addWebhook({ ...grant(), ...person, oauth2_client_secret: '' })
+    await harness.start()
+    await deliver('first')
+    expect(tokens.requests[0]).toMatchObject({ authorization: undefined, form: { client_id: 'client:1' } })
+  })
+
   it('gets another token when the receiver refuses it, or the credentials change', async () => {
     const { id } = await harness.addWebhook(grant())
     await harness.start()
