@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
+import { type Tx, json } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import type { Bucket } from './decide-bucket.ts'
 import type { TimedTelemetry } from './decide-rates.ts'
@@ -45,33 +45,24 @@ export interface NewReport extends DeviceKey {
   readonly bucket: Bucket
 }
 
-const reportColumns = columnsOf('deviceReport', {
-  orgId: 'uuid',
-  deviceId: 'uuid',
-  siteId: 'uuid',
-  reportedAt: 'timestamptz',
-  reportedMs: 'float8',
-  report: 'jsonb',
-  clients: 'jsonb',
-  bucket: 'jsonb',
-})
-
+/** Writes all rows as one document: in an array, PostgreSQL and its client would quote every mark of each document. */
 export async function upsertReports(
   tx: Tx,
   reports: readonly NewReport[],
   time: { readonly at: Date; readonly atMs: number },
 ): Promise<void> {
-  const rows = reports.map(({ telemetry: { wireless, wired, ...report }, ...row }) => ({
-    ...row,
-    report,
-    clients: { wireless, wired },
-  }))
-  await insertRows(tx, reportColumns, rows, {
-    every: { reportedAt: time.at, reportedMs: time.atMs },
-    tail: sql`on conflict (org_id, device_id) do update set site_id = excluded.site_id, bucket = excluded.bucket,
-      reported_at = excluded.reported_at, reported_ms = excluded.reported_ms, report = excluded.report,
-      clients = excluded.clients`,
+  const rows = reports.map(({ orgId, deviceId, siteId, bucket, telemetry: { wireless, wired, ...report } }) => {
+    return { org_id: orgId, device_id: deviceId, site_id: siteId, bucket, report, clients: { wireless, wired } }
   })
+  await sql`
+    insert into device_report (org_id, device_id, site_id, reported_at, reported_ms, report, clients, bucket)
+    select org_id, device_id, site_id, ${time.at}::timestamptz, ${time.atMs}::float8, report, clients, bucket
+    from jsonb_to_recordset(${json(rows)}::jsonb) as told
+      (org_id uuid, device_id uuid, site_id uuid, report jsonb, clients jsonb, bucket jsonb)
+    on conflict (org_id, device_id) do update set site_id = excluded.site_id, bucket = excluded.bucket,
+      reported_at = excluded.reported_at, reported_ms = excluded.reported_ms, report = excluded.report,
+      clients = excluded.clients
+  `.execute(tx)
 }
 
 const summaryColumns = columnsOf('deviceSummary', {

@@ -149,7 +149,10 @@ function summarize(radio: Radio, cells: readonly Fields[]): Radio {
     ...radio,
     ...cells.map(({ counters }) => countersOf(fieldsOf(counters))).reduce(addCounters, {}),
     bssids: [...bssids].toSorted().slice(0, MAX_BSSIDS),
-    num_clients: cells.reduce((sum, { associations }) => sum + listOf(associations, Infinity).length, 0),
+    num_clients: cells.reduce(
+      (sum, { associations }) => sum + (Array.isArray(associations) ? associations.length : 0),
+      0,
+    ),
     num_wlans: new Set(cells.map(({ ssid }) => ssid)).size,
   }
 }
