@@ -18,6 +18,7 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgInventory: 'no documents of devices',
   searchOrgDevices: 'no documents of devices',
   searchSiteDevices: 'no documents of devices',
+  listOrgApsMacs: 'at most 256 addresses of radio networks',
   listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',
   listSiteDeviceSupportFiles: 'ids and addresses',
   searchOrgEvents: 'texts of 500 characters',

@@ -132,6 +132,16 @@ async function makeDevices(
   }
   await insert(server, 'device_registry', { ...hardware, org_id: ofSite.org_id })
   await insert(server, 'device', { ...ofSite, ...hardware, doc, modified_at: now })
+  const device = { org_id: ofSite.org_id, device_id: hardware.id }
+  await insert(server, 'device_summary', { ...device, report_bytes: sql`131072` })
+  await insert(server, 'device_report', {
+    ...device,
+    reported_at: now,
+    reported_ms: sql`0`,
+    report: sql`jsonb_build_object('unit', '{}'::jsonb, 'radios', '[]'::jsonb, 'interfaces', '[]'::jsonb,
+      'neighbors', '[]'::jsonb, 'ports', jsonb_build_array(jsonb_build_object('id', repeat('p', 100000) || n)))`,
+    clients: sql`'{"wireless": [], "wired": []}'`,
+  })
 }
 
 async function makeWebhooks(
