@@ -89,6 +89,13 @@ export const refusedValues: readonly RefusedValue[] = [
   },
   {
     kinds: ['SSO'],
+    fields: ['scim_enabled'],
+    values: '`true`',
+    words: 'is not supported',
+    why: 'There is no SCIM server; whoever relies on it to remove people must know',
+  },
+  {
+    kinds: ['SSO'],
     fields: ['idp_sign_algo'],
     values: '`sha384`',
     words: 'sha384 is not supported',

@@ -53,6 +53,7 @@ export async function kindsOf(server: TestServer): Promise<Kind[]> {
   const [admin, other] = [await addPerson(server, [{ scope: 'org', role: 'read' }]), await server.addOrg('Other')]
   return [
     ...placeKinds(ids),
+    ...(await orgSettingKinds(server)),
     ...(await siteSettingKinds(server)),
     ...webhookKinds(ids),
     ...(await edgeKinds(server, ids)),
@@ -68,7 +69,6 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
   const maps = `/installer/orgs/${org}/sites/Here/maps`
   return [
     { name: 'organization', schema: 'org', list: '/orgs', path: (id) => `/orgs/${id}`, base: named },
-    { name: 'settings of an organization', schema: 'org_setting', list: null, path: () => `/orgs/${org}/setting` },
     {
       name: 'site',
       schema: 'site',
@@ -87,6 +87,13 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
     { name: 'map', schema: 'map', list: `/sites/${site}/maps`, base: named },
     { name: 'map of an installer', schema: 'map', list: null, path: () => `${maps}/${mapId}`, readIn: maps },
   ]
+}
+
+/** In an organization of its own, because they decide whether answers show secrets. */
+async function orgSettingKinds(server: TestServer): Promise<Kind[]> {
+  const as = await server.addOrg('Alone')
+  const path = () => `/orgs/${as.orgId}/setting`
+  return [{ name: 'settings of an organization', schema: 'org_setting', list: null, path, as }]
 }
 
 /** The settings of a site have most properties. Several sites share them, so that the writes run side by side. */

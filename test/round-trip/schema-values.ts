@@ -10,6 +10,8 @@ export interface Property {
 
 /** Names and `[]` in the path to a property. */
 const MAX_DEPTH = 4
+/** Levels of objects and arrays in a typical value. */
+const MAX_VALUE_DEPTH = 6
 /** The key under which a map gets its only member. */
 export const MEMBER = 'member1'
 
@@ -99,6 +101,8 @@ export function typicalOf(source: Source, [name, schema]: readonly [string, unkn
   const [value] = listOf(own['enum']).filter((allowed) => allowed !== null && allowed !== '')
   if (value !== undefined) return value
   const preset = own['default']
+  // False is among the empty values.
+  if (typeof preset === 'boolean') return true
   if (preset !== undefined && preset !== null && !isSchema(preset) && !Array.isArray(preset)) return preset
   switch (mainTypeOf(own)) {
     case 'boolean':
@@ -110,7 +114,7 @@ export function typicalOf(source: Source, [name, schema]: readonly [string, unkn
     case 'string':
       return textOf(own)
     case 'array':
-      return isSchema(own['items']) && depth < MAX_DEPTH ? [typicalOf(source, ['', own['items']], depth + 1)] : []
+      return isSchema(own['items']) && depth < MAX_VALUE_DEPTH ? [typicalOf(source, ['', own['items']], depth + 1)] : []
     case 'object':
       return objectOf(source, own, depth)
   }
@@ -118,7 +122,7 @@ export function typicalOf(source: Source, [name, schema]: readonly [string, unkn
 
 function objectOf(source: Source, schema: Schema, depth: number): unknown {
   const { properties, additionalProperties: member } = schema
-  if (depth >= MAX_DEPTH) return {}
+  if (depth >= MAX_VALUE_DEPTH) return {}
   if (isSchema(properties))
     return Object.fromEntries(
       Object.entries(properties)

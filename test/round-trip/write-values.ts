@@ -24,12 +24,13 @@ export interface Outcome {
 /** Writes each value of each property alone, and unsets it again with the next. */
 export async function writeValues(source: Source, resource: Resource): Promise<Outcome[]> {
   const { index, of } = resource.share
-  const properties = propertiesOf(source, resource.schema).filter((_, at) => at % of === index)
+  const all = propertiesOf(source, resource.schema)
+  const properties = all.filter((_, at) => at % of === index)
   const initial = await resource.read()
   const outcomes: Outcome[] = []
   let unset: Record<string, unknown> = {}
   for (const property of properties) {
-    for (const [index, value] of valuesOf(source, property).entries()) {
+    for (const [index, value] of valuesOf(source, property, all.length > MANY).entries()) {
       const body = { ...property.wrap(value), ...withoutTop(resource.base, property) }
       const answer = await resource.write({ ...unset, ...body })
       outcomes.push({
@@ -58,11 +59,15 @@ export async function createWithValues(source: Source, resource: Resource): Prom
   return outcomes
 }
 
-/** Members of objects get one value, alternately a typical and an empty one: all values of all would take minutes. */
-function valuesOf(source: Source, property: Property): readonly unknown[] {
+/** Above this number of properties, a member of an object gets one value, alternately a typical and an empty one. */
+const MANY = 200
+
+/** Members of objects get two values: all values of all would take minutes. */
+function valuesOf(source: Source, property: Property, isOneOfMany: boolean): readonly unknown[] {
   const { path, schema } = property
   const typical = typicalValues(source, property)
   if (path.length === 1) return [...typical, ...EMPTY]
+  if (!isOneOfMany) return [typical[0], ownEmpty(schema)]
   return [path.join().length % 2 === 0 ? typical[0] : ownEmpty(schema)]
 }
 
