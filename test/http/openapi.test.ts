@@ -17,6 +17,8 @@ const PUBLIC = [
   'verifyRegistration',
   'getOauth2AuthorizationUrlForLogin',
   'loginOauth2',
+  // Agents have nothing but a code of their appliance.
+  'registerMxEdgeAgent',
 ]
 
 let server: TestServer
