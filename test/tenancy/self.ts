@@ -26,6 +26,7 @@ export const selfSamples: Samples = {
   listWebhookTopics: {},
   listCountryCodes: {},
   listStates: { query: 'country_code=US' },
+  getGatewayDefaultConfig: { query: 'model=SRX320' },
   listSiteLanguages: {},
   listDeviceModels: {},
   listDeviceEventsDefinitions: {},
