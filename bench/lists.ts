@@ -24,7 +24,7 @@ const models: readonly (readonly [string, number])[] = [
 export async function run(): Promise<Record<string, unknown>> {
   const signalbox = await startSignalbox()
   try {
-    await fill(signalbox)
+    const { siteId, macs } = await fill(signalbox)
     const org = `/api/v1/orgs/${signalbox.orgId}`
     const lists: Record<string, string> = {
       inventory_first_page: `${org}/inventory?limit=100`,
@@ -39,6 +39,28 @@ export async function run(): Promise<Record<string, unknown>> {
       inventory_search_by_model: `${org}/inventory/search?model=AP34&limit=100`,
       count_distinct_model: `${org}/devices/count?distinct=model`,
       inventory_count_distinct_model: `${org}/inventory/count?distinct=model`,
+      search_by_name: `${org}/devices/search?hostname=device+0a1*&limit=100`,
+      search_by_name_of_half: `${org}/devices/search?hostname=spare*&limit=100`,
+      search_by_part_of_name: `${org}/devices/search?hostname=*0a1b*&limit=100`,
+      search_by_mac: `${org}/devices/search?mac=0*&limit=100`,
+      search_by_part_of_mac: `${org}/devices/search?mac=*0a1b*&limit=100`,
+      search_by_models: `${org}/devices/search?model=AP34,AP63&limit=100`,
+      search_by_prefix_of_model: `${org}/devices/search?model=AP*&limit=100`,
+      search_by_other_type: `${org}/devices/search?model=SRX*&limit=100`,
+      search_by_version_of_half: `${org}/devices/search?version=1.*&limit=100`,
+      search_by_versions: `${org}/devices/search?version=1.0,2.0&limit=100`,
+      search_by_ip: `${org}/devices/search?ip=10.1.2.*&limit=100`,
+      search_by_ip_of_half: `${org}/devices/search?ip=10.0.*&limit=100`,
+      search_by_part_of_ip: `${org}/devices/search?ip=*1.2.3*&limit=100`,
+      search_all_types: `${org}/devices/search?type=all&limit=100`,
+      inventory_search_by_serial: `${org}/inventory/search?serial=S0a1*&limit=100`,
+      inventory_search_by_part_of_serial: `${org}/inventory/search?serial=*0a1b*&limit=100`,
+      inventory_search_by_text: `${org}/inventory/search?text=0a1b&limit=100`,
+      inventory_search_by_name: `${org}/inventory/search?name=0a1b&type=all&limit=100`,
+      inventory_by_macs: `${org}/inventory?mac=${macs.join()}&limit=100`,
+      inventory_by_prefix_of_serial: `${org}/inventory?serial=S0a1*&limit=100`,
+      site_devices_by_name: `/api/v1/sites/${siteId}/devices/search?hostname=*0a*&limit=100`,
+      count_by_name: `${org}/devices/count?hostname=*0a1b*`,
     }
     const figures: Record<string, unknown> = {}
     for (const [name, path] of Object.entries(lists)) figures[name] = await measure(signalbox, path)
@@ -52,7 +74,7 @@ export async function run(): Promise<Record<string, unknown>> {
  * Inserts devices as a claim and a connection leave them, a thousand per site. It writes directly to the database of
  * the server, because the interface would take longer than all the rest of this benchmark.
  */
-async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
+async function fill({ dataDir, orgId }: Signalbox): Promise<{ siteId: string; macs: string[] }> {
   const socketDir = planSocketDir(join(await realpath(dataDir), 'postgres'))
   const database = new pg.Client({ host: socketDir, port: SOCKET_PORT, user: 'signalbox', database: 'signalbox' })
   await database.connect()
@@ -64,7 +86,7 @@ async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
       [orgId, siteIds],
     )
     await database.query(
-      `create temporary table made as select ('00000000-0000-0000-1000-' || mac)::uuid as id, mac, model,
+      `create temporary table made as select ('00000000-0000-0000-1000-' || mac)::uuid as id, n, mac, model,
          case when model like 'AP%' then 'ap' when model like 'EX%' then 'switch' else 'gateway' end as type,
          ($2::uuid[])[1 + n / 1000] as site_id, now() - n * interval '1 second' as at
        from (select n, lpad(to_hex((n::bigint * 2654435761) % 281474976710656), 12, '0') as mac,
@@ -78,17 +100,20 @@ async function fill({ dataDir, orgId }: Signalbox): Promise<void> {
     )
     await database.query(
       `insert into device (org_id, id, site_id, mac, serial, model, type, name, claim_code, created_at, modified_at)
-       select $1, id, site_id, mac, 'S' || mac, model, type, 'Device ' || mac, 'BEN' || upper(mac), at, at
+       select $1, id, site_id, mac, 'S' || mac, model, type, case when n % 2 = 0 then 'Device ' else 'Spare ' end || mac, 'BEN' || upper(mac), at, at
        from made order by random()`,
       [orgId],
     )
     await database.query(
-      `insert into device_status (org_id, device_id, connected, connected_at, last_seen_at, firmware, booted_at)
-       select $1, id, true, now(), now(), '1.0', now() from made order by random()`,
+      `insert into device_status (org_id, device_id, connected, connected_at, last_seen_at, firmware, booted_at, load)
+       select $1, id, true, now(), now(), (1 + place % 2) || '.' || place / 2 % 5, now(), jsonb_build_object('ip', '10.' || place % 2 || '.' || place / 256 % 256 || '.' || place % 256)
+       from (select id, row_number() over (order by id) as place from made) as placed order by random()`,
       [orgId],
     )
     // The server's own housekeeping would do this within minutes.
-    await database.query('analyze site, device, device_registry, device_status, device_count')
+    await database.query('vacuum analyze site, device, device_registry, device_status, device_fact, device_count')
+    const { rows } = await database.query<{ mac: string }>('select mac from made limit 50')
+    return { siteId: siteIds[0] ?? '', macs: rows.map(({ mac }) => mac) }
   } finally {
     await database.end()
   }

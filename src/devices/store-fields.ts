@@ -3,8 +3,8 @@ import type { Filters } from '../http/filters.ts'
 import { type Column, unreported } from '../http/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
-/** Tables that are joined to `device` only where a column of theirs is needed: device_status and device_summary. */
-export type Joined = 'status' | 'summary'
+/** Tables that are joined to `device` only where a column of theirs is needed: device_status, _fact and _summary. */
+export type Joined = 'status' | 'fact' | 'summary'
 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
@@ -42,15 +42,15 @@ export const deviceFields = {
   disconnected_before: { value: sql`case when not status.connected then status.disconnected_at end`, of: 'status' },
   created_time: { value: sql`device.created_at` },
   status: connected,
-  version: { value: sql`status.firmware`, of: 'status' },
-  ip: { value: sql`status.load ->> 'ip'`, of: 'status' },
-  ext_ip: { value: sql`status.ext_ip`, of: 'status' },
+  version: { value: sql`fact.firmware`, of: 'fact' },
+  ip: { value: sql`fact.ip`, of: 'fact' },
+  ext_ip: { value: sql`fact.ext_ip`, of: 'fact' },
   last_seen: { value: sql`status.last_seen_at`, of: 'status' },
   uptime: { value: sql`case when status.connected then - extract(epoch from status.booted_at) end`, of: 'status' },
   num_members: { value: sql`coalesce(jsonb_array_length(status.members), 1)`, of: 'status' },
-  // No device has a tunnel, and none is known to lack power or to be fit for a topology.
-  mxtunnel_status: { value: sql`'down'::text` },
-  power_constrained: { value: sql`false` },
+  // No access point has a tunnel or is known to lack power, and no device is known to be fit for a topology.
+  mxtunnel_status: { value: sql`case when device.type = 'ap' then 'down' end` },
+  power_constrained: { value: sql`case when device.type = 'ap' then false end` },
   evpn_unused: { value: sql`false` },
   clustered: { value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`, of: 'status' },
   cpu: { value: sql`round((status.load ->> 'cpu_percent')::numeric)::text`, of: 'status' },

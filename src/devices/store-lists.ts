@@ -22,6 +22,8 @@ export interface DeviceFilter {
   /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
   readonly needs: readonly Joined[]
+  /** Whether all of them are on `fact`, which then knows the length of the list. */
+  readonly onlyFacts: boolean
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
@@ -34,7 +36,7 @@ const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
 
 export type CountedConditions = { readonly [Name in CountedName]?: Condition }
 
-export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [] }
+export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyFacts: false }
 
 export interface DeviceSort {
   readonly by: DeviceColumn
@@ -46,14 +48,15 @@ export const byMac: DeviceSort = { by: deviceFields.mac, direction: 'asc' }
 /** Splits the conditions of a query into those that the counters know and others. */
 export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, conditions: Conditions<F>): DeviceFilter {
   const given = Object.entries<Condition | undefined>(conditions)
-  const others = given.filter(([name]) => !(name in inCounters))
+  const others = given.flatMap(([name, condition]) =>
+    name in inCounters || condition === undefined ? [] : [{ column: fields[name] ?? unreported, condition }],
+  )
   return {
     counted: Object.fromEntries(given.filter(([name]) => name in inCounters)),
     onlyUnassigned: false,
-    more: others.flatMap(([name, condition]) =>
-      condition === undefined ? [] : [conditionOn(fields[name] ?? unreported, condition)],
-    ),
-    needs: others.flatMap(([name]) => fields[name]?.of ?? []),
+    more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
+    needs: others.flatMap(({ column: on }) => on?.of ?? []),
+    onlyFacts: others.length > 0 && others.every(({ column: on }) => on?.of === 'fact'),
   }
 }
 
@@ -63,27 +66,24 @@ export function alsoPassing(
   more: readonly RawBuilder<unknown>[],
   { needs = [] }: { readonly needs?: readonly Joined[] } = {},
 ): DeviceFilter {
-  return {
-    ...filter,
-    more: [...filter.more, ...more],
-    needs: more.length === 0 ? filter.needs : [...filter.needs, ...needs],
-  }
+  if (more.length === 0) return filter
+  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyFacts: false }
 }
 
-/** Devices with their status, which is missing for a device that never connected. */
-export const devicesWithStatus = sql`
-  device left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
-
-const withSummary = sql`
-  left join device_summary summary on summary.org_id = device.org_id and summary.device_id = device.id`
-
-/**
- * The tables that a list needs: PostgreSQL can merge ordered lists of one table each, but not of joins.
- */
-export function devicesFor({ needs }: Pick<DeviceFilter, 'needs'>): RawBuilder<unknown> {
-  const devices = needs.includes('status') ? devicesWithStatus : sql`device`
-  return needs.includes('summary') ? sql`${devices} ${withSummary}` : devices
+/** They are missing for a device that never connected. */
+const joined: Readonly<Record<Joined, RawBuilder<unknown>>> = {
+  status: sql`left join device_status status on status.org_id = device.org_id and status.device_id = device.id`,
+  fact: sql`left join device_fact fact on fact.org_id = device.org_id and fact.device_id = device.id`,
+  summary: sql`left join device_summary summary on summary.org_id = device.org_id and summary.device_id = device.id`,
 }
+
+/** The tables of a list: PostgreSQL can merge ordered lists of one table each, but not of joins. */
+export function devicesFor(needs: readonly (Joined | undefined)[]): RawBuilder<unknown> {
+  const tables = [...new Set(needs)].flatMap((name) => (name === undefined ? [] : [joined[name]]))
+  return sql.join([sql`device`, ...tables], sql` `)
+}
+
+export const devicesWithStatus = devicesFor(['status'])
 
 /**
  * The devices of `page`, a list of keys, with their status. They are read row by row, because PostgreSQL does not know
@@ -147,7 +147,14 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
 
 /** Returns the number of devices that match, as an expression for pageOf(). */
 export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
-  if (filter.more.length > 0) return sql`select count(*) from hits`
+  const { counted: conditions, more, onlyFacts, onlyUnassigned } = filter
+  const { type, ...others } = conditions
+  if (onlyFacts && !onlyUnassigned && scope.siteIds === 'all' && Object.keys(others).length === 0) {
+    const ofType = type === undefined ? [] : [conditionOn(column(sql`fact.type`), type)]
+    return sql`select count(*) from device_fact fact
+      where ${allOf([sql`fact.org_id = ${scope.orgId}`, ...ofType, ...more])}`
+  }
+  if (more.length > 0) return sql`select count(*) from hits`
   return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`
 }
 
@@ -169,7 +176,7 @@ export async function pageOfDevices<T extends object>(
   { filter: given, sort: { by, direction }, page, columns, sizes, also }: DeviceList,
 ): Promise<Paged<T>> {
   const filter = await withKnownModels(reader, scope, given)
-  const tables = devicesFor({ needs: [...filter.needs, ...(by.of === undefined ? [] : [by.of])] })
+  const tables = devicesFor([...filter.needs, by.of])
   const inIdOrder = by === deviceFields.mac
   // A sort by null would fail, because PostgreSQL takes a constant for the position of a column.
   const sorted = inIdOrder ? sql`` : sql`, ${by.value} as sorted`
@@ -180,7 +187,7 @@ export async function pageOfDevices<T extends object>(
       order: inIdOrder ? ['id'] : ['sorted', 'id'],
       direction,
       total: lengthOf(scope, filter),
-      rows: sql`select device.id ${sorted}, ${columns}
+      rows: sql`select device.id ${inIdOrder ? sql`` : sql`, page.sorted`}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id
         ${also === undefined ? sql`` : alsoOnPage(scope, also)}`,
@@ -240,7 +247,7 @@ export async function countDevicesBy(
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
     return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
   }
-  const tables = devicesFor({ needs: [...filter.needs, ...(field.of === undefined ? [] : [field.of])] })
+  const tables = devicesFor([...filter.needs, field.of])
   const hits = sql`select ${field.value} as value from ${tables} where ${passes(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }

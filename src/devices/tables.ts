@@ -9,6 +9,7 @@ declare module '../platform/schema.ts' {
     deviceRegistry: DeviceRegistryTable
     device: DeviceTable
     deviceStatus: DeviceStatusTable
+    deviceFact: DeviceFactTable
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable
     deviceCommand: DeviceCommandTable
@@ -100,6 +101,16 @@ export interface DeviceStatusTable {
   members: Json<VcMember[]> | null
   load: Json<Record<string, unknown>> | null
   fwupdate: Json<FwUpdate> | null
+}
+
+/** A copy of what searches need of the status; a trigger of migration 40 maintains it. */
+export interface DeviceFactTable {
+  orgId: string
+  deviceId: string
+  type: DeviceType
+  firmware: string | null
+  ip: string | null
+  extIp: string | null
 }
 
 export interface GatewayNodeTable {

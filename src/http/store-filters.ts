@@ -47,6 +47,8 @@ function isOneOf(of: Column, { values, patterns, anyCase }: Alternatives): RawBu
   const like = patterns.map((pattern) => {
     const prefix = prefixOf(pattern)
     if (prefix !== null && of.startsWith !== undefined) return of.startsWith(prefix)
+    if (prefix !== null && !anyCase) return beginsWith(of.value, sql`${prefix}`)
+    if (prefix !== null && of.folded !== undefined) return beginsWith(of.folded, sql`lower(${prefix})`)
     const text = pattern.map(escapeLike).join('%')
     if (!anyCase) return sql`${of.value} like ${text}`
     return of.folded === undefined ? sql`${of.value} ilike ${text}` : sql`${of.folded} like lower(${text})`
@@ -67,6 +69,14 @@ function isEqual(compared: RawBuilder<unknown>, values: Alternatives['values'], 
 function prefixOf(pattern: Pattern): string | null {
   const [prefix = '', rest] = pattern
   return pattern.length === 2 && rest === '' && prefix !== '' ? prefix : null
+}
+
+/**
+ * A range of texts by their bytes. PostgreSQL would make the same of `like 'prefix%'`, but could also take the index of
+ * parts for it, which is slow for many rows. U+10FFFF is the last code point, and no character.
+ */
+function beginsWith(column: RawBuilder<unknown>, prefix: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(${column} ~>=~ ${prefix}::text and ${column} ~<~ (${prefix}::text || chr(1114111)))`
 }
 
 function isIn({ value }: Column, { after, from, before }: Range): RawBuilder<unknown> {

@@ -66,7 +66,7 @@ export async function listInventory(
 ): Promise<Paged<InventoryItem>> {
   const devices = await withKnownModels(reader, scope, devicesOf(filter))
   const own = sql`select device.id, null::uuid as chassis_id, null::jsonb as member
-    from ${devicesFor(devices)} where ${passes(scope, devices)}`
+    from ${devicesFor(devices.needs)} where ${passes(scope, devices)}`
   const withMembers = filter.withMembers || filter.vcMac !== null
   return pageOf<InventoryItem>(
     reader,
