@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { acceptedParameters } from '../src/http/accepted-parameters.ts'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 
@@ -28,4 +29,17 @@ describe('the documents', () => {
     const missing = links.filter((path) => !existsSync(pathOf(join(dirname(name), path))))
     expect(missing).toEqual([])
   })
+})
+
+it('the map of the specification gives the reason of every query parameter without effect', () => {
+  const [, table = ''] = readFileSync(pathOf('docs/spec-map.md'), 'utf8').split('### Query parameters without effect')
+  const rows = [...table.matchAll(/^\| (`.*) \| (`.*) \| (.*) \|$/gm)]
+  const named = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+  const documented = rows.flatMap(([, ids, names, reason = '']) =>
+    named(ids).flatMap((id) => named(names).map((name) => `${id} ${name}: ${reason}`)),
+  )
+  const declared = Object.entries(acceptedParameters).flatMap(([id, parameters]) =>
+    Object.entries(parameters).map(([name, reason]) => `${id} ${name}: ${reason}`),
+  )
+  expect(documented.toSorted()).toEqual(declared.toSorted())
 })

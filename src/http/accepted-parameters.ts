@@ -16,7 +16,7 @@ export const acceptedParameters: Readonly<Record<string, Readonly<Record<string,
   searchSiteDevices: { stats: 'what is known of a device is answered anyway' },
   searchOrgMxEdges: { stats: 'the statistics of an appliance are answered anyway' },
   countOrgMxEdges: {
-    stats: "the statistics of an appliance don't change how many there are",
+    stats: 'the statistics of an appliance are no part of a count',
     sort: 'counts are in the order of their size',
   },
   listOrgDevicesStats: { fields: 'every field that is known is answered anyway', ...ofNow },
