@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { compare } from '../scripts/contract/compare.ts'
-import { outdated, unexplained } from '../scripts/contract/differences.ts'
+import { absences, laterAbsences, outdated, unexplained } from '../scripts/contract/differences.ts'
 import type { Document } from '../scripts/contract/openapi.ts'
+import { furtherRefusals } from '../scripts/contract/refusals.ts'
 import { makeRefusalsPage } from '../scripts/contract/refusals-page.ts'
 import { hasContract, readContract } from './support/contract.ts'
 
@@ -20,6 +21,18 @@ it.skipIf(!hasContract)('gives a reason for everything that the published contra
 
 it.skipIf(!hasContract)('gives no reason for a difference that does not exist', () => {
   expect(outdated(findings())).toEqual([])
+})
+
+it('names the words of every refusal as the code has them', () => {
+  const gone = furtherRefusals.filter(({ file, words }) => !readFileSync(pathOf(`../${file}`), 'utf8').includes(words))
+  expect(gone).toEqual([])
+})
+
+it('lists as absent only operations that are not served', () => {
+  const served = readFileSync(pathOf('../docs/openapi.json'), 'utf8')
+  const absent = [...absences, ...laterAbsences].flatMap(({ operations }) => operations)
+  expect(absent.filter((id) => served.includes(`"operationId": "${id}"`))).toEqual([])
+  expect(served).toContain('"operationId": "getOrg"')
 })
 
 it('has a page of all refusals, made from the same tables', async () => {

@@ -1,5 +1,5 @@
-import { absences, differences } from './differences.ts'
-import { refusedValues, unsetByNull } from './refusals.ts'
+import { absences, differences, laterAbsences } from './differences.ts'
+import { furtherRefusals, refusedValues, unsetByNull } from './refusals.ts'
 
 /** Returns docs/refusals.md, which is made from the tables. */
 export function makeRefusalsPage(): string {
@@ -24,6 +24,13 @@ export function makeRefusalsPage(): string {
         words,
         why,
       ]),
+    ),
+    '',
+    '## Requests that are refused',
+    '',
+    ...table(
+      ['Request', 'Words', 'Why'],
+      furtherRefusals.map(({ what, words, why }) => [what, words, why]),
     ),
     '',
     '## Fields that null unsets',
@@ -55,7 +62,11 @@ export function makeRefusalsPage(): string {
     '',
     ...table(
       ['Operation', 'Planned', 'Why'],
-      absences.map(({ operations, isPlanned, why }) => [code(operations), isPlanned ? 'yes' : 'no', why]),
+      [...absences, ...laterAbsences].map(({ operations, isPlanned, why }) => [
+        code(operations),
+        isPlanned ? 'yes' : 'no',
+        why,
+      ]),
     ),
     '',
   ].join('\n')

@@ -199,3 +199,69 @@ export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly
   { kinds: ['edge appliance', 'edge appliance of a site'], fields: ['model'] },
   { kinds: ['invitation'], fields: ['name', 'password_modified_time'] },
 ]
+
+/** A refusal of an operation whose objects are not read back, so that no round trip finds it. */
+export interface FurtherRefusal {
+  readonly what: string
+  /** A part of the answer's detail. It stands in the file. */
+  readonly words: string
+  readonly file: string
+  readonly why: string
+}
+
+export const furtherRefusals: readonly FurtherRefusal[] = [
+  {
+    what: '`PUT /orgs/{org_id}/inventory` with the `op` `upgrade_to_mist` or `downgrade_to_jsi`',
+    words: 'is not supported',
+    file: 'src/devices/inventory/wire.ts',
+    why: 'There is no other service to transfer devices to or from',
+  },
+  {
+    what: '`POST /orgs/{org_id}/inventory/replace` with `tunterm_port_config`',
+    words: 'edge appliances are not replaced here',
+    file: 'src/devices/inventory/wire-replace.ts',
+    why: 'An edge appliance is replaced by a new registration',
+  },
+  {
+    what: '`POST /orgs/{org_id}/inventory/reevaluate_auto_assignment`',
+    words: 'Devices can not be assigned by rules',
+    file: 'src/devices/inventory/routes.ts',
+    why: 'There are no rules that assign devices',
+  },
+  {
+    what: 'searches of device events with `last_by` or `includes`',
+    words: 'is not supported',
+    file: 'src/devices/events/wire.ts',
+    why: 'Another order or other members would be expected, and not answered',
+  },
+  {
+    what: 'settings of an organization with addresses in `api_policy.src_ips`',
+    words: 'can not take effect yet',
+    file: 'src/orgs/setting.ts',
+    why: 'A protection that protects nothing must not look like one',
+  },
+  {
+    what: 'import of maps with the `vendor_name` `ibwave`',
+    words: 'projects of ibwave can not be read',
+    file: 'src/placement/wire-import.ts',
+    why: 'The format is not public',
+  },
+  {
+    what: 'import of maps with `auto_deviceprofile_assignment`',
+    words: 'there are no device profiles',
+    file: 'src/placement/wire-import.ts',
+    why: 'They would not be assigned',
+  },
+  {
+    what: 'import of wayfinding data with the `vendor_name` `jibestream`',
+    words: 'maps of jibestream can not be fetched',
+    file: 'src/maps/wire.ts',
+    why: "The server would have to download them with the customer's credentials",
+  },
+  {
+    what: 'upgrades with `snapshot`, `enable_p2p`, `dry_run` or other than the default values of `rrm_...`',
+    words: 'not supported yet',
+    file: 'src/upgrades/wire-parse.ts',
+    why: 'Nothing carries them out; the upgrade would run without them',
+  },
+]
