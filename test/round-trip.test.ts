@@ -16,10 +16,10 @@ beforeAll(async () => {
   const [document, added] = [readContract(), readAddedProperties()]
   const sourceOf = ({ known, beside }: Resource): Source => ({ document, added, known, beside })
   const found = await Promise.all(
-    (await makeResources(server)).map(async (resource) => [
-      ...(await writeValues(sourceOf(resource), resource)),
-      ...(await createWithValues(sourceOf(resource), resource)),
-    ]),
+    (await makeResources(server)).map(async (resource) => {
+      const written = await writeValues(sourceOf(resource), resource)
+      return written.concat(await createWithValues(sourceOf(resource), resource))
+    }),
   )
   outcomes = found.flat()
 }, 300_000)
@@ -34,6 +34,7 @@ it.skipIf(!hasContract)('returns every property of the contract as it was writte
   const count = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result).length
   const properties = new Set(outcomes.map(named)).size
   const counts = `${count('equal')} equal, ${count('unset')} unset by null, ${count('refused')} refused by name`
+  // oxlint-disable-next-line no-console -- The counts are the result of this suite.
   console.log(`round trips: ${properties} properties with ${outcomes.length} values: ${counts}`)
   expect(outcomes.filter(({ result }) => result === 'altered').map(told)).toEqual([])
   expect(properties).toBeGreaterThan(2500)

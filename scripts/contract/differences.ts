@@ -304,12 +304,14 @@ export function outdated(findings: readonly Finding[]): string[] {
     )
   return [
     ...absences.flatMap(({ operations }) => operations.filter((id) => !missing.has(id)).map((id) => `${id}: served`)),
-    ...differences.flatMap((difference) => [
-      ...difference.fields.filter((start) => !found(difference, start, null)).map((start) => `${start}: nowhere`),
-      ...difference.operations
+    ...differences.flatMap((difference) =>
+      difference.fields.filter((start) => !found(difference, start, null)).map((start) => `${start}: nowhere`),
+    ),
+    ...differences.flatMap((difference) =>
+      difference.operations
         .filter((id) => !difference.fields.some((start) => found(difference, start, id)))
         .map((id) => `${id}: without ${difference.fields.join(', ')}`),
-    ]),
+    ),
   ]
 }
 

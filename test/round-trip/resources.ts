@@ -26,8 +26,8 @@ async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
   const pathOf = (created: string): string => kind.path?.(created) ?? `${list ?? ''}/${created}`
   const read = async (created: string): Promise<AnyJson> => {
     const { body } = await server.call('GET', kind.readIn ?? pathOf(created), { as })
-    const ids = [created, pathOf(created).split('/').at(-1)]
-    return kind.readIn === undefined ? body : body.find((item: AnyJson) => ids.includes(item.id ?? item.admin_id))
+    const ids = new Set([created, pathOf(created).split('/').at(-1)])
+    return kind.readIn === undefined ? body : body.find((item: AnyJson) => ids.has(item.id ?? item.admin_id))
   }
   return {
     ...{ name, schema, base, known, beside, adds, share },

@@ -53,7 +53,8 @@ function membersOf(source: Source, schema: Schema, above: readonly string[]): Pr
     const beside = requiredBeside(source, schema, name)
     const wrap = (value: unknown): Record<string, unknown> => ({ ...beside, [name]: value })
     const path = [...above, name]
-    return [{ path, schema: own, wrap }, ...within(source, own, path).map((inner) => inside(inner, wrap))]
+    const property: Property = { path, schema: own, wrap }
+    return [property].concat(within(source, own, path).map((inner) => inside(inner, wrap)))
   })
 }
 
@@ -98,7 +99,7 @@ function flatten(document: Document, schema: unknown): Schema {
 export function typicalOf(source: Source, [name, schema]: readonly [string, unknown], depth = 0): unknown {
   if (name in source.known) return source.known[name]
   const own = flatten(source.document, schema)
-  const [value] = listOf(own['enum']).filter((allowed) => allowed !== null && allowed !== '')
+  const value = listOf(own['enum']).find((allowed) => allowed !== null && allowed !== '')
   if (value !== undefined) return value
   const preset = own['default']
   // False is among the empty values.
@@ -191,8 +192,7 @@ export function admits(document: Document, schema: unknown, value: unknown): boo
 type Type = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object'
 
 function mainTypeOf(schema: Schema): Type {
-  const [type = 'object'] = typesOf(schema).filter((name) => name !== 'null')
-  return type as Type
+  return (typesOf(schema).find((name) => name !== 'null') ?? 'object') as Type
 }
 
 function typesOf({ type }: Schema): string[] {
