@@ -51,7 +51,7 @@ export const differences: readonly Difference[] = [
     why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
   },
   {
-    fields: ['body.node: only', 'query.node: only'],
+    fields: ['query.node: only'],
     operations: anywhere,
     why: 'There are no other nodes',
   },
@@ -233,15 +233,8 @@ export const absences: readonly Absence[] = [
     operations: [
       ...['alarms', 'clientInfo', 'clientJoin', 'client_latency', 'clientSessions', 'discovered-raw-rssi'],
       ...['guestAuthorization', 'location', 'location_asset', 'location_centrak', 'location_client', 'location_sdk'],
-      ...[
-        'location_unclient',
-        'nacAccounting',
-        'nac_events',
-        'occupancyAlerts',
-        'sdkclientScanData',
-        'site_sle',
-        'zone',
-      ],
+      ...['location_unclient', 'nacAccounting', 'nac_events', 'occupancyAlerts', 'sdkclientScanData'],
+      ...['site_sle', 'zone'],
     ],
     isPlanned: false,
     why: 'Topics of things that Signalbox does not observe. Webhooks may subscribe to them, and get no such messages',
