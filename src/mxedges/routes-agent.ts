@@ -1,16 +1,24 @@
 import type { SitesScope } from '../access/scope.ts'
 import { org, orgAndSite, orgSites } from '../http/at.ts'
+import { listOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
+import { queueMxedgeCommand } from './commands/queue-command.ts'
+import { listMxedgeCommands } from './commands/store.ts'
 import { getMxedge } from './store.ts'
 import {
   BouncePortBody,
   DisconnectApsBody,
+  MxedgeCommandReply,
   VersionsQuery,
   VersionsReply,
   VmParamsReply,
+  parseBouncePort,
+  parseDisconnectAps,
+  presentMxedgeCommand,
   presentVmParams,
   serviceParams,
 } from './wire-agent.ts'
@@ -29,7 +37,7 @@ const commandOperations: Operation[] = [
     params,
     body: BouncePortBody,
     reply: Empty,
-    run: (ctx, { scope, params }) => refuseCommand(ctx, scope, params.mxedge_id),
+    run: (ctx, { scope, params, body }) => queue(ctx, scope, { id: params.mxedge_id, order: parseBouncePort(body) }),
   }),
   operation({
     id: 'disconnectOrgMxEdgeTuntermAps',
@@ -40,7 +48,7 @@ const commandOperations: Operation[] = [
     params,
     body: DisconnectApsBody,
     reply: Empty,
-    run: (ctx, { scope, params }) => refuseCommand(ctx, scope, params.mxedge_id),
+    run: (ctx, { scope, params, body }) => queue(ctx, scope, { id: params.mxedge_id, order: parseDisconnectAps(body) }),
   }),
   operation({
     id: 'controlOrgMxEdgeServices',
@@ -50,7 +58,8 @@ const commandOperations: Operation[] = [
     at: org(`${single}/services/:name/:action`, { needs: 'operate' }),
     params: serviceParams,
     reply: Empty,
-    run: (ctx, { scope, params }) => refuseCommand(ctx, scope, params.mxedge_id),
+    run: (ctx, { scope, params: { mxedge_id: id, name: service, action } }) =>
+      queue(ctx, scope, { id, order: { kind: 'service', params: { service, action } } }),
   }),
   operation({
     id: { org: 'uploadOrgMxEdgeSupportFiles', site: 'uploadSiteMxEdgeSupportFiles' },
@@ -63,14 +72,19 @@ const commandOperations: Operation[] = [
     at: orgAndSite(`${single}/support`, { needs: 'operate' }),
     params,
     reply: Empty,
-    run: (ctx, { scope, params }) => refuseCommand(ctx, scope, params.mxedge_id),
+    run: (ctx, { scope, params }) => refuseSupport(ctx, scope, params.mxedge_id),
   }),
 ].flat()
 
-/** @throws AppError not_found; invalid because an appliance without an agent is never connected. */
-async function refuseCommand(ctx: Context, scope: SitesScope, id: string): Promise<never> {
+async function queue(ctx: Context, scope: SitesScope, command: Parameters<typeof queueMxedgeCommand>[2]) {
+  await queueMxedgeCommand(ctx, scope, command)
+  return {}
+}
+
+/** @throws AppError not_found; invalid, because agents have no method for it. */
+async function refuseSupport(ctx: Context, scope: SitesScope, id: string): Promise<never> {
   await getMxedge(ctx.db, scope, id)
-  throw new AppError('invalid', 'The edge appliance is not connected')
+  throw new AppError('invalid', "The agent of an edge appliance can't upload support files")
 }
 
 /** Older clients use the first path, newer ones the second. */
@@ -102,6 +116,18 @@ const versionOperations: Operation[] = [
 /** Operations that need the agent of an appliance. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const agentOperations: Operation[] = [
   ...commandOperations,
+  listOperation({
+    id: 'listOrgMxEdgeCommands',
+    summary: 'List the commands to an edge appliance, the newest first',
+    tag,
+    at: orgSites(`${single}/commands`, { needs: 'read' }),
+    params,
+    item: MxedgeCommandReply,
+    run: async (ctx, { scope, params: { mxedge_id: mxedgeId }, page }) => {
+      await getMxedge(ctx.db, scope, mxedgeId)
+      return presentPage(await listMxedgeCommands(ctx.db, scope, { mxedgeId, page }), presentMxedgeCommand)
+    },
+  }),
   ...versionOperations,
   operation({
     id: 'getOrgMxEdgeVmParams',

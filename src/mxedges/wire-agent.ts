@@ -1,5 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { Uuid, named } from '../http/schemas.ts'
+import { parseMac } from '../devices/device.ts'
+import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { epochS } from '../platform/clock.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { PersonOrder } from './commands/queue-command.ts'
+import type { MxedgeCommand } from './commands/store.ts'
 import { isVirtual } from './models.ts'
 import type { Mxedge } from './mxedge.ts'
 
@@ -9,18 +14,78 @@ export const serviceParams = {
   action: Type.Enum(['restart', 'start', 'stop']),
 }
 
+const DEFAULT_HOLD_MS = 1000
+
 export const BouncePortBody = named(
   'MxedgePortBounce',
   Type.Object(
-    { ports: Type.Array(Type.String()), hold_time: Type.Optional(Type.Integer({ description: 'milliseconds' })) },
+    {
+      ports: Type.Array(Type.String({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 64 }),
+      hold_time: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 600_000, default: DEFAULT_HOLD_MS, description: 'milliseconds' }),
+      ),
+    },
     { additionalProperties: true },
   ),
 )
 
+export function parseBouncePort({
+  ports,
+  hold_time: holdMs = DEFAULT_HOLD_MS,
+}: Static<typeof BouncePortBody>): PersonOrder {
+  return { kind: 'bounce_port', params: { ports, hold_ms: holdMs } }
+}
+
 export const DisconnectApsBody = named(
   'MxedgeApDisconnect',
-  Type.Object({ macs: Type.Array(Type.String(), { minItems: 1 }) }, { additionalProperties: true }),
+  Type.Object(
+    { macs: Type.Array(Type.String({ maxLength: 20 }), { minItems: 1, maxItems: 200 }) },
+    { additionalProperties: true },
+  ),
 )
+
+/** @throws AppError invalid naming the entry of `macs`. */
+export function parseDisconnectAps(body: Static<typeof DisconnectApsBody>): PersonOrder {
+  const macs = body.macs.map((text, index) => {
+    const mac = parseMac(text)
+    if (mac === null) throw invalidField(`macs.${index}`, `${JSON.stringify(text)} is not a MAC address`)
+    return mac
+  })
+  return { kind: 'disconnect_aps', params: { macs } }
+}
+
+export const MxedgeCommandReply = named(
+  'MxedgeCommand',
+  Type.Object({
+    id: Uuid,
+    mxedge_id: Uuid,
+    kind: Type.Enum(['service', 'bounce_port', 'disconnect_aps', 'configure']),
+    params: Type.Record(Type.String(), Type.Unknown()),
+    status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
+      description: '`unknown`: the appliance may have done it, but its answer was not received',
+    }),
+    reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),
+    created_time: Timestamp,
+    sent_time: Type.Optional(Timestamp),
+    finished_time: Type.Optional(Timestamp),
+  }),
+)
+
+export function presentMxedgeCommand(command: MxedgeCommand): Static<typeof MxedgeCommandReply> {
+  const { id, mxedgeId, kind, params, state, outcome, createdAt, sentAt, finishedAt } = command
+  const reason = state === 'rejected' ? outcome?.['text'] : outcome?.['why']
+  return {
+    id,
+    mxedge_id: mxedgeId,
+    kind,
+    params,
+    status: state,
+    ...(typeof reason === 'string' && { reason }),
+    created_time: epochS(createdAt),
+    ...(sentAt !== null && { sent_time: epochS(sentAt) }),
+    ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
+  }
+}
 
 export const VersionsQuery = Type.Object({
   channel: Type.Optional(Type.Enum(['alpha', 'beta', 'stable'], { default: 'stable' })),

@@ -24,6 +24,7 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgEvents: 'texts of 500 characters',
   searchOrgSystemEvents: 'texts of 500 characters',
   searchSiteSystemEvents: 'texts of 500 characters',
+  listOrgMxEdgeCommands: 'parameters of at most 200 addresses; a reason has 500 characters',
   listInstallerSiteGroups: 'ids and names',
   searchOrgDeviceLastConfigs: 'empty',
   searchSiteDeviceLastConfigs: 'empty',

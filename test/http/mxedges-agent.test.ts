@@ -20,7 +20,6 @@ describe('operations that need a connected appliance', () => {
     ['services/mxagent/stop', {}],
     ['services/tunterm/bounce_port', { ports: ['0', '1'], hold_time: 4000 }],
     ['services/tunterm/disconnect_aps', { macs: ['5c5b350e0001'] }],
-    ['support', {}],
   ])('%s is refused, and not recorded', async (path, body) => {
     const events = () => server.call('GET', `${mxedges}/events/search`)
     const before = (await events()).body.total

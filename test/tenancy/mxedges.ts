@@ -15,6 +15,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   const { claim_code: code } = await makeMxedge(server.ctx)
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
   const offline = { refusal: 'The edge appliance is not connected' }
+  const noSupport = { refusal: "The agent of an edge appliance can't upload support files" }
   const ofSite = { ids: { mxedge_id: atSite } }
   return {
     ids: { mxedge_id: mxedge, mxcluster_id: cluster },
@@ -42,11 +43,12 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       getOrgMxEdgeUpgradeInfo: {},
       listOrgMxEdgeVersions: {},
       getOrgMxEdgeVmParams: {},
+      listOrgMxEdgeCommands: {},
       controlOrgMxEdgeServices: { ...offline, ids: { name: 'tunterm', action: 'restart' } },
       bounceOrgMxEdgeDataPorts: { ...offline, body: { ports: ['0'] } },
       disconnectOrgMxEdgeTuntermAps: { ...offline, body: { macs: ['aabbccddeeff'] } },
-      uploadOrgMxEdgeSupportFiles: offline,
-      uploadSiteMxEdgeSupportFiles: { ...offline, ...ofSite },
+      uploadOrgMxEdgeSupportFiles: noSupport,
+      uploadSiteMxEdgeSupportFiles: { ...noSupport, ...ofSite },
       listSiteMxEdges: {},
       searchSiteMistEdgeEvents: {},
       countSiteMxEdgeEvents: {},

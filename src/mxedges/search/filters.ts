@@ -6,8 +6,8 @@ export const countFilters = {
   site_id: id(),
   mxcluster_id: id(),
   model: text(),
-  distro: text({ about: 'that of an appliance which never reported it is none' }),
-  tunterm_version: text({ about: 'as `distro`' }),
+  distro: text({ about: 'the codename that the agent of the appliance reported' }),
+  tunterm_version: text({ about: 'the version that the agent of the appliance reported' }),
 }
 
 /** Source: contract, `searchOrgMxEdges`. */

@@ -1,8 +1,8 @@
 import { orgSites } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
 import type { Operation } from '../../http/operation.ts'
-import { StatsReply, presentStats } from '../stats/wire.ts'
+import { presentMany } from '../stats/routes.ts'
+import { StatsReply } from '../stats/wire.ts'
 import { countMxedges, searchMxedges } from './store.ts'
 import { MxedgeCountQuery, MxedgeSearchQuery, parseMxedgeCount, parseMxedgeSearch } from './wire.ts'
 
@@ -19,7 +19,7 @@ export const mxedgeSearchOperations: Operation[] = [
     item: StatsReply,
     parse: parseMxedgeSearch,
     run: async (ctx, { scope, search }) =>
-      presentPage(await searchMxedges(ctx.db, scope, { ...search, page: search }), presentStats),
+      presentMany(ctx, scope, await searchMxedges(ctx.db, scope, { ...search, page: search })),
   }),
   countOperation({
     id: 'countOrgMxEdges',

@@ -4,14 +4,17 @@ import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, Sort } from '../../http/search.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
-import { type Column, type Columns, allHold, column, conditionsOn, unreported } from '../../http/store-filters.ts'
+import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { selectMxedges } from '../store.ts'
 import type { countFilters, counts, searchFilters, searchSorts } from './filters.ts'
 
-/** Only the agent of an appliance would report `distro` and `tunterm_version`. */
+const session = sql`mxedge_session session where session.org_id = mxedge.org_id and session.mxedge_id = mxedge.id`
+const services = sql`(select jsonb_array_elements(session.report -> 'services') as service from ${session}) reported`
+
+/** `distro` and `tunterm_version` are what the agent of the appliance has reported last. */
 const columns = {
   mxedge_id: column(sql`mxedge.id`),
   id: column(sql`mxedge.id`),
@@ -26,11 +29,13 @@ const columns = {
   timestamp: column(sql`mxedge.modified_at`),
   modified_time: column(sql`mxedge.modified_at`),
   created_time: column(sql`mxedge.created_at`),
-  distro: unreported,
-  tunterm_version: unreported,
+  distro: column(sql`(select session.facts ->> 'distro' from ${session})`),
+  tunterm_version: column(
+    sql`(select service ->> 'version' from ${services} where service ->> 'name' = 'tunterm' limit 1)`,
+  ),
 } satisfies Columns<typeof searchFilters> &
   Record<(typeof searchSorts)[number], Column> &
-  Record<(typeof counts)[number], Column | typeof unreported>
+  Record<(typeof counts)[number], Column>
 
 function hitsOf(
   reader: Reader,
@@ -69,6 +74,6 @@ export function countMxedges(
   scope: SitesScope,
   { conditions, distinct, limit }: MxedgeCount,
 ): Promise<Counts> {
-  const value = columns[distinct]?.value ?? sql`null::text`
+  const value = columns[distinct].value
   return countsOf(reader, hitsOf(reader, scope, { conditions, value }), { field: sql`hit.value`, limit })
 }

@@ -1,8 +1,12 @@
 import { orgSites, orgSitesAndSite, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { type Paged, presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
+import type { InOrg } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Mxedge } from '../mxedge.ts'
+import { sessionsOf } from '../sessions/sessions-of.ts'
 import { getMxedge, listMxedges } from '../store.ts'
 import { parseForSite } from '../wire.ts'
 import { StatsQuery, StatsReply, presentStats } from './wire.ts'
@@ -19,7 +23,7 @@ export const mxedgeStatsOperations: Operation[] = [
     query: StatsQuery,
     item: StatsReply,
     run: async (ctx, { scope, query, page }) =>
-      presentPage(await listMxedges(ctx.db, scope, { forSite: parseForSite(query.for_site), page }), presentStats),
+      presentMany(ctx, scope, await listMxedges(ctx.db, scope, { forSite: parseForSite(query.for_site), page })),
   }),
   listOperation({
     id: 'listSiteMxEdgesStats',
@@ -28,7 +32,7 @@ export const mxedgeStatsOperations: Operation[] = [
     at: site('/stats/mxedges', { needs: 'read' }),
     item: StatsReply,
     run: async (ctx, { scope, page }) =>
-      presentPage(await listMxedges(ctx.db, scope, { forSite: null, page }), presentStats),
+      presentMany(ctx, scope, await listMxedges(ctx.db, scope, { forSite: null, page })),
   }),
   operation({
     id: { org: 'getOrgMxEdgeStats', site: 'getSiteMxEdgeStats' },
@@ -41,6 +45,17 @@ export const mxedgeStatsOperations: Operation[] = [
     at: orgSitesAndSite('/stats/mxedges/:mxedge_id', { needs: 'read' }),
     params: { mxedge_id: Uuid },
     reply: StatsReply,
-    run: async (ctx, { scope, params }) => presentStats(await getMxedge(ctx.db, scope, params.mxedge_id)),
+    run: async (ctx, { scope, params }) => {
+      const mxedge = await getMxedge(ctx.db, scope, params.mxedge_id)
+      const sessionOf = await sessionsOf(ctx, scope, [mxedge])
+      return presentStats(mxedge, sessionOf(mxedge), ctx.clock.now())
+    },
   }),
 ].flat()
+
+/** Presents a page of appliances with the sessions of all of them. */
+export async function presentMany(ctx: Context, scope: InOrg, page: Paged<Mxedge>) {
+  const sessionOf = await sessionsOf(ctx, scope, page.rows)
+  const now = ctx.clock.now()
+  return presentPage(page, (mxedge) => presentStats(mxedge, sessionOf(mxedge), now))
+}

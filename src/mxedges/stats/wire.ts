@@ -2,12 +2,15 @@ import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
+import { epochS } from '../../platform/clock.ts'
 import type { Mxedge } from '../mxedge.ts'
+import type { MxedgeReport, MxedgeService } from '../sessions/facts.ts'
+import type { MxedgeSession } from '../sessions/store.ts'
 import { ForSite, presentOwn } from '../wire.ts'
 
 export const StatsQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
 
-/** Values that only the agent of an appliance reports are left out. Source: contract, `stats_mxedge`. */
+/** Values that only an agent reports are absent where none has connected. Source: contract, `stats_mxedge`. */
 export const StatsReply = named(
   'MxedgeStats',
   Type.Object(
@@ -21,7 +24,10 @@ export const StatsReply = named(
       mxcluster_id: Type.Optional(Uuid),
       mac: Type.Optional(Type.String()),
       serial: Type.Optional(Type.String()),
-      status: Type.Enum(['disconnected']),
+      status: Type.Enum(['connected', 'disconnected']),
+      last_seen: Type.Optional(Timestamp),
+      uptime: Type.Optional(Type.Integer({ description: 'seconds; absent while it is disconnected' })),
+      distro: Type.Optional(Type.String({ description: 'the codename of its Linux distribution' })),
       mxagent_registered: Type.Boolean(),
       tunterm_registered: Type.Boolean(),
       fips_enabled: Type.Optional(Type.Boolean()),
@@ -36,15 +42,58 @@ export const StatsReply = named(
 /** Parts of the configuration that statistics repeat. */
 const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_port_config']
 
-export function presentStats(mxedge: Mxedge): Static<typeof StatsReply> {
+/** @param session The last session of the appliance; undefined where it never had one. */
+export function presentStats(mxedge: Mxedge, session: MxedgeSession | undefined, now: Date): Static<typeof StatsReply> {
   const doc = omitSecrets(mxedge.doc)
   const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, doc[name]] as const]))
   const fips = fipsOf(doc['mxedge_mgmt'])
+  const own = presentOwn(mxedge)
   return {
     ...Object.fromEntries(set),
-    ...presentOwn(mxedge),
+    ...own,
     ...(typeof fips === 'boolean' && { fips_enabled: fips }),
-    status: 'disconnected',
+    ...(session === undefined ? { status: 'disconnected' } : presentSession(own.serial, session, now)),
+  }
+}
+
+/** The values of the last report remain while the appliance is away, except its uptime. */
+function presentSession(label: string | undefined, session: MxedgeSession, now: Date) {
+  const { connected, lastSeenAt, facts, report } = session
+  const serial = label ?? facts.serial
+  return {
+    status: connected ? ('connected' as const) : ('disconnected' as const),
+    last_seen: epochS(lastSeenAt),
+    ...(serial !== null && { serial }),
+    ...(facts.distro !== null && { distro: facts.distro }),
+    ...(report !== null && presentReport(session, report, now)),
+  }
+}
+
+function presentReport({ connected, lastSeenAt }: MxedgeSession, report: MxedgeReport, now: Date) {
+  const { uptime_s: uptimeS, services, cpu_percent: cpu, memory, disk, addresses } = report
+  const [ip] = addresses
+  return {
+    tunterm_registered: services.some(({ name, version }) => name === 'tunterm' && version !== null),
+    ...(connected && { uptime: Math.round(uptimeS + Math.max(0, now.getTime() - lastSeenAt.getTime()) / 1000) }),
+    ...(cpu !== null && { cpu_stat: { usage: Math.round(cpu), idle: 100 - Math.round(cpu) } }),
+    ...(memory !== null && { memory_stat: { total: memory.total, free: memory.free, usage: usageOf(memory) } }),
+    ...(disk !== null && { disk_stat: { total: disk.total, free: disk.free, usage: usageOf(disk) } }),
+    ...(ip !== undefined && { ip_stat: { ip } }),
+    service_stat: Object.fromEntries(services.map((service) => [service.name, presentService(service, lastSeenAt)])),
+  }
+}
+
+/** Percent. */
+function usageOf({ total, free }: { readonly total: number; readonly free: number }): number {
+  return total <= 0 ? 0 : Math.round(Math.max(0, Math.min(1, (total - free) / total)) * 100)
+}
+
+function presentService({ version, state }: MxedgeService, lastSeenAt: Date) {
+  return {
+    ...(version !== null && { package_version: version }),
+    package_state: version === null ? 'not_installed' : 'installed',
+    running_state: state,
+    last_seen: epochS(lastSeenAt),
   }
 }
 

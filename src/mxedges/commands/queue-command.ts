@@ -1,0 +1,73 @@
+import { uuidv7 } from 'uuidv7'
+import type { SitesScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Mxedge, titleOf } from '../mxedge.ts'
+import type { MxedgeService } from '../sessions/facts.ts'
+import { type MxedgeSession, listSessions } from '../sessions/store.ts'
+import { lockMxedge } from '../store.ts'
+import type { MxedgeOrder } from './command.ts'
+import { insertCommand } from './store.ts'
+
+/** What a person can ask an appliance for. */
+export type PersonOrder = Exclude<MxedgeOrder, { kind: 'configure' }>
+
+/** A person does not expect an effect that comes later than this. */
+const SEND_WITHIN_MS = 60_000
+
+/** The method of the agent that executes an order. */
+const methods: Readonly<Record<PersonOrder['kind'], string>> = {
+  service: 'service.control',
+  bounce_port: 'port.bounce',
+  disconnect_aps: 'aps.disconnect',
+}
+
+/**
+ * Queues a command to the agent of an appliance, with its audit record. Its end is an event.
+ * @throws AppError not_found; invalid where the appliance is not connected, or can't do it.
+ */
+export async function queueMxedgeCommand(
+  ctx: Context,
+  scope: SitesScope,
+  { id, order }: { readonly id: string; readonly order: PersonOrder },
+): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const mxedge = await lockMxedge(tx, scope, id)
+    const [session] = await listSessions(tx, scope, [id])
+    const refusal = findRefusal(mxedge, session, order)
+    if (refusal !== null) throw new AppError('invalid', refusal)
+    const expiresAt = addMs(at, SEND_WITHIN_MS)
+    await insertCommand(tx, scope, { ...order, id: uuidv7(), mxedgeId: id, createdAt: at, expiresAt })
+    const { siteId } = mxedge
+    const message = `${describe(order)} of ${titleOf(mxedge)}`
+    await appendAudit(tx, scope, { message, siteId, after: { ...order.params }, at })
+  })
+}
+
+/** Returns why the appliance can't execute the order; null if it can. */
+function findRefusal(mxedge: Mxedge, session: MxedgeSession | undefined, order: PersonOrder): string | null {
+  if (session?.connected !== true || mxedge.registeredKey === null) return 'The edge appliance is not connected'
+  if (!session.facts.methods.includes(methods[order.kind]))
+    return `The agent of the edge appliance has no method ${methods[order.kind]}`
+  if (order.kind !== 'service') return null
+  const { service } = order.params
+  const known = (session.report?.services ?? []).filter(({ version }: MxedgeService) => version !== null)
+  if (known.some(({ name }) => name === service)) return null
+  const names = known.map(({ name }) => name).join(', ') || 'none'
+  return `The edge appliance has no service ${service}; its services are: ${names}`
+}
+
+function describe(order: PersonOrder): string {
+  switch (order.kind) {
+    case 'service':
+      return `${order.params.action[0]?.toUpperCase()}${order.params.action.slice(1)} service ${order.params.service}`
+    case 'bounce_port':
+      return `Bounce data ports ${order.params.ports.join(', ')}`
+    case 'disconnect_aps':
+      return `Disconnect ${order.params.macs.length} access points`
+  }
+}

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addMxedge } from '../support/mxedges.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type EdgeWorld, connectAgent, eventTypes, openAgent, report, startEdgeWorld } from './world.ts'
+
+let world: EdgeWorld
+beforeAll(async () => {
+  world = await startEdgeWorld()
+})
+afterAll(() => world.close())
+
+const pathOf = (id: string) => `/orgs/${world.org.orgId}/mxedges/${id}`
+const post = (id: string, path: string, body: object = {}) => world.call('POST', `${pathOf(id)}/${path}`, { body })
+const lastCommand = async (id: string) => (await world.call('GET', `${pathOf(id)}/commands?limit=1`)).body[0]
+const untilCommand = (id: string, status: string) =>
+  waitUntil(`a command that is ${status}`, async () => {
+    const command = await lastCommand(id)
+    return command.status === status ? command : null
+  })
+const lastEvent = async (id: string) =>
+  (await world.call('GET', `/orgs/${world.org.orgId}/mxedges/events/search?mxedge_id=${id}&limit=1`)).body.results[0]
+
+describe('a command to a connected appliance', () => {
+  const service = (name: string, action: string) => ({
+    path: `services/${name}/${action}`,
+    body: {},
+    call: { method: 'service.control', params: { service: name, action } },
+  })
+  test.each([
+    { ...service('tunterm', 'restart'), event: 'ME_SERVICE_RESTARTED' },
+    { ...service('mxagent', 'stop'), event: 'ME_SERVICE_STOPPED' },
+    { ...service('tunterm', 'start'), event: 'ME_SERVICE_STARTED' },
+    {
+      path: 'services/tunterm/bounce_port',
+      body: { ports: ['0', '1'], hold_time: 4000 },
+      call: { method: 'port.bounce', params: { ports: ['0', '1'], hold_ms: 4000 } },
+      event: 'ME_PORTS_BOUNCED',
+    },
+    {
+      path: 'services/tunterm/disconnect_aps',
+      body: { macs: ['5C:5B:35:0e:00:01'] },
+      call: { method: 'aps.disconnect', params: { macs: ['5c5b350e0001'] } },
+      event: 'ME_APS_DISCONNECTED',
+    },
+  ])('by $path is carried, recorded and reported', async ({ path, body, call: expected, event }) => {
+    const { id, agent } = await connectAgent(world)
+    expect(await post(id, path, body)).toMatchObject({ status: 200, body: {} })
+    const call = await agent.nextCall()
+    const command = await lastCommand(id)
+    expect(call).toMatchObject({ ...expected, params: { ...expected.params, command_id: command.id } })
+    expect(command).toMatchObject({ mxedge_id: id, status: 'sent' })
+    agent.succeed(call)
+    expect(await untilCommand(id, 'done')).toMatchObject({ finished_time: expect.any(Number) })
+    expect(await lastEvent(id)).toMatchObject({ type: event, mxedge_id: id })
+    const { body: logs } = await world.call('GET', `/orgs/${world.org.orgId}/logs?limit=1`)
+    expect(logs.results[0].message).toContain('of edge appliance "Edge"')
+  })
+
+  test('that fails there has the reason in its record and its event', async () => {
+    const { id, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/restart')
+    agent.fail(await agent.nextCall(), 2, 'unit tunterm.service failed, see https://box.example/journal?token=s3cret')
+    const command = await untilCommand(id, 'rejected')
+    expect(command.reason).toBe('unit tunterm.service failed, see (address)')
+    expect(await lastEvent(id)).toMatchObject({ type: 'ME_SERVICE_FAILED', service: 'tunterm', text: command.reason })
+  })
+
+  test('is ended by an answer on a later connection, with the id of the call', async () => {
+    const { id, agent, credentials } = await connectAgent(world)
+    await post(id, 'services/tunterm/restart')
+    const call = await agent.nextCall()
+    agent.socket.terminate()
+    expect(await untilCommand(id, 'unknown')).toMatchObject({ reason: 'connection_lost' })
+    const later = await openAgent(world, credentials)
+    await later.hello()
+    later.succeed(call)
+    await untilCommandOfKind(id, 'service', 'done')
+    expect(await eventTypes(world, id)).toContain('ME_SERVICE_RESTARTED')
+  })
+
+  const untilCommandOfKind = (id: string, kind: string, status: string) =>
+    waitUntil(`${kind} ${status}`, async () => {
+      const { body } = await world.call('GET', `${pathOf(id)}/commands`)
+      return body.some(
+        (command: { kind: string; status: string }) => command.kind === kind && command.status === status,
+      )
+    })
+
+  test('is not ended by an answer about another command, nor by nonsense', async () => {
+    const { id, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/restart')
+    const call = await agent.nextCall()
+    agent.succeed({ ...call, params: { command_id: '0193a1c0-0000-7000-8000-000000000009' } })
+    agent.socket.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, result: true }))
+    agent.socket.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: 'x' } }))
+    agent.fail(call, 2, 'really failed')
+    expect(await untilCommand(id, 'rejected')).toMatchObject({ reason: 'really failed' })
+  })
+
+  test('waits its turn: one is in flight at a time', async () => {
+    const { id, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/restart')
+    await post(id, 'services/mxagent/restart')
+    const first = await agent.nextCall()
+    expect((await lastCommand(id)).status).toBe('queued')
+    agent.succeed(first)
+    const second = await agent.nextCall()
+    expect([first.params.service, second.params.service]).toEqual(['tunterm', 'mxagent'])
+    agent.succeed(second)
+    await untilCommand(id, 'done')
+  })
+
+  test('is refused with the reason where the appliance has no such service or method', async () => {
+    const { id, credentials } = await connectAgent(world)
+    const detail = 'The edge appliance has no service mxdas; its services are: mxagent, tunterm'
+    expect(await post(id, 'services/mxdas/restart')).toMatchObject({ status: 400, body: { detail } })
+    const older = await openAgent(world, credentials)
+    await older.hello({ methods: [] })
+    expect(await post(id, 'services/tunterm/restart')).toMatchObject({
+      status: 400,
+      body: { detail: 'The agent of the edge appliance has no method service.control' },
+    })
+    expect((await post(id, 'services/tunterm/disconnect_aps', { macs: ['no'] })).body.detail).toContain(
+      'Invalid field macs.0: "no" is not a MAC address',
+    )
+  })
+
+  test('that was not sent is withdrawn by a restart of the registration, and none is queued after it', async () => {
+    const { id, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/restart')
+    await agent.nextCall()
+    await post(id, 'services/mxagent/restart')
+    await post(id, 'restart')
+    expect((await lastCommand(id)).status).toBe('cancelled')
+    expect(await post(id, 'services/tunterm/restart')).toMatchObject({
+      status: 400,
+      body: { detail: 'The edge appliance is not connected' },
+    })
+  })
+})
+
+describe('statistics', () => {
+  test('show what the agent has reported, and when it was seen last', async () => {
+    const { id, agent } = await connectAgent(world)
+    const stats = async () => (await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)).body
+    expect(await stats()).toMatchObject({
+      status: 'connected',
+      uptime: 100,
+      last_seen: expect.any(Number),
+      serial: 'S1',
+      mxagent_registered: true,
+      tunterm_registered: true,
+      cpu_stat: { usage: 13, idle: 87 },
+      memory_stat: { total: 8_000_000_000, free: 6_000_000_000, usage: 25 },
+      ip_stat: { ip: '192.0.2.7' },
+      service_stat: { tunterm: { package_version: '2.0.0', package_state: 'installed', running_state: 'running' } },
+    })
+    agent.notify('report', {
+      ...report,
+      uptime_s: 5000,
+      services: [{ name: 'tunterm', version: '3', state: 'failed' }],
+    })
+    const changed = await waitUntil('the report', async () => {
+      const current = await stats()
+      return current.uptime >= 5000 ? current : null
+    })
+    expect(changed.service_stat.tunterm).toMatchObject({ package_version: '3', running_state: 'failed' })
+    agent.socket.close()
+    const away = await waitUntil('disconnected', async () => {
+      const current = await stats()
+      return current.status === 'disconnected' ? current : null
+    })
+    expect(away).not.toHaveProperty('uptime')
+    expect(away.service_stat.tunterm.package_version).toBe('3')
+  })
+
+  test('are found and counted by distribution and by version', async () => {
+    const { id } = await connectAgent(world, { name: 'Findable', model: 'ME-X10' })
+    await addMxedge(world, { model: 'ME-X10' })
+    const find = async (query: string) => {
+      const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/search?model=ME-X10&${query}`)
+      return body.results.map((mxedge: { id: string }) => mxedge.id)
+    }
+    expect(await find('distro=bookworm&tunterm_version=2.0.0')).toEqual([id])
+    expect(await find('distro=bullseye')).toEqual([])
+    const { body } = await world.call(
+      'GET',
+      `/orgs/${world.org.orgId}/mxedges/count?model=ME-X10&distinct=tunterm_version`,
+    )
+    expect(body.results).toEqual([{ tunterm_version: '2.0.0', count: 1 }, { count: 1 }])
+  })
+})
