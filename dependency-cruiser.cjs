@@ -22,7 +22,7 @@ module.exports = {
       ),
     ),
     rule('removal-imports-only-lower', { path: within(over) }, { path: within(roofs) }),
-    rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator']) }),
+    rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator', 'agent']) }),
     rule(
       'gateway-knows-no-protocol',
       { path: '^src/gateway/[^/]+\\.ts$', pathNot: '^src/gateway/protocols\\.ts$' },
@@ -35,7 +35,7 @@ module.exports = {
     ),
     rule(
       'protocol-only-in-gateway',
-      { path: '^src/', pathNot: '^src/(gateway|simulator)/' },
+      { path: '^src/', pathNot: '^src/(gateway|simulator|agent)/' },
       { path: '^src/gateway/[^/]+/' },
     ),
     rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|platform)/' }),
@@ -46,6 +46,16 @@ module.exports = {
         path: '^src/',
         pathNot: '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/messages)\\.ts$',
       },
+    ),
+    rule(
+      'agent-shares-only-codecs',
+      { path: '^src/agent/' },
+      { path: '^src/', pathNot: '^src/agent/|^src/gateway/(jsonrpc|edge/messages)\\.ts$' },
+    ),
+    rule(
+      'agent-needs-few-packages',
+      { path: '^src/agent/', pathNot: '\\.test\\.ts$' },
+      { path: 'node_modules/', pathNot: 'node_modules/(@types/)?(ws|node)/' },
     ),
     rule(
       'sql-only-in-store',

@@ -15,7 +15,7 @@ const layers = [
 const tops = ['placement', 'upgrades', 'installer', 'webhooks', 'gateway']
 // The folder that deletes organizations and sites calls each noun to delete its own rows.
 const over = ['removal']
-const roofs = ['app', 'bin', 'cli', 'simulator']
+const roofs = ['app', 'bin', 'cli', 'simulator', 'agent']
 
 /** Returns the folders that a folder of src/ may import from, including itself. */
 function below(folder) {

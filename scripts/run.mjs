@@ -21,6 +21,8 @@ const PROGRAMS = {
   start: 'src/bin/server.ts',
   cli: 'src/bin/cli.ts',
   simulate: 'src/bin/simulator.ts',
+  agent: 'src/bin/agent.ts',
+  'build-agent': 'scripts/build-agent.ts',
   migrate: 'src/bin/migrate.ts',
   bench: 'bench/run.ts',
   soak: 'soak/run.ts',

@@ -42,12 +42,6 @@ export const Hello = Type.Object({
 })
 export type Hello = Static<typeof Hello>
 
-/** The result of `hello`. */
-export interface Welcome {
-  /** How often the agent reports. */
-  readonly interval_s: number
-}
-
 const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
 const Name = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' })
 

@@ -1,0 +1,22 @@
+import type { Report } from '../gateway/edge/messages.ts'
+
+export type Service = Report['services'][number]
+export type ServiceAction = 'start' | 'stop' | 'restart'
+
+/** The machine that the agent runs on, as far as commands change it. Every method may be called again after a crash. */
+export interface Appliance {
+  services(): Promise<readonly Service[]>
+  /** @throws Error with the reason. */
+  control(service: string, action: ServiceAction): Promise<void>
+  /** @throws Error with the reason. */
+  bouncePorts(ports: readonly string[], holdMs: number): Promise<void>
+  /** @throws Error with the reason. */
+  disconnectAps(macs: readonly string[]): Promise<void>
+  /** @throws Error with the reason. */
+  configure(configuration: Readonly<Record<string, unknown>>): Promise<void>
+}
+
+/** The service, port or hook does not exist, so nothing was executed. */
+export class NotExecuted extends Error {
+  override readonly name = 'NotExecuted'
+}

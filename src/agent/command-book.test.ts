@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Appliance } from './appliance.ts'
+import { NotExecuted } from './appliance.ts'
+import { createCommandBook } from './command-book.ts'
+import type { State } from './state.ts'
+
+function memoryState(): State {
+  const files = new Map<string, string>()
+  return {
+    read: async (name) => files.get(name) ?? null,
+    write: async (name, text) => void files.set(name, text),
+    remove: async (name) => void files.delete(name),
+    list: async (folder) =>
+      [...files.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length + 1)),
+  }
+}
+
+function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly done: string[] } {
+  const done: string[] = []
+  return {
+    done,
+    services: async () => [],
+    control: async (name, action) => void done.push(`${action} ${name}`),
+    bouncePorts: async () => {},
+    disconnectAps: async () => {},
+    configure: async () => {},
+    ...changes,
+  }
+}
+
+const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1') =>
+  createCommandBook({ state, appliance: machine, bootId, onPoint: () => {} })
+const id = (number: number) => `0193a1c0-0000-7000-8000-${String(number).padStart(12, '0')}`
+const restart = (number: number, callId = number) => ({
+  id: callId,
+  method: 'service.control',
+  params: { command_id: id(number), service: 'tunterm', action: 'restart' },
+})
+
+describe('a command', () => {
+  test('that is repeated gets its recorded answer, also after a restart of the agent, and is not executed again', async () => {
+    const machine = appliance()
+    const state = memoryState()
+    const first = await bookOf(machine, state).handle(restart(1, 1024))
+    expect(first).toMatchObject({
+      callId: 1024,
+      answer: { result: { command_id: id(1), boot_id: 'boot-1', repeated: false } },
+    })
+    const again = await bookOf(machine, state, 'boot-2').handle(restart(1, 1030))
+    expect(again).toMatchObject({ callId: 1030, answer: { result: { boot_id: 'boot-1', repeated: true } } })
+    expect(machine.done).toEqual(['restart tunterm'])
+  })
+
+  test('that is repeated while it runs is executed once, and both calls are answered', async () => {
+    const machine = appliance()
+    const book = bookOf(machine)
+    const answers = await Promise.all([book.handle(restart(1, 1024)), book.handle(restart(1, 1025))])
+    expect(answers.map(({ callId }) => callId)).toEqual([1024, 1025])
+    expect(machine.done).toEqual(['restart tunterm'])
+  })
+
+  test('that fails is told from one that was not executed', async () => {
+    const fails = bookOf(appliance({ control: () => Promise.reject(new Error('exit 1')) }))
+    expect((await fails.handle(restart(1))).answer).toMatchObject({ error: { code: 2, message: 'exit 1' } })
+    const refuses = bookOf(appliance({ control: () => Promise.reject(new NotExecuted('no such service')) }))
+    expect((await refuses.handle(restart(1))).answer).toMatchObject({ error: { code: 1, message: 'no such service' } })
+  })
+
+  test('is undelivered until the gateway has its answer', async () => {
+    const book = bookOf(appliance())
+    await book.handle(restart(1, 1024))
+    expect(await book.undelivered()).toMatchObject([{ callId: 1024, commandId: id(1) }])
+    await book.recordDelivered(id(1))
+    expect(await book.undelivered()).toEqual([])
+  })
+
+  test('of long ago is forgotten, and the folder does not grow', async () => {
+    const state = memoryState()
+    const book = bookOf(appliance(), state)
+    for (let number = 1; number <= 260; number += 1) await book.handle(restart(number))
+    const names = await state.list('commands')
+    expect([names.length, names.includes(`${id(4)}.json`), names.includes(`${id(5)}.json`)]).toEqual([256, false, true])
+  })
+})
+
+test('an unknown method and other params have the standard errors, and nothing is executed or recorded', async () => {
+  const machine = appliance()
+  const state = memoryState()
+  const book = bookOf(machine, state)
+  const codeOf = async (method: string, params: unknown) => {
+    const { answer } = await book.handle({ id: 1, method, params })
+    return 'error' in answer ? answer.error.code : 0
+  }
+  expect(await codeOf('take.over', {})).toBe(-32601)
+  expect(await codeOf('service.control', { service: 'tunterm' })).toBe(-32602)
+  expect(await codeOf('service.control', { ...restart(1).params, command_id: '../../key' })).toBe(-32602)
+  await fc.assert(
+    fc.asyncProperty(fc.string(), fc.anything(), async (method, params) => {
+      expect(await codeOf(method, params)).toBeLessThan(0)
+    }),
+  )
+  expect([machine.done, await state.list('commands')]).toEqual([[], []])
+})

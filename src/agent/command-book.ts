@@ -1,0 +1,195 @@
+import {
+  type CommandError,
+  type CommandResult,
+  type Method,
+  type ParamsOf,
+  errorCodes,
+  isMethod,
+  isParamsOf,
+} from '../gateway/edge/messages.ts'
+import { type Appliance, NotExecuted } from './appliance.ts'
+import type { OnPoint } from './points.ts'
+import type { State } from './state.ts'
+
+export type Answer = { readonly result: CommandResult } | { readonly error: CommandError }
+
+/** A command as the agent remembers it, on disk. */
+interface CommandRecord {
+  readonly command_id: string
+  /** The id of the gateway's call, which the answer has to name. */
+  readonly call_id: number
+  readonly method: Method
+  readonly params: unknown
+  /** Null until the command has ended. */
+  readonly answer: Answer | null
+  /** True once the gateway has certainly got the answer. */
+  readonly delivered: boolean
+}
+
+export interface AnsweredCall {
+  readonly callId: number
+  readonly commandId: string
+  readonly answer: Answer
+}
+
+/**
+ * Executes commands once. A command is recorded before it begins and its answer before that is sent, so that a repeated
+ * call gets the recorded answer, and a command that a crash has interrupted is completed at the next start.
+ */
+export interface CommandBook {
+  /** Resolves with the answer to a call, which may not even be one of the agent's methods. */
+  handle(call: { readonly id: number; readonly method: string; readonly params: unknown }): Promise<AnsweredCall>
+  /** Completes what a crash has interrupted. */
+  resume(): Promise<void>
+  /** Lists the answers that the gateway may not have got, oldest first. */
+  undelivered(): Promise<AnsweredCall[]>
+  recordDelivered(commandId: string): Promise<void>
+}
+
+/** So many answered commands are remembered; the gateway repeats none that is older. */
+const REMEMBERED = 256
+
+export interface CommandBookOptions {
+  readonly state: State
+  readonly appliance: Appliance
+  readonly bootId: string
+  readonly onPoint: OnPoint
+}
+
+export function createCommandBook({ state, appliance, bootId, onPoint }: CommandBookOptions): CommandBook {
+  /** By the id of the command; the gateway may repeat a call while the command runs. */
+  const running = new Map<string, Promise<CommandRecord>>()
+
+  async function readRecord(commandId: string): Promise<CommandRecord | null> {
+    const text = await state.read(fileOf(commandId))
+    return text === null ? null : (JSON.parse(text) as CommandRecord)
+  }
+
+  const writeRecord = (record: CommandRecord): Promise<void> =>
+    state.write(fileOf(record.command_id), JSON.stringify(record))
+
+  async function execute(record: CommandRecord): Promise<CommandRecord> {
+    const answer = await answerOf(record)
+    onPoint('command executed')
+    const ended = { ...record, answer }
+    await writeRecord(ended)
+    onPoint('answer recorded')
+    return ended
+  }
+
+  async function answerOf({ command_id, method, params }: CommandRecord): Promise<Answer> {
+    const about = { command_id, boot_id: bootId }
+    try {
+      const text = await run(appliance, state, { method, params })
+      return { result: { ...about, repeated: false, text } }
+    } catch (error) {
+      const code = error instanceof NotExecuted ? errorCodes.refused : errorCodes.failed
+      return { error: { code, message: error instanceof Error ? error.message : String(error), data: about } }
+    }
+  }
+
+  /** Runs at most one execution of a command at a time. */
+  function executeOnce(record: CommandRecord): Promise<CommandRecord> {
+    const known = running.get(record.command_id)
+    if (known !== undefined) return known
+    const execution = execute(record).finally(() => running.delete(record.command_id))
+    running.set(record.command_id, execution)
+    return execution
+  }
+
+  async function begin(callId: number, method: Method, params: { readonly command_id: string }): Promise<AnsweredCall> {
+    const { command_id: commandId } = params
+    const known = await readRecord(commandId)
+    if (known?.answer != null) return { callId, commandId, answer: repeated(known.answer) }
+    const record = { command_id: commandId, call_id: callId, method, params, answer: null, delivered: false }
+    if (!running.has(commandId)) {
+      await writeRecord(record)
+      onPoint('command recorded')
+    }
+    const { answer } = await executeOnce(record)
+    if (answer === null) throw new Error('unreachable: an executed command has an answer')
+    await forgetOldest(state)
+    return { callId, commandId, answer }
+  }
+
+  async function listRecords(): Promise<CommandRecord[]> {
+    const names = await state.list('commands')
+    const records = await Promise.all(names.map((name) => readRecord(name.replace(/\.json$/, ''))))
+    return records.filter((record) => record !== null)
+  }
+
+  return {
+    handle({ id, method, params }) {
+      if (!isMethod(method)) return refuse(id, errorCodes.unknownMethod, `The agent has no method ${method}`)
+      if (!isParamsOf(method, params))
+        return refuse(id, errorCodes.invalidParams, `The params are not those of ${method}`)
+      return begin(id, method, params)
+    },
+    async resume() {
+      for (const record of await listRecords()) if (record.answer === null) await executeOnce(record)
+    },
+    async undelivered() {
+      return (await listRecords()).flatMap(({ call_id: callId, command_id: commandId, answer, delivered }) =>
+        answer === null || delivered ? [] : [{ callId, commandId, answer }],
+      )
+    },
+    async recordDelivered(commandId) {
+      const record = await readRecord(commandId)
+      if (record !== null && !record.delivered) await writeRecord({ ...record, delivered: true })
+    },
+  }
+}
+
+async function refuse(callId: number, code: number, message: string): Promise<AnsweredCall> {
+  return { callId, commandId: '', answer: { error: { code, message: message.slice(0, 200) } } }
+}
+
+function repeated(answer: Answer): Answer {
+  return 'result' in answer ? { result: { ...answer.result, repeated: true } } : answer
+}
+
+/** The ids of commands rise with time, so the first files are the oldest. */
+async function forgetOldest(state: State): Promise<void> {
+  const names = await state.list('commands')
+  for (const name of names.slice(0, -REMEMBERED)) await state.remove(`commands/${name}`)
+}
+
+/** The id is a UUID, as its schema demands, so it names no other folder. */
+function fileOf(commandId: string): string {
+  return `commands/${commandId}.json`
+}
+
+const CONFIGURATION = 'configuration.json'
+
+/** Returns the SHA-256 of the configuration that was applied last. */
+export async function readConfigSha256(state: State): Promise<string | null> {
+  const text = await state.read(CONFIGURATION)
+  return text === null ? null : (JSON.parse(text) as ParamsOf<'configure'>).sha256
+}
+
+interface Order {
+  readonly method: Method
+  readonly params: unknown
+}
+
+/** @returns What the answer says. @throws Error with the reason. */
+async function run(appliance: Appliance, state: State, { method, params }: Order): Promise<string> {
+  if (isParamsOf('service.control', params) && method === 'service.control') {
+    await appliance.control(params.service, params.action)
+    return `${params.action} ${params.service}`
+  }
+  if (isParamsOf('port.bounce', params) && method === 'port.bounce') {
+    await appliance.bouncePorts(params.ports, params.hold_ms)
+    return `bounced ${params.ports.length} ports`
+  }
+  if (isParamsOf('aps.disconnect', params) && method === 'aps.disconnect') {
+    await appliance.disconnectAps(params.macs)
+    return `disconnected ${params.macs.length} access points`
+  }
+  if (isParamsOf('configure', params) && method === 'configure') {
+    await appliance.configure(params.configuration)
+    await state.write(CONFIGURATION, JSON.stringify(params))
+    return params.sha256
+  }
+  throw new NotExecuted(`The agent has no method ${method}`)
+}

@@ -1,0 +1,162 @@
+import { WebSocket } from 'ws'
+import { type Report, calls, errorCodes } from '../gateway/edge/messages.ts'
+import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
+import { type AnsweredCall, type CommandBook, readConfigSha256 } from './command-book.ts'
+import type { MachineFacts } from './facts.ts'
+import type { Log } from './log.ts'
+import type { OnPoint } from './points.ts'
+import type { Credentials } from './register.ts'
+import type { State } from './state.ts'
+
+export interface ConnectionOptions {
+  readonly state: State
+  readonly book: CommandBook
+  readonly credentials: Credentials
+  readonly facts: MachineFacts
+  readonly report: () => Promise<Report>
+  readonly version: string
+  readonly log: Log
+  readonly onPoint: OnPoint
+  readonly signal: AbortSignal
+}
+
+/** Why a connection has ended. */
+export interface Ended {
+  readonly code: number
+  readonly reason: string
+  /** True if the gateway has accepted the agent's hello. */
+  readonly wasWelcome: boolean
+}
+
+const HELLO_ID = 1
+const DEFAULT_INTERVAL_S = 60
+const HANDSHAKE_TIMEOUT_MS = 30_000
+/** The gateway pings every 50 s. */
+const SILENCE_MS = 150_000
+const MAX_FRAME_BYTES = 512 * 1024
+
+/** Connects once, executes commands, and resolves when the connection has ended. Never rejects. */
+export function runConnection(options: ConnectionOptions): Promise<Ended> {
+  const { credentials, log, signal } = options
+  const { host, port } = credentials.gateway
+  const socket = new WebSocket(`wss://${host.includes(':') ? `[${host}]` : host}:${port}/`, {
+    ca: credentials.ca,
+    cert: credentials.certificate,
+    key: credentials.key,
+    perMessageDeflate: false,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    maxPayload: MAX_FRAME_BYTES,
+  })
+  const session = new AgentConnection(socket, options)
+  return new Promise((resolve) => {
+    const stop = (): void => socket.close(1000)
+    signal.addEventListener('abort', stop)
+    let problem = ''
+    socket.on('error', (error) => (problem = error.message))
+    socket.on('close', (code, reason) => {
+      signal.removeEventListener('abort', stop)
+      session.end()
+      const ended = { code, reason: reason.toString() || problem, wasWelcome: session.isWelcome }
+      log('disconnected', ended)
+      resolve(ended)
+    })
+  })
+}
+
+class AgentConnection {
+  isWelcome = false
+  readonly #socket: WebSocket
+  readonly #options: ConnectionOptions
+  readonly #timers: NodeJS.Timeout[] = []
+  #silence: NodeJS.Timeout | null = null
+  /** The commands whose answers the gateway has got when it answers the next ping. */
+  #unconfirmed: string[] = []
+
+  constructor(socket: WebSocket, options: ConnectionOptions) {
+    this.#socket = socket
+    this.#options = options
+    socket.on('open', () => this.#run(this.#sayHello()))
+    socket.on('message', (data: Buffer) => this.#receive(data.toString('utf8')))
+    socket.on('pong', (data) => this.#run(this.#confirm(Number(data.toString()))))
+    for (const sign of ['open', 'message', 'ping', 'pong'] as const) socket.on(sign, () => this.#expectSign())
+  }
+
+  end(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    if (this.#silence !== null) clearTimeout(this.#silence)
+  }
+
+  async #sayHello(): Promise<void> {
+    const { state, facts, report, version } = this.#options
+    const hello = {
+      agent: version,
+      ...facts,
+      methods: Object.keys(calls),
+      config_sha256: await readConfigSha256(state),
+      report: await report(),
+    }
+    this.#send(encodeCall(HELLO_ID, 'hello', hello))
+  }
+
+  #receive(text: string): void {
+    const frame = decodeFrame(text)
+    if (frame.kind === 'reply' && frame.id === HELLO_ID) return this.#onWelcome(frame.result)
+    if (frame.kind === 'malformed')
+      return this.#send(encodeError(null, { code: errorCodes.invalidRequest, message: frame.why }))
+    if (frame.kind !== 'call' || frame.id === null) return
+    const { id, method, params } = frame
+    this.#run(this.#options.book.handle({ id, method, params }).then((answered) => this.#answer(answered)))
+  }
+
+  #onWelcome(result: unknown): void {
+    if (typeof result !== 'object' || result === null || !('interval_s' in result)) return this.#socket.close(1008)
+    const intervalS = typeof result.interval_s === 'number' ? result.interval_s : DEFAULT_INTERVAL_S
+    this.isWelcome = true
+    this.#options.log('connected', { mxedge_id: this.#options.credentials.mxedge_id })
+    const intervalMs = Math.min(3600, Math.max(1, intervalS)) * 1000
+    this.#timers.push(setInterval(() => this.#run(this.#report()), intervalMs))
+    this.#run(this.#answerAgain())
+  }
+
+  async #report(): Promise<void> {
+    this.#send(encodeNotification('report', await this.#options.report()))
+  }
+
+  /** Sends the answers that the gateway may not have got on an earlier connection. */
+  async #answerAgain(): Promise<void> {
+    const { book } = this.#options
+    await book.resume()
+    for (const answered of await book.undelivered()) this.#answer(answered)
+  }
+
+  #answer({ callId, commandId, answer }: AnsweredCall): void {
+    this.#send('result' in answer ? encodeResult(callId, answer.result) : encodeError(callId, answer.error))
+    this.#options.onPoint('answer sent')
+    if (commandId === '') return
+    this.#unconfirmed.push(commandId)
+    // Frames arrive in order, so an answered ping proves that the gateway has what was sent before it.
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping(String(this.#unconfirmed.length))
+  }
+
+  async #confirm(count: number): Promise<void> {
+    const confirmed = this.#unconfirmed.slice(0, count)
+    for (const commandId of confirmed) await this.#options.book.recordDelivered(commandId)
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text)
+  }
+
+  #expectSign(): void {
+    if (this.#silence !== null) clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => this.#socket.terminate(), SILENCE_MS)
+  }
+
+  /** A full disk, for example: the connection ends, and the next one tries again. */
+  #run(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      this.#options.log('failed', { reason: error instanceof Error ? error.message : String(error) })
+      this.#socket.terminate()
+    })
+  }
+}

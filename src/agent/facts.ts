@@ -1,0 +1,66 @@
+import { readFile, statfs } from 'node:fs/promises'
+import { cpus, freemem, networkInterfaces, totalmem, uptime } from 'node:os'
+import type { Hello, Report } from '../gateway/edge/messages.ts'
+import type { Service } from './appliance.ts'
+
+/** What does not change while the machine runs. */
+export type MachineFacts = Pick<Hello, 'boot_id' | 'model' | 'serial' | 'distro'>
+
+export async function readMachineFacts(): Promise<MachineFacts> {
+  const [bootId, model, serial, release] = await Promise.all(
+    [
+      '/proc/sys/kernel/random/boot_id',
+      '/sys/class/dmi/id/product_name',
+      '/sys/class/dmi/id/product_serial',
+      '/etc/os-release',
+    ].map(readText),
+  )
+  const [, distro = null] = /^VERSION_CODENAME="?([a-z0-9._-]+)"?$/m.exec(release ?? '') ?? []
+  // A machine that does not name its boots is told apart by the second in which it booted.
+  return {
+    boot_id: bootId ?? `booted-${Math.round(Date.now() / 1000 - uptime())}`,
+    model: model ?? null,
+    serial: serial ?? null,
+    distro,
+  }
+}
+
+/** Returns null for a file that is missing, empty or private. */
+async function readText(path: string): Promise<string | null> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text.trim().slice(0, 1000) || null
+}
+
+/** Returns a function that reports the machine's state; the processor's share is that since the last report. */
+export function createReporter(folder: string): (services: readonly Service[]) => Promise<Report> {
+  let last = cpuTimes()
+  return async (services) => {
+    const now = cpuTimes()
+    const total = now.total - last.total
+    const busy = total <= 0 ? null : Math.min(100, Math.max(0, (1 - (now.idle - last.idle) / total) * 100))
+    last = now
+    return {
+      uptime_s: Math.round(uptime()),
+      services: services.slice(0, 32),
+      cpu_percent: busy,
+      memory: { total: totalmem(), free: freemem() },
+      disk: await readDisk(folder),
+      addresses: Object.values(networkInterfaces())
+        .flatMap((all = []) => all)
+        .filter(({ internal, family }) => !internal && family === 'IPv4')
+        .map(({ address }) => address)
+        .slice(0, 32),
+    }
+  }
+}
+
+async function readDisk(folder: string): Promise<Report['disk']> {
+  const { bsize, blocks, bavail } = await statfs(folder)
+  return { total: bsize * blocks, free: bsize * bavail }
+}
+
+function cpuTimes(): { readonly idle: number; readonly total: number } {
+  const times = cpus().map((cpu) => cpu.times)
+  const idle = times.reduce((sum, cpu) => sum + cpu.idle, 0)
+  return { idle, total: times.reduce((sum, cpu) => sum + cpu.user + cpu.nice + cpu.sys + cpu.irq + cpu.idle, 0) }
+}

@@ -1,0 +1,96 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NotExecuted } from './appliance.ts'
+import { type CommandLine, hookAppliance, readHooks } from './hooks.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'signalbox-hooks-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A command that runs a line of JavaScript. */
+const js = (code: string): CommandLine => [process.execPath, '-e', code]
+/** A command that appends its last argument and its input to a file of the test. */
+const notes = (name: string): CommandLine =>
+  js(`const fs = require('fs'); const text = fs.readFileSync(0, 'utf8')
+    fs.appendFileSync(${JSON.stringify(join(folder, name))}, process.argv.slice(1).join(' ') + text + ';')`)
+const noted = (name: string): Promise<string> => readFile(join(folder, name), 'utf8')
+
+const service = {
+  version: js(`console.log(' 1.2.3 ')`),
+  status: js(''),
+  start: js(''),
+  stop: js(''),
+  restart: js(`console.error('it burns'); process.exit(4)`),
+}
+
+describe('the commands of an operator', () => {
+  test('tell the versions of services and whether they run', async () => {
+    const stopped = { ...service, status: js('process.exit(3)') }
+    const absent = { ...service, version: ['/nonexistent/program'] as const }
+    const appliance = hookAppliance({ services: { a: service, b: stopped, c: absent } })
+    expect(await appliance.services()).toEqual([
+      { name: 'a', version: '1.2.3', state: 'running' },
+      { name: 'b', version: '1.2.3', state: 'stopped' },
+      { name: 'c', version: null, state: 'running' },
+    ])
+  })
+
+  test('that fail are reported with their last words', async () => {
+    await expect(hookAppliance({ services: { a: service } }).control('a', 'restart')).rejects.toThrow(
+      `${process.execPath} ended with 4: it burns`,
+    )
+  })
+
+  test('get names as one argument, whatever they contain, and no shell reads them', async () => {
+    const appliance = hookAppliance({ services: {}, port_down: notes('ports'), port_up: notes('ports') })
+    await appliance.bouncePorts(['0; touch /tmp/x $(id)'], 0)
+    expect(await noted('ports')).toBe('0; touch /tmp/x $(id);0; touch /tmp/x $(id);')
+  })
+
+  test('bring every port up again, even if one could not be taken down', async () => {
+    const appliance = hookAppliance({ services: {}, port_down: js('process.exit(1)'), port_up: notes('up') })
+    await expect(appliance.bouncePorts(['0', '1'], 0)).rejects.toThrow('ended with 1')
+    expect((await noted('up')).split(';').toSorted()).toEqual(['', '0', '1'])
+  })
+
+  test('get documents on their input', async () => {
+    const appliance = hookAppliance({ services: {}, disconnect_aps: notes('aps'), configure: notes('configuration') })
+    await appliance.disconnectAps(['5c5b350e0001'])
+    await appliance.configure({ ntp_servers: ['192.0.2.1'] })
+    expect(await noted('aps')).toBe('{"macs":["5c5b350e0001"]};')
+    expect(await noted('configuration')).toBe('{"ntp_servers":["192.0.2.1"]};')
+  })
+
+  test('that are missing execute nothing', async () => {
+    const appliance = hookAppliance({ services: {} })
+    await expect(appliance.control('constructor', 'stop')).rejects.toThrow(NotExecuted)
+    await expect(appliance.bouncePorts(['0'], 0)).rejects.toThrow('No port_down is configured on the appliance')
+    await expect(appliance.disconnectAps([])).rejects.toThrow(NotExecuted)
+  })
+})
+
+describe('the file of commands', () => {
+  const write = async (content: unknown): Promise<string> => {
+    const path = join(folder, 'hooks.json')
+    await writeFile(path, JSON.stringify(content))
+    return path
+  }
+
+  test('is read where each command is a program with its arguments', async () => {
+    const hooks = { services: { tunterm: service }, configure: ['/usr/local/bin/apply'] }
+    expect(await readHooks(await write(hooks))).toEqual(hooks)
+  })
+
+  test.each([
+    [{}, 'services must be an object'],
+    [{ services: { a: { ...service, stop: 'systemctl stop a' } } }, 'services.a.stop must be a list of texts'],
+    [{ services: { a: { version: ['x'] } } }, 'services.a.status must be a list of texts'],
+    [{ services: {}, port_up: [] }, 'port_up must be a list of texts'],
+  ])('%j is refused with the name of the member', async (content, reason) => {
+    await expect(readHooks(await write(content))).rejects.toThrow(reason)
+  })
+})

@@ -1,0 +1,13 @@
+/**
+ * The points between the lasting steps of the agent. Tests kill the agent at each of them; nothing may then be lost or
+ * answered differently.
+ */
+export type Point =
+  | 'key written'
+  | 'registered'
+  | 'command recorded'
+  | 'command executed'
+  | 'answer recorded'
+  | 'answer sent'
+
+export type OnPoint = (point: Point) => void

@@ -1,0 +1,120 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { OnPoint } from './points.ts'
+import { signingRequest } from './signing-request.ts'
+import type { State } from './state.ts'
+
+/** What the agent needs to connect. PEM texts. */
+export interface Registration {
+  readonly mxedge_id: string
+  readonly certificate: string
+  readonly ca: string
+  readonly gateway: { readonly host: string; readonly port: number }
+}
+
+export interface Credentials extends Registration {
+  readonly key: string
+}
+
+export interface RegisterOptions {
+  /** The service's address, such as `https://signalbox.example.net`. */
+  readonly url: string
+  readonly code: string
+  /** PEM of the CA of an HTTPS server that no public CA has certified. */
+  readonly ca?: string
+  readonly onPoint: OnPoint
+}
+
+const KEY = 'key.pem'
+const REGISTRATION = 'registration.json'
+
+/** Returns what an earlier registration has left; null: none. */
+export async function readCredentials(state: State): Promise<Credentials | null> {
+  const [key, text] = await Promise.all([state.read(KEY), state.read(REGISTRATION)])
+  if (key === null || text === null) return null
+  return { ...(JSON.parse(text) as Registration), key }
+}
+
+/** Ends a registration that the service has ended, so that the next one makes a new key. */
+export async function deleteCredentials(state: State): Promise<void> {
+  await state.remove(REGISTRATION)
+  await state.remove(KEY)
+}
+
+/**
+ * Registers by the code. The key is written first, and kept: if the answer gets lost, the same key gets another one.
+ * @throws Error with the reason of the service.
+ */
+export async function register(state: State, options: RegisterOptions): Promise<Credentials> {
+  const key = (await state.read(KEY)) ?? (await makeKey(state))
+  options.onPoint('key written')
+  const csr = signingRequest(createPrivateKey(key))
+  const registration = await post(options, { code: options.code, csr })
+  await state.write(REGISTRATION, JSON.stringify(registration))
+  options.onPoint('registered')
+  return { ...registration, key }
+}
+
+async function makeKey(state: State): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  await state.write(KEY, key)
+  return key
+}
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const TIMEOUT_MS = 30_000
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
+
+async function post({ url, ca }: RegisterOptions, body: object): Promise<Registration> {
+  const target = new URL('/api/v1/mxedges/register', url)
+  // A code that is sent in the clear registers whoever reads it.
+  if (target.protocol !== 'https:' && !LOOPBACK.has(target.hostname))
+    throw new Error(`The address of the service must begin with https, not ${target.protocol}//`)
+  const { status, text } = await send(target, JSON.stringify(body), ca)
+  const answer: unknown = parse(text)
+  if (status === 200 && isRegistration(answer)) return answer
+  const detail = typeof answer === 'object' && answer !== null && 'detail' in answer ? String(answer.detail) : ''
+  throw new Error(`The service answered ${status}${detail === '' ? '' : `: ${detail}`}`)
+}
+
+function send(target: URL, body: string, ca: string | undefined): Promise<{ status: number; text: string }> {
+  const start = target.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const request = start(
+      target,
+      { method: 'POST', headers: { 'content-type': 'application/json' }, timeout: TIMEOUT_MS, ...(ca && { ca }) },
+      (response) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          if (bytes > MAX_ANSWER_BYTES) request.destroy(new Error('The answer of the service is too long'))
+          chunks.push(chunk)
+        })
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+        )
+        response.on('error', reject)
+      },
+    )
+    request.on('timeout', () => request.destroy(new Error('The service did not answer in time')))
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function isRegistration(answer: unknown): answer is Registration {
+  if (typeof answer !== 'object' || answer === null) return false
+  const { mxedge_id: id, certificate, ca, gateway } = answer as Partial<Record<keyof Registration, unknown>>
+  return [id, certificate, ca].every((text) => typeof text === 'string') && typeof gateway === 'object'
+}

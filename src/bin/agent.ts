@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { dryRunAppliance } from '../agent/dry-run.ts'
+import { hookAppliance, readHooks } from '../agent/hooks.ts'
+import { consoleLog } from '../agent/log.ts'
+import { type AgentOptions, runAgent } from '../agent/run-agent.ts'
+import { version } from '../platform/version.ts'
+
+const usage = `usage: agent --state DIR [options]
+
+The agent of an edge appliance. It registers once and stays connected to the gateway of Signalbox, reports
+the state of the appliance, and executes commands.
+
+  --state DIR       folder for its key, its certificate, its configuration and its record of commands
+  --url URL         address of Signalbox, to register: https, or http on the same machine
+  --code CODE       registration code of the edge appliance (its "magic"); or in SIGNALBOX_AGENT_CODE
+  --ca FILE         PEM file: the CA of an https server that no public CA has certified
+  --hooks FILE      JSON file: the commands that control the services and ports; see docs/operations.md
+  --dry-run         changes nothing on the machine, and notes in DIR/dry-run.json what it would do
+  --help            prints this text
+
+Ends with 3 when its registration has ended; it then needs a new code.`
+
+const UNREGISTERED = 3
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      state: { type: 'string' },
+      url: { type: 'string' },
+      code: { type: 'string' },
+      ca: { type: 'string' },
+      hooks: { type: 'string' },
+      'dry-run': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help === true) {
+    process.stdout.write(`${usage}\n`)
+    return 0
+  }
+  if (values.state === undefined) throw new Error('--state is needed; --help lists the options')
+  if ((values.hooks === undefined) === (values['dry-run'] !== true))
+    throw new Error('Either --hooks or --dry-run is needed')
+  const { url, hooks: hooksFile } = values
+  // The environment keeps the code out of the list of processes.
+  const code = values.code ?? process.env['SIGNALBOX_AGENT_CODE']
+  const ca = values.ca === undefined ? undefined : await readFile(values.ca, 'utf8')
+  const hooks = hooksFile === undefined ? null : await readHooks(hooksFile)
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
+  // The runner that has started this process is gone.
+  process.once('disconnect', () => stopping.abort())
+  const options: AgentOptions = {
+    folder: values.state,
+    applianceOf: hooks === null ? dryRunAppliance : () => hookAppliance(hooks),
+    ...(url !== undefined && code !== undefined && { registration: { url, code, ...(ca !== undefined && { ca }) } }),
+    version,
+    log: consoleLog,
+    signal: stopping.signal,
+  }
+  return (await runAgent(options)) === 'unregistered' ? UNREGISTERED : 0
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  process.stderr.write(`agent: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,84 @@
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addMxedge } from '../support/mxedges.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { doneBy, startAgent, untilConnected } from './start-agent.ts'
+import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
+
+let world: EdgeWorld
+beforeAll(async () => {
+  world = await startEdgeWorld()
+})
+afterAll(() => world.close())
+
+const pathOf = (id: string) => `/orgs/${world.org.orgId}/mxedges/${id}`
+const stats = async (id: string) => (await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)).body
+
+describe('the agent', () => {
+  test('registers, connects, takes its configuration, and keeps its secrets to itself', async () => {
+    const { id, folder } = await startAgent(world)
+    await untilConnected(world, id)
+    expect(await stats(id)).toMatchObject({
+      status: 'connected',
+      uptime: expect.any(Number),
+      memory_stat: { total: expect.any(Number) },
+      service_stat: { tunterm: { package_version: '1.0.0', running_state: 'running' } },
+    })
+    expect(JSON.parse(await readFile(join(folder, 'configuration.json'), 'utf8')).configuration).toEqual({
+      name: 'Edge',
+      model: 'ME-VM',
+    })
+    for (const name of await readdir(folder)) {
+      const { mode } = await stat(join(folder, name))
+      expect([name, mode & 0o077]).toEqual([name, 0])
+    }
+    expect((await stat(join(folder, 'commands'))).mode & 0o077).toBe(0)
+  })
+
+  test('restarts a service, bounces ports and disconnects access points', async () => {
+    const { id, folder } = await startAgent(world)
+    await untilConnected(world, id)
+    await world.call('POST', `${pathOf(id)}/services/tunterm/stop`)
+    await world.call('POST', `${pathOf(id)}/services/tunterm/bounce_port`, { body: { ports: ['0', '1'] } })
+    await world.call('POST', `${pathOf(id)}/services/tunterm/disconnect_aps`, { body: { macs: ['5c5b350e0001'] } })
+    await waitUntil('all done', async () => (await eventTypes(world, id)).includes('ME_APS_DISCONNECTED'))
+    expect(await doneBy(folder)).toEqual(['configure', 'stop tunterm', 'bounce 0 1', 'disconnect 5c5b350e0001'])
+  })
+
+  test('ends for good when another box is to replace it, and its replacement takes over', async () => {
+    const { id, ended, folder } = await startAgent(world)
+    await untilConnected(world, id)
+    await world.call('POST', `${pathOf(id)}/restart`)
+    expect(await ended).toBe('unregistered')
+    expect(await readdir(folder)).not.toContain('key.pem')
+    const again = await startAgent(world, { folder, code: 'NOBODY' })
+    await expect(again.ended).rejects.toThrow('The service answered 400: Invalid field code')
+
+    const { magic } = (await world.call('GET', pathOf(id))).body
+    await startAgent(world, { code: magic })
+    await waitUntil('the replacement', async () => (await stats(id)).status === 'connected')
+  })
+
+  test('connects again after the connection broke, without registering again', async () => {
+    const { id, folder, stop } = await startAgent(world)
+    await untilConnected(world, id)
+    const key = await readFile(join(folder, 'key.pem'), 'utf8')
+    await stop()
+    await waitUntil('disconnected', async () => (await stats(id)).status === 'disconnected')
+    await startAgent(world, { folder, code: 'USED-UP' })
+    await waitUntil('connected', async () => (await stats(id)).status === 'connected')
+    expect(await readFile(join(folder, 'key.pem'), 'utf8')).toBe(key)
+    // It had applied its configuration before.
+    expect((await doneBy(folder)).filter((done) => done === 'configure')).toHaveLength(1)
+  })
+
+  test('says why where it can not register', async () => {
+    const { magic } = await addMxedge(world)
+    const plain = await startAgent(world, { registration: { url: 'http://signalbox.example', code: magic } })
+    await expect(plain.ended).rejects.toThrow('must begin with https, not http://')
+    const none = await startAgent(world, { folder: await temporaryDir(), code: 'NOBODY' })
+    await expect(none.ended).rejects.toThrow('no edge appliance awaits its registration with this code')
+  })
+})

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Point } from '../../src/agent/points.ts'
+import { addMxedge } from '../support/mxedges.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { doneBy, untilConnected } from './start-agent.ts'
+import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
+
+let world: EdgeWorld
+beforeAll(async () => {
+  world = await startEdgeWorld()
+})
+afterAll(() => world.close())
+
+const program = fileURLToPath(new URL('crashing-agent.ts', import.meta.url))
+
+interface Place {
+  readonly folder: string
+  readonly code: string
+}
+
+/** Starts an agent in a process of its own. */
+function startProcess({ folder, code }: Place, crash: readonly [Point, number] | readonly [] = []) {
+  const args = [program, folder, world.url, code, ...crash.map(String)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return { exited }
+}
+
+async function newPlace(): Promise<Place & { readonly id: string }> {
+  const { id, magic } = await addMxedge(world)
+  return { id, code: magic, folder: await temporaryDir() }
+}
+
+test.each(['key written', 'registered'] as const)(
+  'an agent that is killed when it has %s registers with the same key at its next start',
+  async (point) => {
+    const place = await newPlace()
+    expect(await startProcess(place, [point, 1]).exited).toEqual([null, 'SIGKILL'])
+    const key = await readFile(join(place.folder, 'key.pem'), 'utf8')
+    startProcess(place)
+    await untilConnected(world, place.id)
+    expect(await readFile(join(place.folder, 'key.pem'), 'utf8')).toBe(key)
+    expect((await eventTypes(world, place.id)).filter((type) => type === 'ME_REGISTERED')).toHaveLength(1)
+  },
+)
+
+// A command that was executed and whose end was not recorded is executed again: each one has the same effect twice.
+test.each([
+  ['command recorded', 1],
+  ['command executed', 2],
+  ['answer recorded', 1],
+  ['answer sent', 1],
+] as const)(
+  'an agent that is killed at "%s" completes and answers the command at its next start',
+  async (point, times) => {
+    const place = await newPlace()
+    // The first command brings the configuration.
+    const { exited } = startProcess(place, [point, 2])
+    await untilConnected(world, place.id)
+    const path = `/orgs/${world.org.orgId}/mxedges/${place.id}`
+    expect((await world.call('POST', `${path}/services/tunterm/restart`)).status).toBe(200)
+    expect(await exited).toEqual([null, 'SIGKILL'])
+    startProcess(place)
+    const command = await waitUntil('the command is done', async () => {
+      const { body } = await world.call('GET', `${path}/commands`)
+      return (
+        body.find(({ kind, status }: { kind: string; status: string }) => kind === 'service' && status === 'done') ??
+        null
+      )
+    })
+    expect(command.params).toEqual({ service: 'tunterm', action: 'restart' })
+    expect((await doneBy(place.folder)).filter((done) => done === 'restart tunterm')).toHaveLength(times)
+    const events = await eventTypes(world, place.id)
+    expect(events.filter((type) => type === 'ME_SERVICE_RESTARTED')).toHaveLength(1)
+  },
+)
