@@ -6,7 +6,7 @@ import { decideNext } from './decide-next.ts'
 import { createReporter, readMachineFacts } from './facts.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
-import { type Credentials, deleteCredentials, readCredentials, register } from './register.ts'
+import { type Credentials, type Registration, deleteCredentials, readCredentials, register } from './register.ts'
 import { type State, openState } from './state.ts'
 
 export interface AgentOptions {
@@ -15,6 +15,8 @@ export interface AgentOptions {
   readonly applianceOf: (state: State) => Appliance
   /** Needed until the agent has registered. */
   readonly registration?: { readonly url: string; readonly code: string; readonly ca?: string }
+  /** Where to connect, if not where the registration said. */
+  readonly gateway?: Registration['gateway']
   readonly version: string
   readonly log: Log
   readonly signal: AbortSignal
@@ -33,11 +35,22 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   const appliance = options.applianceOf(state)
   const facts = { ...(await readMachineFacts()), ...options.identity }
   const credentials = (await readCredentials(state)) ?? (await registerAtLast(state, options, onPoint))
+  const { gateway = credentials.gateway } = options
   const book = createCommandBook({ state, appliance, bootId: facts.boot_id, onPoint })
   const reporter = createReporter(folder)
   const report = async () => reporter(await appliance.services())
   for (let failures = 0; !signal.aborted;) {
-    const connection = { state, book, credentials, facts, report, version, log, onPoint, signal }
+    const connection = {
+      state,
+      book,
+      credentials: { ...credentials, gateway },
+      facts,
+      report,
+      version,
+      log,
+      onPoint,
+      signal,
+    }
     const { code, wasWelcome } = await runConnection(connection)
     if (signal.aborted) break
     failures = wasWelcome ? 0 : failures + 1

@@ -15,6 +15,7 @@ the state of the appliance, and executes commands.
   --url URL         address of Signalbox, to register: https, or http on the same machine
   --code CODE       registration code of the edge appliance (its "magic"); or in SIGNALBOX_AGENT_CODE
   --ca FILE         PEM file: the CA of an https server that no public CA has certified
+  --gateway H:P     host and port to connect to, if not those that the service said at the registration
   --hooks FILE      JSON file: the commands that control the services and ports; see docs/operations.md
   --dry-run         changes nothing on the machine, and notes in DIR/dry-run.json what it would do
   --help            prints this text
@@ -30,6 +31,7 @@ async function main(): Promise<number> {
       url: { type: 'string' },
       code: { type: 'string' },
       ca: { type: 'string' },
+      gateway: { type: 'string' },
       hooks: { type: 'string' },
       'dry-run': { type: 'boolean' },
       help: { type: 'boolean' },
@@ -55,11 +57,20 @@ async function main(): Promise<number> {
     folder: values.state,
     applianceOf: hooks === null ? dryRunAppliance : () => hookAppliance(hooks),
     ...(url !== undefined && code !== undefined && { registration: { url, code, ...(ca !== undefined && { ca }) } }),
+    ...(values.gateway !== undefined && { gateway: parseGateway(values.gateway) }),
     version,
     log: consoleLog,
     signal: stopping.signal,
   }
   return (await runAgent(options)) === 'unregistered' ? UNREGISTERED : 0
+}
+
+/** @throws Error for anything but a name or an address with a port. */
+function parseGateway(text: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s/]+)):([0-9]{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  if (host === undefined || Number(port) > 65_535) throw new Error(`--gateway ${text} is not HOST:PORT`)
+  return { host, port: Number(port) }
 }
 
 try {

@@ -56,7 +56,7 @@ function printHelp(): void {
   const lines = describeSettings().map(({ name, description }) => `  ${name.padEnd(33)}${description}`)
   print(`Usage: npm start [-- --demo]
 
-  --demo      an organization with three sites and sixty simulated devices
+  --demo      an organization with three sites, sixty simulated devices and two edge appliances
   --help      this text
   --version   the release
 

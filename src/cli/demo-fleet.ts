@@ -79,3 +79,9 @@ const IMAGE_BYTES = 256 * 1024
 export function demoImage(models: readonly string[], version: string): Buffer {
   return Buffer.alloc(IMAGE_BYTES, `SIGNALBOX-FIRMWARE model=${models.join(',')} version=${version}\n`)
 }
+
+/** Edge appliances, each with the agent of Signalbox. */
+export const demoMxedges = [
+  { name: 'Edge North', model: 'ME-VM', services: ['tunterm'] },
+  { name: 'Edge South', model: 'ME-VM', services: ['tunterm'] },
+] as const

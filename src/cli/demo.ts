@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { writeWhole } from '../platform/storage/files.ts'
 import { type Client, createClient } from './client.ts'
+import { ensureMxedges, runAgents } from './demo-agents.ts'
 import { type DemoDevice, demoDevices, demoImage, demoModels, demoSites, demoVersions } from './demo-fleet.ts'
 import { runSimulator } from './demo-simulator.ts'
 
@@ -12,6 +13,7 @@ export interface DemoOptions {
   readonly url: string
   readonly operatorKey: string
   readonly ucentralPort: number
+  readonly edgePort: number
   readonly dataDir: string
 }
 
@@ -45,9 +47,11 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     demo.site_ids = await ensureSites(client, demo.org_id)
     await ensureFirmware(client, demo.org_id)
     await ensureDevices(client, { demo, fleet, options })
+    await ensureMxedges(client, demo.org_id)
   }
   await writeDemo(path, demo)
   await runSimulator({ fleet: fleet.flat(), firmware: demoVersions[0].version, ...options })
+  await runAgents(client, { orgId: demo.org_id, ...options })
   for (const [name, value] of Object.entries(demo))
     process.stdout.write(`${name}=${Array.isArray(value) ? value.join(',') : value}\n`)
 }

@@ -24,6 +24,12 @@ it("starts a second demo with the first one's data, as its user left it", { time
   await before.call('PUT', inventory, { op: 'assign', site_id: demo.site_ids[1], macs: [moved] })
   await before.call('PUT', inventory, { op: 'unassign', macs: [unassigned] })
   await before.call('PUT', `/api/v1/sites/${demo.site_ids[2]}`, { name: 'Kyoto' })
+  const stats = `/api/v1/orgs/${demo.org_id}/stats/mxedges`
+  const edges = [
+    { name: 'Edge North', status: 'connected' },
+    { name: 'Edge South', status: 'connected' },
+  ]
+  expect(await before.call('GET', stats)).toMatchObject(edges)
   await first.kill('SIGTERM')
 
   const second = await startServerProcess({ dataDir, demo: true })
@@ -36,4 +42,5 @@ it("starts a second demo with the first one's data, as its user left it", { time
   expect([siteOf.get(moved), siteOf.get(unassigned)]).toEqual([demo.site_ids[1], null])
   const sites = (await after.call('GET', `/api/v1/orgs/${demo.org_id}/sites`)) as { name: string }[]
   expect(sites.map(({ name }) => name)).toEqual(['Berlin', 'Kyoto', 'New York'])
+  expect(await after.call('GET', stats)).toMatchObject(edges)
 })

@@ -30,11 +30,15 @@ async function runCommandsOf(document: string, { demo }: { readonly demo: boolea
 }
 
 it('runs the commands of the README', { timeout: 120_000 }, async () => {
-  const [inventory, created, listed, ...rest] = await runCommandsOf('README.md', { demo: true })
+  const [inventory, created, listed, restarted, commands, replaced, ...rest] = await runCommandsOf('README.md', {
+    demo: true,
+  })
   expect(rest).toEqual([])
   expect(inventory).toHaveLength(3)
   expect(created).toMatchObject({ strategy: 'canary', target_version: '3.2.0', upgrades: [{}, {}, {}] })
   expect(listed).toMatchObject([{ id: (created as { id: string }).id }])
+  expect([restarted, replaced]).toEqual([{}, {}])
+  expect(commands).toMatchObject([{ kind: 'service', params: { service: 'tunterm', action: 'restart' } }, {}])
 })
 
 it('registers with the commands of the operations manual', { timeout: 120_000 }, async () => {

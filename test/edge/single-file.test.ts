@@ -48,6 +48,7 @@ test.each([
   [[], '--state is needed'],
   [['--state', '/tmp/none'], 'Either --hooks or --dry-run is needed'],
   [['--state', '/tmp/none', '--dry-run', '--hooks', 'x'], 'Either --hooks or --dry-run is needed'],
+  [['--state', '/tmp/none', '--dry-run', '--gateway', 'here'], '--gateway here is not HOST:PORT'],
   [['--wrong'], "Unknown option '--wrong'"],
 ])('the program ends with a line that explains it, for %j', async (args, reason) => {
   const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
