@@ -33,7 +33,13 @@ afterAll(() => server.close())
  * Operations whose samples name an object without a site: callers limited to some sites pass the access check but do
  * not find it.
  */
-const ofNoSite = new Set(['getOrgMxEdge', 'getOrgMxEdgeStats', 'getOrgMxEdgeVmParams', 'getOrgSiteGroup'])
+const ofNoSite = new Set([
+  'getOrgMxEdge',
+  'getOrgMxEdgeStats',
+  'getOrgMxEdgeVmParams',
+  'getOrgSiteGroup',
+  'listOrgMxEdgeCommands',
+])
 
 const limited: ReadonlySet<Standing> = new Set(['all sites', 'site group', 'one site', 'another site'])
 

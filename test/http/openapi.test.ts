@@ -13,6 +13,7 @@ const PUBLIC = [
   'verifyRecoverPassword',
   'confirmSelfEmail',
   'getAdminRegistrationInfo',
+  'registerMxEdgeAgent',
   'registerNewAdmin',
   'verifyRegistration',
   'getOauth2AuthorizationUrlForLogin',
