@@ -63,6 +63,11 @@ export function lockDevicesBy(
     .execute()
 }
 
+/** Lists those of the devices that the organization has. */
+export function listDevicesById(reader: Reader, scope: InOrg, deviceIds: readonly string[]): Promise<Device[]> {
+  return selectDevices(reader, scope).where('device.id', '=', anyOf(deviceIds)).execute()
+}
+
 /** A device with the facts that decide whether it can be commanded. */
 export type CommandCandidate = Device & { readonly connected: boolean; readonly capabilities: DeviceCapabilities }
 

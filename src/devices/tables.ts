@@ -17,6 +17,8 @@ declare module '../platform/schema.ts' {
     deviceCount: DeviceCountTable
     deviceImage: DeviceImageTable
     deviceOutage: DeviceOutageTable
+    deviceHostKey: DeviceHostKeyTable
+    callHomeSecret: CallHomeSecretTable
     supportFile: SupportFileTable
     deviceReport: DeviceReportTable
     deviceSummary: DeviceSummaryTable
@@ -150,9 +152,28 @@ export interface DeviceSessionTable {
   /** Service time; see migration 27. */
   disconnectedMs: number | null
   facts: Json<DeviceFacts>
+  /** The organization that the connection proved; null where the device proves its own identity. */
+  orgId: string | null
 }
 
-export type CommandKind = 'restart' | 'upgrade' | 'stage' | 'activate' | 'locate' | 'unlocate' | 'ping' | 'support'
+export type CommandKind =
+  | 'restart'
+  | 'upgrade'
+  | 'stage'
+  | 'activate'
+  | 'locate'
+  | 'unlocate'
+  | 'ping'
+  | 'support'
+  | 'restore_backup'
+  | 'snapshot'
+
+/** The step that a command of several calls has reached. A document. */
+export interface CommandProgress {
+  readonly step: 'check' | 'clean' | 'download' | 'verify' | 'install' | 'reboot' | 'roll_back' | 'snapshot'
+  /** The member of a Virtual Chassis that the step concerns. */
+  readonly member?: number
+}
 
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'
 
@@ -169,6 +190,9 @@ export interface DeviceCommandTable {
   /** The call that carries it: see migration 26. */
   callId: number | null
   outcome: Json<Record<string, unknown>> | null
+  progress: Json<CommandProgress> | null
+  /** Service time of the progress. */
+  progressMs: number | null
   createdAt: Date
   /** Null for commands of upgrades, which only their upgrade withdraws. */
   expiresAt: Date | null
@@ -218,6 +242,20 @@ export interface DeviceOutageTable {
   deviceId: string
   downAt: Date
   dueAt: Date
+}
+
+export interface DeviceHostKeyTable {
+  orgId: string
+  deviceId: string
+  /** As OpenSSH writes it: `SHA256:` and 43 characters of base64. */
+  fingerprint: string
+  createdAt: Date
+}
+
+export interface CallHomeSecretTable {
+  orgId: string
+  generation: number
+  rotatedAt: Date
 }
 
 export interface SupportFileTable {

@@ -5,6 +5,8 @@ interface DeviceEventDeclaration {
   /** How serious the event is, in the words of the topic `device-events`. */
   readonly level: 'notice' | 'warn'
   readonly description: string
+  /** The types of devices to which it happens; all of them if absent. */
+  readonly types?: readonly DeviceType[]
 }
 
 /** What can happen to a device, by the name of the event without its family: `CONNECTED` gives `AP_CONNECTED`. */
@@ -21,6 +23,21 @@ export const deviceEvents = {
   UNCLAIMED: { level: 'notice', description: 'The organization has given the device up' },
   ASSIGNED: { level: 'notice', description: 'The device has been assigned to a site' },
   UNASSIGNED: { level: 'notice', description: 'The device has been removed from its site' },
+  RECOVERY_SNAPSHOT_REQUESTED: {
+    level: 'notice',
+    description: 'A person has requested a recovery snapshot of the device',
+    types: ['switch', 'gateway'],
+  },
+  RECOVERY_SNAPSHOT_SUCCEEDED: {
+    level: 'notice',
+    description: 'The device has taken a recovery snapshot',
+    types: ['switch', 'gateway'],
+  },
+  RECOVERY_SNAPSHOT_FAILED: {
+    level: 'warn',
+    description: 'The device has taken no recovery snapshot, or not on each of its members',
+    types: ['switch', 'gateway'],
+  },
 } as const satisfies Readonly<Record<string, DeviceEventDeclaration>>
 
 export type DeviceEventName = keyof typeof deviceEvents
@@ -41,7 +58,12 @@ export interface EventTypeDefinition {
 export function deviceEventTypes(): EventTypeDefinition[] {
   const types = ['ap', 'switch', 'gateway'] as const
   const names = Object.keys(deviceEvents) as DeviceEventName[] // Object.keys loses the type.
-  return types.flatMap((type) => names.map((what) => definitionOf(type, what)))
+  return types.flatMap((type) => names.filter((what) => happensTo(what, type)).map((what) => definitionOf(type, what)))
+}
+
+function happensTo(what: DeviceEventName, type: DeviceType): boolean {
+  const { types }: DeviceEventDeclaration = deviceEvents[what]
+  return types === undefined || types.includes(type)
 }
 
 function definitionOf(type: DeviceType, what: DeviceEventName): EventTypeDefinition {

@@ -1,4 +1,4 @@
-import type { CallKey, FinishedCommand } from '../devices/commands/store.ts'
+import type { AdvancedCommand, CallKey, FinishedCommand } from '../devices/commands/store.ts'
 import type { UpgradeEnd } from '../firmware/store-lost-upgrades.ts'
 import type { WakeName } from '../platform/wakes.ts'
 import type { Link, SendResult } from './device-link.ts'
@@ -25,6 +25,8 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   /** Marks queued commands as sent, at most one per device and only those whose device is connected to this node. */
   claim(limit: number): Promise<C[]>
   finish(finished: readonly FinishedCommand[]): Promise<void>
+  /** Records the steps that commands have reached; absent where they have none. */
+  advance?(advanced: readonly AdvancedCommand[]): Promise<void>
   /** Returns commands to the queue that were claimed and certainly not sent. */
   requeue(commands: readonly C[]): Promise<void>
   /** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */

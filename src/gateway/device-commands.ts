@@ -1,8 +1,14 @@
 import { findRefusal } from '../devices/commands/capabilities.ts'
-import { recordCommandOutcomes, recordCommandsSent, recordCommandsUnsent } from '../devices/commands/record-commands.ts'
+import {
+  recordCommandOutcomes,
+  recordCommandProgress,
+  recordCommandsSent,
+  recordCommandsUnsent,
+} from '../devices/commands/record-commands.ts'
 import { type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
 import { supportUploadUrl } from '../devices/support/file-url.ts'
 import { firmwareDownloadUrl } from '../firmware/download-url.ts'
+import { listImageDigests } from '../firmware/store-digests.ts'
 import { findLostUpgrade } from '../firmware/store-lost-upgrades.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -11,7 +17,7 @@ import type { DeviceLink, SendResult } from './device-link.ts'
 import type { DriverCommand, SentCommand } from './driver.ts'
 
 /** A download address must outlive the longest wait for its command. */
-const URL_LIFE_MS = 1_900_000
+const URL_LIFE_MS = 2_600_000
 
 export interface DeviceCommandOptions {
   readonly nodeId: string
@@ -19,14 +25,26 @@ export interface DeviceCommandOptions {
   readonly localCertificates: boolean
 }
 
+/** A command with the SHA-256 of its image, if it has one that exists. */
+export type DeviceCommand = CommandToSend & { readonly sha256?: string | undefined }
+
 /** The commands to devices. */
 export function deviceCommands(
   ctx: Context,
   { nodeId, localCertificates }: DeviceCommandOptions,
-): CommandRows<DeviceLink, CommandToSend, SentCommand> {
+): CommandRows<DeviceLink, DeviceCommand, SentCommand> {
   return {
     wake: 'commands',
-    claim: (limit) => recordCommandsSent(ctx, nodeId, limit),
+    async claim(limit) {
+      const commands = await recordCommandsSent(ctx, nodeId, limit)
+      try {
+        return await withDigests(ctx, commands)
+      } catch (error) {
+        await recordCommandsUnsent(ctx, commands)
+        throw error
+      }
+    },
+    advance: (advanced) => recordCommandProgress(ctx, advanced),
     finish: (finished) => recordCommandOutcomes(ctx, finished),
     requeue: (commands) => recordCommandsUnsent(ctx, commands),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
@@ -34,14 +52,36 @@ export function deviceCommands(
     send(link, command): SendResult {
       const refusal = findRefusal(command.capabilities, command)
       if (refusal !== null) return { kind: 'rejected', code: 'unsupported', text: refusal, final: true }
+      // Another organization has claimed the device since, so its link must prove that it is the same.
+      if (link.orgId !== null && link.orgId !== command.orgId) {
+        link.close('try_again')
+        return { kind: 'unsent' }
+      }
       const order = orderOf(ctx, command, localCertificates)
+      if (order === null) return imageDeleted
       return link.send({ callId: command.callId, device: command, order })
     },
     sentOf: (command, lastStep) => ({ device: command, kind: command.kind, lastStep }),
   }
 }
 
-function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolean): DriverCommand {
+const imageDeleted: SendResult = {
+  kind: 'rejected',
+  code: 'image_deleted',
+  text: 'The image no longer exists',
+  final: true,
+}
+
+async function withDigests(ctx: Context, commands: readonly CommandToSend[]): Promise<DeviceCommand[]> {
+  const images = commands.flatMap(({ orgId, params }) => ('image_id' in params ? [{ orgId, id: params.image_id }] : []))
+  const digests = images.length === 0 ? new Map<string, string>() : await listImageDigests(ctx.db, images)
+  return commands.map((command) =>
+    'image_id' in command.params ? Object.assign(command, { sha256: digests.get(command.params.image_id) }) : command,
+  )
+}
+
+/** Returns null for a command whose image no longer exists. */
+function orderOf(ctx: Context, command: DeviceCommand, localCertificates: boolean): DriverCommand | null {
   switch (command.kind) {
     case 'restart':
       return { kind: 'restart', ...command.params }
@@ -50,10 +90,15 @@ function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolea
       return { kind: 'locate', ...(durationS !== undefined && { durationS }) }
     }
     case 'upgrade':
-    case 'stage': {
+    case 'stage':
+    case 'activate': {
+      const { sha256 } = command
+      if (sha256 === undefined) return null
+      const { version } = command.params
+      if (command.kind === 'activate') return { kind: 'activate', version, sha256 }
       const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
       const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
-      return { kind: command.kind, uri, localCertificates }
+      return { kind: command.kind, version, sha256, uri, localCertificates }
     }
     case 'ping': {
       const { egress_interface: egressInterface, ...params } = command.params
@@ -63,8 +108,9 @@ function orderOf(ctx: Context, command: CommandToSend, localCertificates: boolea
       const uri = supportUploadUrl(ctx, { orgId: command.orgId, commandId: command.id })
       return { kind: 'support', uri, localCertificates }
     }
-    case 'activate':
     case 'unlocate':
+    case 'restore_backup':
+    case 'snapshot':
       return { kind: command.kind }
   }
 }

@@ -1,3 +1,4 @@
+import type { CommandProgress } from '../devices/tables.ts'
 import type { DriverCommand, DriverDevice, Outcome, Rejection, SentCommand } from './driver.ts'
 
 /** The epoch of a link before its connection is recorded; it is lower than any in the database. */
@@ -26,6 +27,8 @@ export interface DeviceLink extends Link {
   readonly family: string
   /** Twelve lower-case hex digits. */
   readonly mac: string
+  /** The organization whose credentials the device proved; null where it proved its own identity. */
+  readonly orgId: string | null
   send(command: LinkCommand): SendResult
 }
 
@@ -42,6 +45,13 @@ export type SendResult =
   /** The command was certainly not sent, and may be sent later. */
   | { readonly kind: 'unsent' }
   | Rejection
+
+/** A step of a command that takes several calls. */
+export interface LinkProgress {
+  readonly progress: CommandProgress
+  /** From now to the next report or reply. */
+  readonly timeoutMs: number
+}
 
 /** Decodes what a reply or an event means for a command that was sent; null: nothing. */
 export type Decode<S = SentCommand> = (sent: S) => Outcome | null

@@ -14,21 +14,25 @@ export function deviceSessions(
   ctx: Context,
   nodeId: string,
   batchSize: number,
-): SessionRows<Pick<DeviceLink, 'mac' | 'family'>, DeviceFacts> {
-  const connects = gatherAnswers<string, SessionOpening, OpenedSession>({
+): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId'>, DeviceFacts> {
+  const connects = gatherAnswers<string, SessionOpening, OpenedSession | null>({
     name: 'connections of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
     keyOf: ({ mac }) => deviceIdOf(mac),
     async answer(openings) {
       const opened = await recordConnects(ctx, nodeId, openings)
-      return new Map(opened.map((session) => [session.deviceId, session]))
+      const refused = openings.map(({ mac }) => [deviceIdOf(mac), null] as const)
+      return new Map<string, OpenedSession | null>([
+        ...refused,
+        ...opened.map((session) => [session.deviceId, session] as const),
+      ])
     },
   })
   return {
-    async open({ mac, family }, facts) {
-      const { epoch } = await connects.add({ mac, family, facts })
-      return epoch
+    async open({ mac, family, orgId }, facts) {
+      const opened = await connects.add({ mac, family, orgId, facts })
+      return opened?.epoch ?? null
     },
     close: (keys) => recordDisconnects(ctx, keys),
     idle: () => connects.idle(),

@@ -1,9 +1,9 @@
 import type { CommandOutcome } from '../devices/commands/command.ts'
-import type { FinishedCommand } from '../devices/commands/store.ts'
+import type { AdvancedCommand, FinishedCommand } from '../devices/commands/store.ts'
 import type { Context } from '../platform/context.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
-import type { Decode, Link, LinkEvent } from './device-link.ts'
+import type { Decode, Link, LinkEvent, LinkProgress } from './device-link.ts'
 import type { Outcome, UpgradeStep } from './driver.ts'
 import { gatherFacts } from './facts.ts'
 import { createLateReplies } from './late-replies.ts'
@@ -31,6 +31,8 @@ export interface Dispatcher<L extends Link, S> {
   /** See LinkSide. */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
   /** See LinkSide. */
+  onProgress(link: L, callId: number, step: LinkProgress): void
+  /** See LinkSide. */
   onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: L): void
@@ -45,7 +47,7 @@ export interface Dispatcher<L extends Link, S> {
 interface InFlight<L, C> {
   readonly command: C
   readonly link: L
-  readonly deadlineMs: number
+  deadlineMs: number
   /** The step that the device reported last. */
   lastStep: UpgradeStep | null
 }
@@ -62,6 +64,11 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     name: 'outcomes of commands',
     write: (items) => rows.finish(items),
     bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
+    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
+  })
+  const progress = gatherFacts<AdvancedCommand>(ctx, {
+    name: 'progress of commands',
+    write: async (items) => rows.advance?.(items),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
   const unsent = gatherFacts<C>(ctx, {
@@ -141,14 +148,21 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     },
     onReply,
     onEvent,
+    onProgress(link, callId, { progress: reached, timeoutMs }) {
+      const entry = inFlight.get(link.deviceId)
+      if (entry?.link !== link || entry.command.callId !== callId) return
+      entry.deadlineMs = now() + timeoutMs
+      const { orgId, id } = entry.command
+      void progress.add({ orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() })
+    },
     onClosed(link) {
       if (inFlight.get(link.deviceId)?.link === link) inFlight.delete(link.deviceId)
     },
-    flushOutcomes: () => outcomes.flush(),
+    flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
     stopSending: () => sender.stop(),
     async stop() {
       await Promise.all([sender.stop(), lateReplies.idle()])
-      await Promise.all([outcomes.stop(), unsent.stop()])
+      await Promise.all([outcomes.stop(), progress.stop(), unsent.stop()])
     },
   }
 }

@@ -14,14 +14,18 @@ export type DriverCommand =
   | ({ readonly kind: 'upgrade' } & Download)
   /** Download, and keep the image for `activate`, which installs it and reboots. */
   | ({ readonly kind: 'stage' } & Download)
-  | { readonly kind: 'activate' }
+  | ({ readonly kind: 'activate' } & Image)
+  /** Boot the firmware that the device ran before. */
+  | { readonly kind: 'restore_backup' }
+  /** Update the recovery system of the device. */
+  | { readonly kind: 'snapshot' }
   /** Blinks for a limited time: as long as the driver usually lets it, if `durationS` is absent. */
   | { readonly kind: 'locate'; readonly durationS?: number }
   /** Restores the configured LEDs. */
   | { readonly kind: 'unlocate' }
   | Ping
   /** Collects what the device's maker wants to see, and uploads it as a form. */
-  | ({ readonly kind: 'support' } & Download)
+  | ({ readonly kind: 'support' } & Address)
 
 /** Sends `count` pings and reports what the device's own program says of them. */
 export interface Ping {
@@ -35,7 +39,14 @@ export interface Ping {
   readonly egressInterface?: string
 }
 
-export interface Download {
+export interface Image {
+  readonly version: string
+  /** SHA-256 in lower-case hex. */
+  readonly sha256: string
+}
+
+/** Where a device downloads from, or uploads to. */
+export interface Address {
   readonly uri: string
   /**
    * True when the CA of the device's own certificate also signed the certificate of the HTTPS server. That matters only
@@ -43,6 +54,8 @@ export interface Download {
    */
   readonly localCertificates: boolean
 }
+
+export type Download = Image & Address
 
 /** The steps of an upgrade, in this order. */
 export type UpgradeStep = 'download' | 'install'

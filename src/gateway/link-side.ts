@@ -77,6 +77,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
         return true
       },
       onReply: (link, callId, decode) => dispatcher.onReply(link, callId, decode),
+      onProgress: (link, callId, step) => dispatcher.onProgress(link, callId, step),
       onEvent: (link, event) => dispatcher.onEvent(link, event),
       onClosed(link) {
         links.detach(link)

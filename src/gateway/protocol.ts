@@ -6,7 +6,7 @@ import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
 import type { MxedgeReport } from '../mxedges/sessions/facts.ts'
 import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { Decode, DeviceLink, Link, LinkEvent } from './device-link.ts'
+import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './device-link.ts'
 import type { SentCommand } from './driver.ts'
 
 /** A protocol by which devices connect. */
@@ -37,6 +37,8 @@ export interface LinkSide<L extends Link, F, S> {
    * a reply to that call. Never rejects.
    */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
+  /** Records a step of the command in flight and renews its time limit. */
+  onProgress(link: L, callId: number, step: LinkProgress): void
   /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */
   onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Must be called once for each link, after everything that the device has sent is handled. */

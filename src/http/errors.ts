@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorCode } from '../platform/errors.ts'
+import { AppError, type ErrorCode, TextError } from '../platform/errors.ts'
 
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,
@@ -19,6 +19,10 @@ const statusOf: Record<ErrorCode, number> = {
  * answered with 500 and the request's id.
  */
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof TextError) {
+    void reply.code(statusOf[error.code]).type('application/json; charset=utf-8').send(JSON.stringify(error.message))
+    return
+  }
   if (error instanceof AppError) {
     if (error.code === 'unauthenticated') void reply.header('www-authenticate', 'Token')
     if (error.retryAfterS !== null) void reply.header('retry-after', error.retryAfterS)

@@ -48,6 +48,9 @@ export const ErrorReply = named(
   ),
 )
 
+/** What a few operations answer when they are refused: the reason alone, unless the request is not understood. */
+export const TextErrorReply = named('TextError', Type.Union([Type.String(), ErrorReply]))
+
 /** Errors of an upload, for `operation`: the server may have no room for the file. */
 export const storageErrors = { 503: ErrorReply }
 

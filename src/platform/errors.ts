@@ -30,6 +30,13 @@ export class AppError extends Error {
   }
 }
 
+/** A refusal whose whole body is its text, as a JSON string. Clients of a few operations compare that text. */
+export class TextError extends AppError {
+  constructor(message: string) {
+    super('invalid', message)
+  }
+}
+
 /** @param why A sentence that follows the words that clients know. */
 export function tooManyRequests(why: string, retryAfterS: number): AppError {
   return new AppError('rate_limited', `Too Many Request. ${why}`, {}, retryAfterS)

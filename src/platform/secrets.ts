@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 import { AppError } from './errors.ts'
 
-export type SignPurpose = 'csrf' | 'firmware' | 'image' | 'support'
+export type SignPurpose = 'csrf' | 'firmware' | 'image' | 'support' | 'call_home' | 'ssh_user'
 
 /** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
 export interface Secrets {
@@ -34,11 +34,13 @@ const KEY_ID = 1
 export function createSecrets(masterKey: Buffer): Secrets {
   const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32))
   const sealKey = derive('seal')
-  const signKeys = {
+  const signKeys: Readonly<Record<SignPurpose, Buffer>> = {
     csrf: derive('csrf'),
     firmware: derive('firmware'),
     image: derive('image'),
     support: derive('support'),
+    call_home: derive('call_home'),
+    ssh_user: derive('ssh_user'),
   }
   const sign: Secrets['sign'] = (purpose, text) =>
     createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')

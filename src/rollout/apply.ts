@@ -118,7 +118,6 @@ function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewC
     createdAt: now,
     expiresAt: null,
   }
-  if (order === 'activate') return { ...command, kind: order, params: {} }
   return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 

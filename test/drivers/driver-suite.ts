@@ -8,7 +8,12 @@ import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.t
 /** What a driver feeds to the suite. */
 export interface DriverSamples<M extends Messages> {
   /** A device of each sort that the driver treats in its own way, with what it says when it connects. */
-  readonly devices: readonly { readonly device: DriverDevice; readonly hello: M['hello'] }[]
+  readonly devices: readonly {
+    readonly device: DriverDevice
+    readonly hello: M['hello']
+    /** True for a device whose upgrades the driver refuses. */
+    readonly refusesUpgrades?: boolean
+  }[]
   /** A reply by which a device has executed a restart, and one by which it has refused it; `text` is its own. */
   readonly success: (text: string) => M['reply']
   readonly refusal: (text: string) => M['reply']
@@ -21,20 +26,22 @@ export interface DriverSamples<M extends Messages> {
 }
 
 const uri = fc.stringMatching(/^[a-z0-9/_-]{1,80}$/).map((path) => `https://example.test/${path}`)
-const download = { uri, localCertificates: fc.boolean() }
+const image = { version: fc.constantFrom('2.0.0', '23.4R2-S2.1'), sha256: fc.constant('ab'.repeat(32)) }
+const download = { uri, localCertificates: fc.boolean(), ...image }
 const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
   fc.constant({ kind: 'restart' }),
   fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),
   fc.constantFrom('node0' as const, 'node1' as const).map((node) => ({ kind: 'restart', node })),
   fc.record({ kind: fc.constantFrom('upgrade' as const, 'stage' as const), ...download }),
-  fc.record({ kind: fc.constant('support' as const), ...download }),
+  fc.record({ kind: fc.constant('support' as const), uri, localCertificates: fc.boolean() }),
   fc.record({
     kind: fc.constant('ping' as const),
     host: fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6()),
     count: fc.integer({ min: 1, max: 100 }),
     size: fc.integer({ min: 56, max: 65_535 }),
   }),
-  fc.constantFrom('activate' as const, 'locate' as const, 'unlocate' as const).map((kind) => ({ kind })),
+  fc.record({ kind: fc.constant('activate' as const), ...image }),
+  fc.constantFrom('locate', 'unlocate', 'restore_backup', 'snapshot').map((kind) => ({ kind })),
 )
 const kinds = [
   'restart',
@@ -45,15 +52,17 @@ const kinds = [
   'unlocate',
   'ping',
   'support',
+  'restore_backup',
+  'snapshot',
 ] as const satisfies CommandKind[]
 
 /** The command row of a driver's command. */
 function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
-  const image = { image_id: 'a', version: '2.0.0' }
+  const row = { image_id: 'a', version: '2.0.0' }
   // The parameters follow from the kind, which the type of a spread can't say.
   return {
     kind,
-    params: kind === 'upgrade' || kind === 'stage' ? image : kind === 'restart' || kind === 'ping' ? params : {},
+    params: ['upgrade', 'stage', 'activate'].includes(kind) ? row : kind === 'restart' || kind === 'ping' ? params : {},
   } as CommandOrder
 }
 
@@ -61,76 +70,79 @@ function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
 export function describeDriver<M extends Messages>(name: string, driver: Driver<M>, samples: DriverSamples<M>): void {
   const restarted = (device: DriverDevice): SentCommand => ({ device, kind: 'restart', lastStep: null })
 
-  describe.each(samples.devices)(`the driver of ${name}, of $device.type $hello`, ({ device, hello }) => {
-    const capabilities: DeviceCapabilities = driver.capabilitiesOf(hello)
-    const has = (kind: CommandKind): boolean => capabilities.commands.includes(kind)
+  describe.each(samples.devices)(
+    `the driver of ${name}, of $device.type $hello`,
+    ({ device, hello, refusesUpgrades = false }) => {
+      const capabilities: DeviceCapabilities = driver.capabilitiesOf(hello)
+      const has = (kind: CommandKind): boolean => capabilities.commands.includes(kind)
 
-    test('says what the device can do in a document that can be stored', () => {
-      expect(JSON.parse(JSON.stringify(capabilities))).toEqual(capabilities)
-      expect(capabilities.commands.filter((kind) => !kinds.includes(kind))).toEqual([])
-      expect(JSON.stringify(capabilities).length).toBeLessThan(1000)
-    })
+      test('says what the device can do in a document that can be stored', () => {
+        expect(JSON.parse(JSON.stringify(capabilities))).toEqual(capabilities)
+        expect(capabilities.commands.filter((kind) => !kinds.includes(kind))).toEqual([])
+        expect(JSON.stringify(capabilities).length).toBeLessThan(1000)
+      })
 
-    test('restarts it, and upgrades it in one step or in two', () => {
-      expect(has('restart')).toBe(true)
-      expect(has('stage')).toBe(has('activate'))
-      expect(has('upgrade') || has('stage')).toBe(true)
-    })
+      test('restarts it, and upgrades it in one step or in two', () => {
+        expect(has('restart')).toBe(true)
+        expect(has('stage')).toBe(has('activate'))
+        expect(has('upgrade') || has('stage')).toBe(!refusesUpgrades)
+      })
 
-    test('encodes each command that the device can execute as a call with a bounded wait', () => {
-      fc.assert(
-        fc.property(command, (order) => {
-          if (findRefusal(capabilities, orderOf(order)) !== null) return
-          // A driver may refuse the address of a download, which no capability tells.
-          const encoded = driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order)
-          if (encoded.kind === 'rejected') throw new Error(encoded.text)
-          expect(encoded.timeoutMs).toBeGreaterThan(0)
-          expect(encoded.timeoutMs).toBeLessThanOrEqual(3_600_000)
-          expect(samples.sizeOf(encoded.call)).toBeLessThan(samples.maxCallBytes)
-        }),
-      )
-    })
+      test('encodes each command that the device can execute as a call with a bounded wait', () => {
+        fc.assert(
+          fc.property(command, (order) => {
+            if (findRefusal(capabilities, orderOf(order)) !== null) return
+            // A driver may refuse the address of a download, which no capability tells.
+            const encoded = driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order)
+            if (encoded.kind === 'rejected') throw new Error(encoded.text)
+            expect(encoded.timeoutMs).toBeGreaterThan(0)
+            expect(encoded.timeoutMs).toBeLessThanOrEqual(3_600_000)
+            expect(samples.sizeOf(encoded.call)).toBeLessThan(samples.maxCallBytes)
+          }),
+        )
+      })
 
-    test('encodes any other command, or says why not', () => {
-      fc.assert(
-        fc.property(command, (order) => {
-          const encoded = driver.encode(device, order)
-          if (encoded.kind === 'call') return
-          expect(encoded.code).not.toBe('')
-          expect(encoded.text).not.toBe('')
-        }),
-      )
-    })
+      test('encodes any other command, or says why not', () => {
+        fc.assert(
+          fc.property(command, (order) => {
+            const encoded = driver.encode(device, order)
+            if (encoded.kind === 'call') return
+            expect(encoded.code).not.toBe('')
+            expect(encoded.text).not.toBe('')
+          }),
+        )
+      })
 
-    test('has it blink, and end that, by calls that differ, or by none', () => {
-      expect(has('unlocate')).toBe(has('locate'))
-      if (!has('locate')) return
-      expect(driver.encode(device, { kind: 'unlocate' })).not.toEqual(driver.encode(device, { kind: 'locate' }))
-    })
+      test('has it blink, and end that, by calls that differ, or by none', () => {
+        expect(has('unlocate')).toBe(has('locate'))
+        if (!has('locate')) return
+        expect(driver.encode(device, { kind: 'unlocate' })).not.toEqual(driver.encode(device, { kind: 'locate' }))
+      })
 
-    test('tells success from refusal, and keeps the reason', () => {
-      expect(driver.decodeReply(restarted(device), samples.success('fine'))?.kind).toBe('done')
-      const refused = driver.decodeReply(restarted(device), samples.refusal('not now'))
-      expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })
-    })
+      test('tells success from refusal, and keeps the reason', () => {
+        expect(driver.decodeReply(restarted(device), samples.success('fine'))?.kind).toBe('done')
+        const refused = driver.decodeReply(restarted(device), samples.refusal('not now'))
+        expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })
+      })
 
-    test('never throws at what a device sends, and never takes nonsense for success', () => {
-      fc.assert(
-        fc.property(command, fc.anything(), ({ kind }, value) => {
-          const sent: SentCommand = { device, kind, lastStep: null }
-          for (const outcome of [
-            driver.decodeReply(sent, samples.strangeReply(value)),
-            driver.decodeEvent(sent, samples.strangeEvent(value)),
-          ])
-            expect(outcome === null || outcome.kind === 'rejected').toBe(true)
-        }),
-      )
-    })
+      test('never throws at what a device sends, and never takes nonsense for success', () => {
+        fc.assert(
+          fc.property(command, fc.anything(), ({ kind }, value) => {
+            const sent: SentCommand = { device, kind, lastStep: null }
+            for (const outcome of [
+              driver.decodeReply(sent, samples.strangeReply(value)),
+              driver.decodeEvent(sent, samples.strangeEvent(value)),
+            ])
+              expect(outcome === null || outcome.kind === 'rejected').toBe(true)
+          }),
+        )
+      })
 
-    test('bounds the words of the device that end up in the database', () => {
-      const text = 'x'.repeat(100_000)
-      for (const reply of [samples.success(text), samples.refusal(text)])
-        expect(JSON.stringify(driver.decodeReply(restarted(device), reply)).length).toBeLessThan(1000)
-    })
-  })
+      test('bounds the words of the device that end up in the database', () => {
+        const text = 'x'.repeat(100_000)
+        for (const reply of [samples.success(text), samples.refusal(text)])
+          expect(JSON.stringify(driver.decodeReply(restarted(device), reply)).length).toBeLessThan(1000)
+      })
+    },
+  )
 }

@@ -18,7 +18,7 @@ afterAll(() => harness.close())
 
 const imageId = randomUUID()
 const stage: CommandOrder = { kind: 'stage', params: { image_id: imageId, version: '2.0.0' } }
-const activate: CommandOrder = { kind: 'activate', params: {} }
+const activate: CommandOrder = { kind: 'activate', params: { image_id: imageId, version: '2.0.0' } }
 
 /** A device that loses its connection over the command. @returns The id of the command. */
 async function lose(order: CommandOrder): Promise<{ mac: string; id: string }> {
@@ -52,10 +52,6 @@ describe('the end that a device tells of an upgrade it does not name', () => {
     const at = harness.ctx.clock.now()
     const moment = { at, atMs: harness.ctx.serviceClock.nowMs() }
     await inTx(harness.ctx, async (tx) => {
-      await tx
-        .insertInto('firmwareImage')
-        .values({ orgId: harness.orgId, id: imageId, sha256: imageId, sizeBytes: '1000', createdAt: at })
-        .execute()
       await startDownload(tx, scope, { commandId: id, imageId, ...moment })
       await touchDownload(tx, scope, { commandId: id, bytes: 1000, last: true, ...moment })
     })

@@ -33,6 +33,8 @@ async function devicesWithDistinctEpochs(count: number): Promise<string[]> {
 test('devices that connect together, in descending order of MAC, each get their own epoch', async () => {
   const macs = await devicesWithDistinctEpochs(6)
   const sessions = deviceSessions(harness.ctx, randomUUID(), 200)
-  const opened = await Promise.all(macs.toReversed().map((mac) => sessions.open({ mac, family: 'ucentral' }, facts)))
+  const opened = await Promise.all(
+    macs.toReversed().map((mac) => sessions.open({ mac, family: 'ucentral', orgId: null }, facts)),
+  )
   expect(opened).toEqual(macs.map((_, before) => String(before + 1)).toReversed())
 })

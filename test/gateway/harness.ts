@@ -24,6 +24,7 @@ import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway
 import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { sha256Hex } from '../../src/platform/secrets.ts'
 import type { CommandState, FwUpdate } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
 import { createTestContext } from '../support/server.ts'
@@ -136,6 +137,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         createdAt: now,
         expiresAt,
       }
+      if ('image_id' in order.params) await insertImage(ctx, orgId, order.params.image_id)
       // The caller passes the kind and its params together.
       await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), [row as NewCommand]))
       return id
@@ -160,6 +162,15 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       await context.close()
     },
   }
+}
+
+/** The image of a command, which a test names by any id. */
+async function insertImage(ctx: Context, orgId: string, id: string): Promise<void> {
+  await ctx.db
+    .insertInto('firmwareImage')
+    .values({ orgId, id, sha256: sha256Hex(id), sizeBytes: '1000', createdAt: ctx.clock.now() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Writes what a claim writes to the rows that the gateway reads. */

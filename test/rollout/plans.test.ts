@@ -143,7 +143,7 @@ async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, limit: nu
 }
 
 /** Ends commands by `end`. @returns How many rows of commands that read. */
-async function endCommands({ ctx }: TestContext, end: (tx: Tx) => Promise<void>): Promise<number> {
+async function endCommands({ ctx }: TestContext, end: (tx: Tx) => Promise<unknown>): Promise<number> {
   return inTxByKeys(ctx, async (tx) => {
     const before = await rowsRead(tx, 'device_command')
     await end(tx)

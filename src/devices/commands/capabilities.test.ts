@@ -37,13 +37,15 @@ const image = { image_id: 'a', version: '2.0.0' }
 const orders: readonly CommandOrder[] = [
   { kind: 'upgrade', params: image },
   { kind: 'stage', params: image },
-  { kind: 'activate', params: {} },
+  { kind: 'activate', params: image },
   { kind: 'locate', params: {} },
   { kind: 'unlocate', params: {} },
+  { kind: 'restore_backup', params: {} },
+  { kind: 'snapshot', params: {} },
   { kind: 'ping', params: { host: '192.0.2.1', count: 10, size: 56 } },
   { kind: 'support', params: {} },
 ]
 test.each(orders)('$kind requires the command', (order) => {
   expect(findRefusal({ ...noCapabilities, commands: [order.kind] }, order)).toBeNull()
-  expect(findRefusal(noCapabilities, order)).toMatch(/^The device (can't|has no)/)
+  expect(findRefusal(noCapabilities, order)).toMatch(/^The device (can't|has no)|not supported$/)
 })

@@ -11,6 +11,9 @@ const refusals: Readonly<Record<CommandKind, string>> = {
   activate: "The device can't install firmware that it has downloaded before",
   locate: 'The device has no LEDs that can blink',
   unlocate: 'The device has no LEDs that can blink',
+  // Clients compare this text. Source: contract notes, 11.
+  restore_backup: 'restore-backup-fw-version not supported',
+  snapshot: "The device can't take a recovery snapshot",
   ping: "The device can't send pings for somebody",
   support: "The device can't collect support files",
 }

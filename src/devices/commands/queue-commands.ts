@@ -20,6 +20,8 @@ const verbs: Readonly<Record<CommandKind, string>> = {
   unlocate: 'unlocate',
   ping: 'ping from',
   support: 'collect support files of',
+  restore_backup: 'restore the backup version of',
+  snapshot: 'take a recovery snapshot of',
 }
 
 /** What decides whether a person may command a device now. */

@@ -3,19 +3,30 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import {
+  type AdvancedCommand,
   type CommandToSend,
   type FinishedCommand,
   claimQueuedCommands,
   finishCommands,
   requeueCommands,
   timeOutCommands,
+  updateCommandProgress,
 } from './store.ts'
 import { deviceIdOf } from '../device.ts'
+import { appendEndedCommands } from './append-ended.ts'
 import { expireCommands } from './store-expiry.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
-  await inTxByKeys(ctx, (tx) => finishCommands(tx, finished, ctx.clock.now()))
+  await inTxByKeys(ctx, async (tx) => {
+    const at = ctx.clock.now()
+    await appendEndedCommands(tx, await finishCommands(tx, finished, at), at)
+  })
+}
+
+/** Records the steps that commands have reached; those of commands that have ended are ignored. */
+export async function recordCommandProgress(ctx: Context, advanced: readonly AdvancedCommand[]): Promise<void> {
+  await inTxByKeys(ctx, (tx) => updateCommandProgress(tx, advanced))
 }
 
 /** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
@@ -32,8 +43,8 @@ export async function recordCommandsUnsent(
   await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
 }
 
-/** Longer than any device may take. */
-const FORGOTTEN_AFTER_MS = 2_000_000
+/** Longer than any device may take for a command, or for one step of it. */
+const FORGOTTEN_AFTER_MS = 3_700_000
 
 /** Each expired command gets an audit record of its own; the next sweep continues. */
 const EXPIRED_PER_SWEEP = 500
@@ -43,7 +54,7 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
     await recordExpired(tx, at)
-    await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at)
+    await appendEndedCommands(tx, await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at), at)
   })
 }
 

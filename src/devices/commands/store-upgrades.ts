@@ -92,11 +92,11 @@ export async function shareUpgradesInFlight(
 }
 
 /**
- * SQL condition on `command`, a queued device command: true for a restart that would disturb an upgrade which has
+ * SQL condition on `command`, a queued device command: true for one that would disturb an upgrade which has
  * reached the device. The check at the time of the request can miss an upgrade that is created at the same moment.
  */
 export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
-  command.site_upgrade_id is null and command.kind = 'restart' and exists (
+  command.site_upgrade_id is null and command.kind in ('restart', 'restore_backup', 'snapshot') and exists (
     select from active_upgrade_target active
     where active.org_id = command.org_id and active.device_id = command.device_id and active.in_flight
       and not exists (

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
-import type { DeviceCapabilities } from '../tables.ts'
+import type { CommandKind, CommandProgress, CommandState, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
@@ -171,10 +171,13 @@ export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToS
       where command.state = 'sent' ${inOrder}
     )
     update device_command command
-    set state = 'queued', epoch = null, call_id = null, sent_at = null, sent_ms = null
+    set state = 'queued', epoch = null, call_id = null, sent_at = null, sent_ms = null, progress = null, progress_ms = null
     from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
 }
+
+/** The columns of an EndedCommand, of `command`. */
+const endColumns = sql`command.org_id, command.kind, command.state, command.outcome, command.site_upgrade_id, command.device_id`
 
 /** The outcome of a command that was sent by the call. */
 export interface FinishedCommand {
@@ -196,7 +199,11 @@ const endedColumns = columnsOf('deviceCommand', {
  * Writes outcomes. An outcome for another call, or for a command that has ended already, is stale and is not written;
  * but the outcome that a device reports replaces the loss of its connection.
  */
-export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<void> {
+export async function finishCommands(
+  tx: Tx,
+  finished: readonly FinishedCommand[],
+  at: Date,
+): Promise<readonly EndedCommand[]> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
     with locked as materialized (
@@ -208,9 +215,10 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
     )
     update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.site_upgrade_id, command.device_id
+    returning ${endColumns}
   `.execute(tx)
   wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
 }
 
 const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
@@ -223,7 +231,7 @@ export async function markCommandsLost(
   tx: Tx,
   sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
   { at, why }: { readonly at: Date; readonly why: LossReason },
-): Promise<void> {
+): Promise<readonly EndedCommand[]> {
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id
@@ -240,27 +248,68 @@ export async function markCommandsLost(
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.site_upgrade_id, command.device_id
+    returning ${endColumns}
   `.execute(tx)
   wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
+}
+
+/** A step that the command of the call has reached. */
+export interface AdvancedCommand {
+  readonly orgId: string
+  readonly id: string
+  readonly callId: number
+  readonly progress: CommandProgress
+  /** Service time. */
+  readonly progressMs: number
+}
+
+const progressColumns = columnsOf('deviceCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  callId: 'integer',
+  progress: 'jsonb',
+  progressMs: 'float8',
+})
+
+/** Of several steps of one command, the last one counts. */
+export async function updateCommandProgress(tx: Tx, advanced: readonly AdvancedCommand[]): Promise<void> {
+  const rows = [...new Map(advanced.map((step) => [step.id, step])).values()]
+  await sql`
+    with locked as materialized (
+      select command.org_id, command.id, step.progress, step.progress_ms
+      from (select * from ${rowsAs('step', progressColumns, rows)} order by id) step
+      cross join lateral ${lockByKey(sql`step`)} command
+      where command.call_id = step.call_id and command.state = 'sent'
+    )
+    update device_command command set progress = locked.progress, progress_ms = locked.progress_ms
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+  `.execute(tx)
 }
 
 /** Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes. */
-export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<void> {
+export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id from device_command command
-      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs} ${inOrder}
+      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs}
+        and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs} ${inOrder}
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.site_upgrade_id, command.device_id
+    returning ${endColumns}
   `.execute(tx)
   wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
 }
 
-interface EndedCommand {
+/** A command that has just ended. */
+export interface EndedCommand {
+  readonly orgId: string
+  readonly kind: CommandKind
+  readonly state: CommandState
+  readonly outcome: Readonly<Record<string, unknown>> | null
   readonly siteUpgradeId: string | null
   readonly deviceId: string
 }

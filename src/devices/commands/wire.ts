@@ -33,6 +33,12 @@ export function parseRestartDevices({ device_ids: deviceIds, node }: Static<type
   throw invalidField('node', `${JSON.stringify(node)} must be node0 or node1`)
 }
 
+/** Source: contract notes, 11. */
+export const RestoreDevicesBody = named(
+  'DevicesRestore',
+  Type.Object({ device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }, { additionalProperties: true }),
+)
+
 export const RestartDevicesReply = named(
   'DevicesRestartReport',
   Type.Object({
@@ -107,7 +113,18 @@ export const PingReply = named(
 const commandFields = {
   id: Uuid,
   device_id: Uuid,
-  kind: Type.Enum(['restart', 'upgrade', 'stage', 'activate', 'locate', 'unlocate', 'ping', 'support']),
+  kind: Type.Enum([
+    'restart',
+    'upgrade',
+    'stage',
+    'activate',
+    'locate',
+    'unlocate',
+    'ping',
+    'support',
+    'restore_backup',
+    'snapshot',
+  ]),
   params: Type.Record(Type.String(), Type.Unknown()),
   status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
     description: '`unknown`: the device may have done it, but its answer was not received',

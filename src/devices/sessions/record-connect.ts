@@ -6,13 +6,14 @@ import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
-import { markCommandsLost } from '../commands/store.ts'
+import { recordCommandsLost } from '../commands/append-ended.ts'
 import { deleteOutages } from './store-outages.ts'
 import {
   type ClaimedStatus,
   type ConnectedStatus,
   type OpenedSession,
   type SessionOpening,
+  listOwners,
   lockClaimedStatuses,
   openSessions,
   registerDevices,
@@ -23,7 +24,7 @@ import {
  * Opens the sessions of devices that connected at about the same time, in one transaction: after an outage a whole
  * fleet connects within seconds.
  * @param openings Distinct devices, in any order.
- * @returns One session per device, in any order.
+ * @returns One session per device, in any order; none for a device of another organization than its link has proved.
  */
 export async function recordConnects(
   ctx: Context,
@@ -35,10 +36,11 @@ export async function recordConnects(
   const atMs = ctx.serviceClock.nowMs()
   return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const opened = await openSessions(tx, nodeId, { openings: ordered, at, atMs })
-    await markCommandsLost(tx, opened, { at, why: 'connection_lost' })
+    const allowed = await withoutForeign(tx, ordered)
+    const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
+    await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
-    const sessions = ordered.flatMap(({ mac, facts }) => {
+    const sessions = allowed.flatMap(({ mac, facts }) => {
       const epoch = epochs.get(deviceIdOf(mac))
       return epoch === undefined
         ? []
@@ -46,6 +48,20 @@ export async function recordConnects(
     })
     await applyConnections(tx, sessions, at)
     return opened
+  })
+}
+
+/** Drops the openings that prove an organization which is not the owner of the device. */
+async function withoutForeign(tx: Tx, openings: readonly SessionOpening[]): Promise<readonly SessionOpening[]> {
+  const proving = openings.filter(({ orgId = null }) => orgId !== null)
+  if (proving.length === 0) return openings
+  const owners = await listOwners(
+    tx,
+    proving.map(({ mac }) => deviceIdOf(mac)),
+  )
+  return openings.filter(({ mac, orgId = null }) => {
+    const owner = owners.get(deviceIdOf(mac)) ?? null
+    return orgId === null || owner === null || owner === orgId
   })
 }
 

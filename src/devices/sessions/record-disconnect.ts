@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { eventDevice } from './event-device.ts'
-import { markCommandsLost } from '../commands/store.ts'
+import { recordCommandsLost } from '../commands/append-ended.ts'
 import {
   type ClaimedStatus,
   type SessionKey,
@@ -31,7 +31,7 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
   await inTxByKeys(ctx, async (tx) => {
     // Sessions are locked before commands, as when a device connects, to prevent deadlocks.
     const closed = await closeSessions(tx, ordered, ctx.serviceClock.nowMs())
-    await markCommandsLost(tx, ordered, { at, why: 'connection_lost' })
+    await recordCommandsLost(tx, ordered, { at, why: 'connection_lost' })
     await applyDisconnections(
       tx,
       closed.map(({ deviceId }) => deviceId),

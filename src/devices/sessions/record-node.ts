@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
-import { markCommandsLost } from '../commands/store.ts'
+import { recordCommandsLost } from '../commands/append-ended.ts'
 import {
   countLost,
   deleteDeadNodes,
@@ -83,5 +83,5 @@ function lostAt(leaseUntil: Date | undefined, at: Date): Date {
 
 async function abandonSessions(tx: Tx, nodeId: string, times: { at: Date; lostAt: Date }): Promise<void> {
   const lost = await markSessionsLost(tx, nodeId, times.lostAt)
-  await markCommandsLost(tx, lost, { at: times.at, why: 'gateway_lost' })
+  await recordCommandsLost(tx, lost, { at: times.at, why: 'gateway_lost' })
 }

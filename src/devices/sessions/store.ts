@@ -11,6 +11,8 @@ export interface SessionOpening {
   readonly mac: string
   /** The protocol that it speaks. */
   readonly family: string
+  /** The organization whose credentials it proved; absent or null where it proved its own identity. */
+  readonly orgId?: string | null
   readonly facts: DeviceFacts
 }
 
@@ -47,6 +49,16 @@ export async function registerDevices(tx: Tx, openings: readonly SessionOpening[
   })
 }
 
+/** Returns the organizations that have claimed these devices, by device. The caller has locked the rows. */
+export async function listOwners(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
+  const rows = await tx
+    .selectFrom('deviceRegistry')
+    .select(['id', 'orgId'])
+    .where('id', '=', anyOf(deviceIds))
+    .execute()
+  return new Map(rows.map(({ id, orgId }) => [id, orgId]))
+}
+
 export interface OpenedSession {
   readonly deviceId: string
   /** Higher than that of every earlier session of the device. */
@@ -62,6 +74,7 @@ const sessionColumns = columnsOf('deviceSession', {
   connectedAt: 'timestamptz',
   connectedMs: 'float8',
   facts: 'jsonb',
+  orgId: 'uuid',
 })
 
 /**
@@ -73,13 +86,18 @@ export async function openSessions(
   nodeId: string,
   { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
-  const rows = openings.map(({ mac, family, facts }) => ({ deviceId: deviceIdOf(mac), family, facts }))
+  const rows = openings.map(({ mac, family, orgId = null, facts }) => ({
+    deviceId: deviceIdOf(mac),
+    family,
+    orgId,
+    facts,
+  }))
   return insertRows(tx, sessionColumns, rows, {
     every: { nodeId, epoch: '1', connected: true, connectedAt: at, connectedMs: atMs },
     tail: sql<OpenedSession>`
       on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family,
         epoch = device_session.epoch + 1, connected = true, connected_at = excluded.connected_at,
-        connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts,
+        connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts, org_id = excluded.org_id,
         disconnected_ms = case when device_session.connected then excluded.connected_ms
           else device_session.disconnected_ms end
       returning device_id, epoch`,
@@ -200,14 +218,18 @@ export async function listOpenSessions(
   scope: InOrg,
   deviceIds: readonly string[],
 ): Promise<{ deviceId: string; epoch: string; connectedAt: Date; connectedMs: number; facts: DeviceFacts }[]> {
-  return tx
-    .selectFrom('deviceSession as session')
-    .innerJoin('device', 'device.id', 'session.deviceId')
-    .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.connectedMs', 'session.facts'])
-    .where('device.orgId', '=', scope.orgId)
-    .where('session.deviceId', '=', anyOf(deviceIds))
-    .where('session.connected', '=', true)
-    .execute()
+  return (
+    tx
+      .selectFrom('deviceSession as session')
+      .innerJoin('device', 'device.id', 'session.deviceId')
+      .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.connectedMs', 'session.facts'])
+      .where('device.orgId', '=', scope.orgId)
+      .where('session.deviceId', '=', anyOf(deviceIds))
+      .where('session.connected', '=', true)
+      // A session that proved another organization is that of somebody else.
+      .where((eb) => eb.or([eb('session.orgId', 'is', null), eb('session.orgId', '=', scope.orgId)]))
+      .execute()
+  )
 }
 
 /** Returns the reasons of the last boots in the devices' words, for devices that gave one when they connected. */

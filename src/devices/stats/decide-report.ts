@@ -1,4 +1,4 @@
-import type { FwUpdate } from '../tables.ts'
+import type { FwUpdate, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type ProvenBoot, type ReportTime, type ToldBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
@@ -17,6 +17,8 @@ export interface Report {
   /** A boot that it reports. */
   readonly boot: ToldBoot | null
   readonly firmware: FirmwareProgress | null
+  /** Its members, if they have changed since it last named them. */
+  readonly members?: readonly VcMember[] | null
   /** Null: the report says nothing of radios, ports and clients. */
   readonly telemetry: Telemetry | null
 }

@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
+import type { VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
@@ -39,6 +40,13 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
       time,
     )
     await appendRestarts(tx, changes, time.at)
+    const moved = changes.filter(({ newMembers }) => newMembers !== null)
+    if (moved.length > 0)
+      wakeAfterCommit(
+        tx,
+        'rollouts',
+        moved.map(({ deviceId }) => deviceId),
+      )
   })
 }
 
@@ -70,6 +78,8 @@ interface Change extends ReportDecision {
   readonly deviceId: string
   readonly siteId: string | null
   readonly status: ClaimedStatus
+  /** Null: unchanged. */
+  readonly newMembers: readonly VcMember[] | null
   readonly telemetry: readonly Telemetry[]
   readonly hasBooted: boolean
 }
@@ -83,6 +93,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
   const { load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot } = end
   const { orgId, deviceId, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
-  const told = { siteId, status, telemetry, hasBooted: newBoot !== null }
+  const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
+  const told = { siteId, status, telemetry, newMembers, hasBooted: newBoot !== null }
   return { orgId, deviceId, ...told, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

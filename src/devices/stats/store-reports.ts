@@ -1,23 +1,33 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, updateRows } from '../../platform/rows.ts'
+import type { VcMember } from '../tables.ts'
 import type { ReportedStatus } from './decide-report.ts'
 
 export interface StatusUpdate extends ReportedStatus {
   readonly orgId: string
   readonly deviceId: string
+  /** Null: unchanged. */
+  readonly newMembers: readonly VcMember[] | null
 }
 
-const reportColumns = columnsOf('deviceStatus', {
-  orgId: 'uuid',
-  deviceId: 'uuid',
-  load: 'jsonb',
-  bootCount: 'integer',
-  bootedAt: 'timestamptz',
-  bootKnownMs: 'float8',
-  fwupdate: 'jsonb',
-})
+const reportColumns = columnsOf(
+  'deviceStatus',
+  {
+    orgId: 'uuid',
+    deviceId: 'uuid',
+    load: 'jsonb',
+    bootCount: 'integer',
+    bootedAt: 'timestamptz',
+    bootKnownMs: 'float8',
+    fwupdate: 'jsonb',
+  },
+  { newMembers: 'jsonb' },
+)
 
 export async function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
-  await updateRows(tx, reportColumns, updates, { key: ['orgId', 'deviceId'], set: sql`last_seen_at = ${at}` })
+  await updateRows(tx, reportColumns, updates, {
+    key: ['orgId', 'deviceId'],
+    set: sql`last_seen_at = ${at}, members = coalesce(new.new_members, device_status.members)`,
+  })
 }

@@ -6,7 +6,9 @@ import type { Capabilities } from './messages.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap' }
 const ols: DriverDevice = { ...ap, type: 'switch' }
-const upgrade = { kind: 'upgrade', uri: 'https://example.test/firmware/a', localCertificates: false } as const
+const image = { version: '2.0.0', sha256: 'ab'.repeat(32) }
+const uri = 'https://example.test/firmware/a'
+const upgrade = { kind: 'upgrade', uri, localCertificates: false, ...image } as const
 const restart: DriverCommand = { kind: 'restart' }
 type ExtensionMembers = NonNullable<Capabilities['x-signalbox']>['members'] & {}
 
@@ -60,7 +62,12 @@ describe('capabilities', () => {
   })
 
   test('contain only upgrades in one step', () => {
-    for (const command of [{ ...upgrade, kind: 'stage' as const }, { kind: 'activate' as const }])
+    for (const command of [
+      { ...upgrade, kind: 'stage' as const },
+      { kind: 'activate' as const, ...image },
+      { kind: 'restore_backup' as const },
+      { kind: 'snapshot' as const },
+    ])
       expect(ucentralDriver.encode(ap, command)).toMatchObject({ kind: 'rejected', code: 'unsupported', final: true })
   })
 })
@@ -75,7 +82,6 @@ describe('calls', () => {
   })
 
   test('upgrade waits for a download on an access point, and for the installation on a switch', () => {
-    const uri = 'https://example.test/firmware/a'
     const params = { serial: ap.mac, when: 0, uri, keep_redirector: true, keep_config: true }
     const call = { method: 'upgrade', params }
     expect(ucentralDriver.encode(ap, upgrade)).toEqual({ kind: 'call', call, timeoutMs: 660_000 })
@@ -118,7 +124,7 @@ describe('calls', () => {
   })
 
   test('need no certificate for an address without TLS, from which every device can download', () => {
-    const plain: DriverCommand = { kind: 'upgrade', uri: 'http://example.test/firmware/a', localCertificates: true }
+    const plain = { ...upgrade, uri: 'http://example.test/firmware/a', localCertificates: true }
     for (const device of [ols, ap]) {
       const encoded = ucentralDriver.encode(device, plain)
       expect(encoded).toMatchObject({ kind: 'call', call: { params: { uri: plain.uri } } })

@@ -4,7 +4,7 @@ import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeSta
 import { deviceText } from '../device-text.ts'
 import { decodePing, decodeSupport, encodePing, encodeSupport } from './scripts.ts'
 import type {
-  Download,
+  Address,
   Driver,
   DriverCommand,
   DriverDevice,
@@ -96,6 +96,13 @@ const twoSteps: Rejection = {
   final: true,
 }
 
+const lacksBackup: Rejection = {
+  kind: 'rejected',
+  code: 'unsupported',
+  text: 'uCentral devices can neither restore firmware nor take snapshots on request',
+  final: true,
+}
+
 /** Only the client of access points has LEDs: that of switches calls the unknown method a success and does nothing. */
 function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
   const { methods = [], members } = hello['x-signalbox'] ?? {}
@@ -143,6 +150,9 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
     case 'stage':
     case 'activate':
       return twoSteps
+    case 'restore_backup':
+    case 'snapshot':
+      return lacksBackup
     case 'locate':
     case 'unlocate': {
       // `on` ends the blinking and restores normal operation; `off` would leave the LEDs dark permanently.
@@ -163,7 +173,7 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
 type UpgradeCommand = Extract<DriverCommand, { kind: 'upgrade' }>
 
 /** A transfer over plain HTTP verifies no certificate, so its issuer does not matter. */
-function needsDeviceCa({ uri, localCertificates }: Download): boolean {
+function needsDeviceCa({ uri, localCertificates }: Address): boolean {
   return localCertificates && /^https:/i.test(uri)
 }
 

@@ -36,6 +36,7 @@ export class Session extends FrameSession implements DeviceLink {
   readonly family = FAMILY
   readonly mac: string
   readonly deviceId: string
+  readonly orgId = null
   epoch: string = NO_EPOCH
   /** Until then, reports may come from the queue that the device filled while it was offline. */
   hasAnsweredTelemetry = false

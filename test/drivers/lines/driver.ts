@@ -40,6 +40,8 @@ function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<string>
     case 'upgrade':
     case 'locate':
     case 'unlocate':
+    case 'restore_backup':
+    case 'snapshot':
     case 'ping':
     case 'support':
       return { kind: 'rejected', code: 'unsupported', text: `No line says ${command.kind}`, final: true }

@@ -100,6 +100,7 @@ class LineLink implements DeviceLink {
   readonly family = FAMILY
   readonly mac: string
   readonly deviceId: string
+  readonly orgId = null
   epoch = NO_EPOCH
   isClosed = false
   readonly #socket: Socket

@@ -1,0 +1,49 @@
+import { systemScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { insertHostKeys, listDevicesByKey, listHostKeys, lockKeyedDevice } from './store.ts'
+
+/** What a device has proved by the time that it has said who it is. */
+export interface CallHomeProof {
+  readonly deviceId: string
+  /** The organization whose secret vouched for the host key; null: none. */
+  readonly vouchingOrgId: string | null
+  /** Of the host key with which the device has authenticated. */
+  readonly fingerprint: string
+}
+
+export type CallHomeDecision =
+  | { readonly kind: 'admitted'; readonly orgId: string }
+  /** `unknown_key`: nobody vouched for the key, or the device is known by others. */
+  | { readonly kind: 'refused'; readonly why: 'unknown_key' }
+
+/**
+ * Decides which organization's device has called home. A key that the organization knows for the device suffices. The
+ * secret of an organization suffices for a device without keys: the key becomes its key, so that no other device with the
+ * same secret can act as this one. An unclaimed device gets no key: it may still turn out to be that of someone else.
+ */
+export async function admitDevice(ctx: Context, proof: CallHomeProof): Promise<CallHomeDecision> {
+  const { deviceId, vouchingOrgId, fingerprint } = proof
+  const known = (await listDevicesByKey(ctx.db, fingerprint)).get(deviceId)
+  if (known !== undefined) return { kind: 'admitted', orgId: known }
+  if (vouchingOrgId === null) return { kind: 'refused', why: 'unknown_key' }
+  const scope = systemScope('gateway', vouchingOrgId)
+  return inTx(ctx, async (tx): Promise<CallHomeDecision> => {
+    const device = await lockKeyedDevice(tx, scope, deviceId)
+    if (device === undefined) return { kind: 'admitted', orgId: vouchingOrgId }
+    const keys = await listHostKeys(tx, scope, deviceId)
+    if (keys.some((key) => key.fingerprint === fingerprint)) return { kind: 'admitted', orgId: vouchingOrgId }
+    if (keys.length > 0) return { kind: 'refused', why: 'unknown_key' }
+    const at = ctx.clock.now()
+    await insertHostKeys(tx, scope, { deviceId, fingerprints: [fingerprint], at })
+    await appendAudit(tx, scope, {
+      message: `Device ${device.name ?? device.mac} called home for the first time; its SSH host key is now known`,
+      siteId: device.siteId,
+      deviceId,
+      after: { mac: device.mac, fingerprint },
+      at,
+    })
+    return { kind: 'admitted', orgId: vouchingOrgId }
+  })
+}

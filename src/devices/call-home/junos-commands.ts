@@ -1,0 +1,35 @@
+import { SSH_USER } from './ssh-user.ts'
+
+/** Where devices reach the service when they call home. */
+export interface CallHomePlace {
+  readonly host: string
+  readonly port: number
+}
+
+export interface JunosCommandInput extends CallHomePlace {
+  readonly orgId: string
+  readonly secret: string
+  /** As in `authorized_keys`. */
+  readonly publicKey: string
+}
+
+/**
+ * Returns the configuration commands by which a Junos device calls home, one a line. The device names the organization,
+ * and the secret proves that somebody of the organization has configured it. Source: Junos OS CLI reference,
+ * `outbound-ssh`.
+ */
+export function junosCommands({ host, port, orgId, secret, publicKey }: JunosCommandInput): string {
+  const user = `set system login user ${SSH_USER}`
+  const client = `set system services outbound-ssh client ${SSH_USER}`
+  return [
+    `${user} class super-user`,
+    `${user} authentication ssh-ed25519 "${publicKey}"`,
+    'set system services ssh protocol-version v2',
+    `${client} device-id ${orgId}`,
+    `${client} secret ${secret}`,
+    `${client} services netconf`,
+    `${client} keep-alive retry 12 timeout 5`,
+    `${client} reconnect-strategy sticky`,
+    `${client} ${host} port ${port} timeout 60 retry 1000`,
+  ].join('\n')
+}

@@ -1,0 +1,20 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { callHomeSecretOf } from './secret.ts'
+import { advanceSecretGeneration } from './store.ts'
+
+/**
+ * Replaces the secret by which new devices call home. Devices whose host key is known keep connecting; others need the
+ * new commands.
+ * @returns The new secret.
+ */
+export function rotateCallHomeSecret(ctx: Context, scope: OrgScope): Promise<string> {
+  return inTx(ctx, async (tx) => {
+    const at = ctx.clock.now()
+    const generation = await advanceSecretGeneration(tx, scope, at)
+    await appendAudit(tx, scope, { message: 'Replace the secret by which Junos devices call home', at })
+    return callHomeSecretOf(ctx, { orgId: scope.orgId, generation })
+  })
+}

@@ -1,0 +1,83 @@
+import type { SiteScope } from '../../access/scope.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { TextError, notFound } from '../../platform/errors.ts'
+import { type CommandCandidate, deviceOfEvent, shareCommandCandidates } from '../store.ts'
+import { findRefusal } from './capabilities.ts'
+import { queueCommands } from './queue-commands.ts'
+import { shareUpgradesInFlight } from './store-upgrades.ts'
+
+export type MaintenanceKind = 'restore_backup' | 'snapshot'
+
+/** The texts that clients compare come from the contract's notes, 11. */
+const wording = {
+  restore_backup: {
+    offline: 'cannot restore backup version on an offline device',
+    busy: 'cannot restore backup version during an upgrade of the device',
+    audit: 'Restore the backup version of',
+  },
+  snapshot: {
+    offline: 'cannot take a recovery snapshot of an offline device',
+    busy: 'cannot take a recovery snapshot during an upgrade of the device',
+    audit: 'Take a recovery snapshot of',
+  },
+} as const satisfies Record<MaintenanceKind, object>
+
+export interface Maintenance {
+  readonly kind: MaintenanceKind
+  readonly deviceIds: readonly string[]
+}
+
+/**
+ * Queues the command for every one of the devices, with one audit record.
+ * @throws AppError not_found; TextError where a device is offline, can't do it, or is being upgraded. Then no device does.
+ */
+export async function maintainDevices(ctx: Context, scope: SiteScope, { kind, deviceIds }: Maintenance): Promise<void> {
+  const ids = [...new Set(deviceIds.map((id) => id.toLowerCase()))]
+  await inTx(ctx, async (tx) => {
+    const devices = await shareCommandCandidates(tx, scope, ids)
+    const found = new Set(devices.map(({ id }) => id))
+    const missing = ids.find((id) => !found.has(id))
+    if (missing !== undefined) throw notFound(missing)
+    const upgrades = await shareUpgradesInFlight(tx, scope, ids)
+    for (const device of devices) {
+      const refusal = refusalOf(kind, device, upgrades.has(device.id))
+      if (refusal !== null) throw new TextError(devices.length === 1 ? refusal : `${refusal}: ${device.mac}`)
+    }
+    await queueMaintenance(tx, scope, { kind, devices, at: ctx.clock.now() })
+  })
+}
+
+function refusalOf(kind: MaintenanceKind, device: CommandCandidate, isUpgrading: boolean): string | null {
+  if (!device.connected) return wording[kind].offline
+  return findRefusal(device.capabilities, { kind, params: {} }) ?? (isUpgrading ? wording[kind].busy : null)
+}
+
+interface QueuedMaintenance {
+  readonly kind: MaintenanceKind
+  readonly devices: readonly CommandCandidate[]
+  readonly at: Date
+}
+
+async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }: QueuedMaintenance): Promise<void> {
+  await queueCommands(tx, scope, { deviceIds: devices.map(({ id }) => id), order: { kind, params: {} }, at })
+  const [device, ...others] = devices
+  const single = others.length === 0 ? device : undefined
+  const what = single === undefined ? `${devices.length} devices` : `device ${single.name ?? single.mac}`
+  const auditId = await appendAudit(tx, scope, {
+    message: `${wording[kind].audit} ${what}`,
+    siteId: scope.siteId,
+    deviceId: single?.id,
+    after: single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac },
+    at,
+  })
+  if (kind !== 'snapshot') return
+  const requested = 'RECOVERY_SNAPSHOT_REQUESTED' as const
+  await appendDeviceEvents(
+    tx,
+    scope,
+    devices.map((each) => ({ device: deviceOfEvent(each), what: requested, auditId })),
+    at,
+  )
+}
