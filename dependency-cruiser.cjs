@@ -44,7 +44,8 @@ module.exports = {
       { path: '^src/simulator/', pathNot: '\\.test\\.ts$' },
       {
         path: '^src/',
-        pathNot: '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/messages)\\.ts$',
+        pathNot:
+          '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/messages|netconf/(framing|byte-queue|xml))\\.ts$',
       },
     ),
     rule(

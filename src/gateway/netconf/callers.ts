@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net'
+import { Admission, type AdmissionLimits } from '../admission.ts'
+
+/**
+ * Holds connections whose devices have not said who they are. They first wait unread for their turn, because each
+ * handshake costs time and memory before the device has proved anything. Then each one has a deadline.
+ */
+export interface Callers {
+  add(socket: Socket, address: string): void
+  /** Gives a connection on which SSH has begun its time until the device has said who it is. */
+  extend(socket: Socket): void
+  /** Frees the place of a connection that has become a link, or has ended. */
+  leave(socket: Socket): void
+  /** Destroys the connections that are past their deadline. */
+  dropLate(): void
+  /** Destroys all connections and accepts no more. */
+  stop(): void
+}
+
+export interface CallersOptions {
+  readonly admission: AdmissionLimits
+  readonly now: () => number
+  readonly lookMs: number
+  /** How long a connection may take, from its turn on: until SSH begins, and until it is a link. */
+  readonly preambleMs: number
+  readonly helloMs: number
+  /** Called when the connection's turn has come. */
+  readonly begin: (socket: Socket, address: string) => void
+  readonly onRefused: (why: 'busy' | 'late', address: string) => void
+}
+
+interface Caller {
+  readonly socket: Socket
+  readonly address: string
+  /** Null while the connection waits for its turn. */
+  dueMs: number | null
+}
+
+export function createCallers(options: CallersOptions): Callers {
+  const { now, lookMs, preambleMs, helloMs, begin, onRefused } = options
+  const admission = new Admission<Caller>(options.admission)
+  const callers = new Map<Socket, Caller>()
+  let timer: NodeJS.Timeout | null = null
+  let isStopped = false
+
+  function remove(caller: Caller): void {
+    if (!callers.delete(caller.socket) || caller.dueMs === null) return
+    admission.leave(caller.address)
+    if (admission.waiting > 0) admit()
+  }
+
+  function refuse(why: 'busy' | 'late', caller: Caller): void {
+    onRefused(why, caller.address)
+    caller.socket.destroy()
+  }
+
+  function admit(): void {
+    if (isStopped) return
+    const { entered, refused } = admission.decide(now())
+    for (const caller of refused) refuse('busy', caller)
+    for (const caller of entered) {
+      // The device may have left while it waited.
+      if (!callers.has(caller.socket)) {
+        admission.leave(caller.address)
+        continue
+      }
+      caller.dueMs = now() + preambleMs
+      begin(caller.socket, caller.address)
+    }
+  }
+
+  function lookAgain(): void {
+    if (timer !== null || isStopped) return
+    timer = setTimeout(() => {
+      timer = null
+      admit()
+      if (admission.waiting > 0) lookAgain()
+    }, lookMs)
+  }
+
+  return {
+    add(socket, address) {
+      const caller: Caller = { socket, address, dueMs: null }
+      callers.set(socket, caller)
+      socket.on('error', () => socket.destroy())
+      socket.once('close', () => remove(caller))
+      admission.add(caller, address, now())
+      admit()
+      if (admission.waiting > 0) lookAgain()
+    },
+    extend(socket) {
+      const caller = callers.get(socket)
+      if (caller?.dueMs != null) caller.dueMs += helloMs - preambleMs
+    },
+    leave(socket) {
+      const caller = callers.get(socket)
+      if (caller !== undefined) remove(caller)
+    },
+    dropLate() {
+      const nowMs = now()
+      for (const caller of callers.values()) if (caller.dueMs !== null && nowMs >= caller.dueMs) refuse('late', caller)
+    },
+    stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+      for (const { socket } of callers.values()) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { DeviceCapabilities } from '../../devices/tables.ts'
+import { deviceText } from '../device-text.ts'
+import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
+import type { JunosFacts } from './facts.ts'
+import { rejected, waits } from './task.ts'
+import type { JunosCommand } from './tasks.ts'
+
+export const FAMILY = 'junos'
+
+/** The messages of Junos devices: a call is a task of several requests, and the reply is its result. */
+export interface JunosMessages {
+  readonly hello: JunosFacts
+  readonly call: JunosCommand
+  readonly reply: { readonly kind: unknown; readonly code?: unknown; readonly text?: unknown; readonly final?: unknown }
+  /** Devices send none. */
+  readonly event: unknown
+}
+
+/** Junos: EX and QFX switches, and SRX gateways. Source: Juniper's YANG modules and NETCONF guide. */
+export const junosDriver: Driver<JunosMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent: () => null }
+
+/** Source: spec, "Devices", 11. */
+const restoresBackup = /^EX4[014]00/
+
+function capabilitiesOf({ model, type, members, nodes, hasSets }: JunosFacts): DeviceCapabilities {
+  const isCluster = nodes.length > 0
+  const isSwitch = type === 'switch'
+  return {
+    commands: [
+      'restart',
+      // Adding a package to the other node of a cluster is not part of these operations.
+      ...(isCluster ? [] : (['stage', 'activate'] as const)),
+      ...(restoresBackup.test(model) && hasSets ? (['restore_backup'] as const) : []),
+      ...(isSwitch ? (['snapshot'] as const) : []),
+    ],
+    restart_members: members.filter(({ isPresent }) => isPresent).map(({ member }) => member),
+    restart_nodes: nodes.map(({ node }) => node),
+  }
+}
+
+/** The time for the first request; each further one renews it. */
+const FIRST_WAIT_MS = waits.checksum
+
+function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<JunosCommand> | Rejection {
+  switch (command.kind) {
+    case 'restart':
+    case 'stage':
+    case 'activate':
+    case 'restore_backup':
+    case 'snapshot':
+      return { kind: 'call', call: command, timeoutMs: FIRST_WAIT_MS }
+    case 'upgrade':
+      return rejected('unsupported', 'Junos devices download and install firmware in two steps', true)
+    case 'locate':
+    case 'unlocate':
+      return rejected('unsupported', 'Junos devices do not blink on request', true)
+    case 'ping':
+    case 'support':
+      return rejected('unsupported', 'Junos devices are not asked for that', true)
+  }
+}
+
+function decodeReply(_: SentCommand, { kind, code, text, final }: JunosMessages['reply']): Outcome | null {
+  const words = typeof text === 'string' ? deviceText(text) : null
+  if (kind === 'done') return { kind, text: words }
+  if (kind !== 'rejected' || typeof code !== 'string') return null
+  return { kind, code, text: words ?? '', final: final === true }
+}

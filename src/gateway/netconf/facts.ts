@@ -1,0 +1,172 @@
+import { parseMac } from '../../devices/device.ts'
+import { typeOfModel } from '../../devices/registry/models.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import { textOf as boundedText } from '../report-values.ts'
+import { type EnginePart, type RpcReply, partsOf, rpcs } from './rpc.ts'
+import { type SoftwareSet, readSoftwareSets } from './software-sets.ts'
+import { type Task, waits } from './task.ts'
+import { type XmlElement, findAll, textOf } from './xml.ts'
+
+export interface ChassisMember {
+  readonly member: number
+  readonly isPresent: boolean
+  /** True for the member that the gateway talks to. */
+  readonly isMaster: boolean
+  readonly serial: string
+  readonly model: string
+  /** Empty where the device doesn't name it. */
+  readonly mac: string
+  /** Empty for a member that is absent. */
+  readonly version: string
+}
+
+/** What a Junos device says about itself. */
+export interface JunosFacts {
+  readonly mac: string
+  readonly model: string
+  readonly serial: string
+  readonly version: string
+  readonly type: DeviceType
+  /** The members of a Virtual Chassis, ascending; empty for a device without one. */
+  readonly members: readonly ChassisMember[]
+  /** The nodes of a cluster; empty for a device without one. */
+  readonly nodes: readonly ClusterNode[]
+  /** The node or member that the gateway talks to reports this uptime. */
+  readonly uptimeS: number | null
+  /** True when the device reports its sets of software. */
+  readonly hasSets: boolean
+}
+
+export interface ClusterNode {
+  readonly node: 'node0' | 'node1'
+  readonly serial: string
+  readonly version: string
+}
+
+/** Reads the facts. Returns the reason when the device does not say what is required. */
+export function* readFacts(): Task<JunosFacts | string> {
+  const system = yield read(rpcs.systemInformation)
+  if (system.kind !== 'ok') return 'it does not answer get-system-information'
+  const macs = yield read(rpcs.chassisMacs)
+  const chassis = yield read(rpcs.virtualChassis)
+  const uptime = yield read(rpcs.uptime)
+  const sets = yield* readSoftwareSets()
+  return composeFacts({ system: system.root, macs, chassis, uptime, sets })
+}
+
+/** Reads what changes while a device is connected. */
+export function* readChanges(before: JunosFacts): Task<JunosFacts> {
+  const chassis = before.members.length > 0 ? yield read(rpcs.virtualChassis) : null
+  const uptime = yield read(rpcs.uptime)
+  const sets = before.hasSets ? yield* readSoftwareSets() : null
+  const versions = sets ?? []
+  const members = chassis?.kind === 'ok' ? membersOf(chassis.root, versions, before) : before.members
+  return { ...before, members, uptimeS: uptimeOf(uptime) }
+}
+
+interface Replies {
+  readonly system: XmlElement
+  readonly macs: RpcReply
+  readonly chassis: RpcReply
+  readonly uptime: RpcReply
+  readonly sets: readonly SoftwareSet[] | null
+}
+
+function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFacts | string {
+  const parts = partsOf(system)
+  const own = parts[0]
+  const model = own && textOf(own.element, 'hardware-model')?.toUpperCase()
+  const version = own && textOf(own.element, 'os-version')
+  const mac = macOf(macs)
+  if (own === undefined || !model || !version) return 'it names neither its model nor its version'
+  if (mac === null) return 'it does not name its MAC'
+  const serial = textOf(own.element, 'serial-number') ?? mac
+  const base = { mac, model: word(model), serial: word(serial), version: word(version) }
+  const members = chassis.kind === 'ok' ? membersOf(chassis.root, sets ?? [], base) : []
+  return {
+    ...base,
+    type: typeOfModel(model) ?? 'switch',
+    // The serial number on the label of a Virtual Chassis is that of the member that gives it its MAC.
+    ...(members[0] !== undefined && { serial: members[0].serial }),
+    members,
+    nodes: parts.flatMap(nodeOf),
+    uptimeS: uptimeOf(uptime),
+    hasSets: sets !== null,
+  }
+}
+
+function read(rpc: (typeof rpcs)['uptime']) {
+  return { rpc, timeoutMs: waits.read, step: { step: 'check' as const } }
+}
+
+/** A short text of the device that can be stored; empty where it has none. */
+function word(text: string | null): string {
+  return boundedText(text, 64) ?? ''
+}
+
+function nodeOf({ engine, element }: EnginePart): ClusterNode[] {
+  if (engine !== 'node0' && engine !== 'node1') return []
+  const serial = textOf(element, 'serial-number') ?? ''
+  return [{ node: engine, serial: word(serial), version: word(textOf(element, 'os-version')) }]
+}
+
+/**
+ * Returns the public base MAC of the first chassis: that of member 0 of a Virtual Chassis, and of node 0 of a cluster,
+ * so that it stays the same whichever member is master. Older releases send the table as text.
+ */
+function macOf(reply: RpcReply): string | null {
+  if (reply.kind !== 'ok') return null
+  const tagged = textOf(reply.root, 'public-base-address')
+  const [, plain] = /Public base address\s+([0-9a-f:]{17})/i.exec(textOf(reply.root, 'output') ?? '') ?? []
+  return parseMac(tagged ?? plain ?? '')
+}
+
+/** No Virtual Chassis has more members. */
+const MAX_MEMBERS = 10
+
+function membersOf(
+  root: XmlElement,
+  sets: readonly SoftwareSet[],
+  device: { readonly version: string; readonly model: string },
+): ChassisMember[] {
+  const members = findAll(root, 'member').flatMap((element): ChassisMember[] => {
+    const id = textOf(element, 'member-id') ?? ''
+    if (!/^\d$/.test(id)) return []
+    const member = Number(id)
+    const isPresent = textOf(element, 'member-status') === 'Prsnt'
+    const isMaster = /^Master/i.test(textOf(element, 'member-role') ?? '')
+    const set = sets.find((one) => one.member === member || (one.member === null && isMaster))
+    return [
+      {
+        member,
+        isPresent,
+        isMaster,
+        serial: word(textOf(element, 'member-serial-number')),
+        model: word((textOf(element, 'member-model') ?? device.model).toUpperCase()),
+        mac: parseMac(textOf(element, 'member-mac-address') ?? '') ?? '',
+        version: isPresent ? (set?.active ?? device.version) : '',
+      },
+    ]
+  })
+  const distinct = new Map(members.map((member) => [member.member, member]))
+  return [...distinct.values()].toSorted((a, b) => a.member - b.member).slice(0, MAX_MEMBERS)
+}
+
+/** The device gives both in seconds: how long it has been up, or when it booted by its own clock. */
+function uptimeOf(reply: RpcReply): number | null {
+  if (reply.kind !== 'ok') return null
+  const [part] = partsOf(reply.root).toSorted((a, b) => Number(b.engine === 'localre') - Number(a.engine === 'localre'))
+  const booted = part && findAll(part.element, 'system-booted-time')[0]
+  if (part === undefined || booted === undefined) return null
+  const length = secondsOf(booted, 'time-length')
+  if (length !== null) return length
+  const current = findAll(part.element, 'current-time')[0]
+  const now = current && secondsOf(current, 'date-time')
+  const bootedAt = secondsOf(booted, 'date-time')
+  return now == null || bootedAt === null || now < bootedAt ? null : now - bootedAt
+}
+
+function secondsOf(element: XmlElement, name: string): number | null {
+  const seconds = findAll(element, name)[0]?.attributes['seconds']
+  return seconds !== undefined && /^\d{1,11}$/.test(seconds) ? Number(seconds) : null
+}

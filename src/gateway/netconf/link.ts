@@ -1,0 +1,173 @@
+import type { DeviceFacts } from '../../devices/device.ts'
+import { deviceIdOf } from '../../devices/device.ts'
+import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
+import type { LinkHost } from '../protocol.ts'
+import { FAMILY, junosDriver } from './driver.ts'
+import { type JunosFacts, readChanges } from './facts.ts'
+import type { NetconfSession } from './session.ts'
+import type { Task, TaskCall } from './task.ts'
+import { startTask } from './tasks.ts'
+
+export interface LinkOptions {
+  readonly session: NetconfSession
+  readonly facts: JunosFacts
+  /** The organization that the device has proved. */
+  readonly orgId: string
+  readonly address: string | null
+}
+
+/** The task did not end: the connection did, and with it every certainty. */
+const LOST = Symbol('lost')
+
+/** The connection of a Junos device. It runs tasks one after the other: a command, or a look at what has changed. */
+export class JunosLink implements DeviceLink {
+  readonly family = FAMILY
+  readonly mac: string
+  readonly deviceId: string
+  readonly orgId: string
+  epoch: string = NO_EPOCH
+  isClosed = false
+  readonly address: string | null
+  readonly #host: LinkHost
+  readonly #session: NetconfSession
+  #facts: JunosFacts
+  #running: Promise<void> = Promise.resolve()
+  #tasks = 0
+  #polledAtMs: number
+  /** True once we have closed the link: a broken connection then says nothing about the device. */
+  #isEnded = false
+
+  constructor(host: LinkHost, { session, facts, orgId, address }: LinkOptions) {
+    this.#host = host
+    this.#session = session
+    this.#facts = facts
+    this.#polledAtMs = host.now()
+    this.mac = facts.mac
+    this.deviceId = deviceIdOf(facts.mac)
+    this.orgId = orgId
+    this.address = address
+  }
+
+  /** What is recorded about the connection. */
+  get deviceFacts(): DeviceFacts {
+    const { version, model, type, serial } = this.#facts
+    return {
+      firmware: version,
+      model,
+      type,
+      serial,
+      capabilities: junosDriver.capabilitiesOf(this.#facts),
+      members: membersOf(this.#facts),
+      reason: null,
+      ext_ip: this.address,
+    }
+  }
+
+  send({ callId, device, order }: LinkCommand): SendResult {
+    const encoded = junosDriver.encode(device, order)
+    if (encoded.kind === 'rejected') return encoded
+    if (this.#session.isClosed || this.#isEnded) return { kind: 'unsent' }
+    this.#enqueue(() => this.#execute(callId, startTask(encoded.call, this.#facts)))
+    return { kind: 'sent', timeoutMs: encoded.timeoutMs }
+  }
+
+  close(_reason: CloseReason): void {
+    this.#isEnded = true
+    this.#session.close()
+  }
+
+  /** Must be called at intervals: ends a session whose device does not reply, and looks for changes. */
+  look(pollMs: number): void {
+    const nowMs = this.#host.now()
+    if (this.#session.isLate(nowMs)) return this.close('try_again')
+    if (this.epoch === NO_EPOCH || this.#tasks > 0 || nowMs - this.#polledAtMs < pollMs) return
+    this.#polledAtMs = nowMs
+    this.#enqueue(() => this.#poll())
+  }
+
+  /** Reports what the device said when it connected. */
+  reportUptime(): void {
+    this.#report(this.#facts.uptimeS, null)
+  }
+
+  /** Called when the session has ended; resolves when everything that the device has sent is handled. */
+  async onSessionClosed(): Promise<void> {
+    await this.#running
+    this.isClosed = true
+    this.#host.onClosed(this)
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#tasks += 1
+    this.#running = this.#running.then(work).then(
+      () => void (this.#tasks -= 1),
+      (error: unknown) => {
+        this.#tasks -= 1
+        this.#host.counters.add('message_failed')
+        this.#host.ctx.log.error({ err: error, mac: this.mac }, 'a task of a device failed')
+        this.close('try_again')
+      },
+    )
+  }
+
+  async #execute(callId: number, task: Task): Promise<void> {
+    const result = await this.#run(task, ({ step, timeoutMs }) =>
+      this.#host.onProgress(this, callId, { progress: step, timeoutMs }),
+    )
+    if (result === LOST) return
+    await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, result))
+  }
+
+  async #poll(): Promise<void> {
+    const before = this.#facts
+    const after = await this.#run(readChanges(before))
+    if (after === LOST) return
+    const changed = JSON.stringify(membersOf(after)) === JSON.stringify(membersOf(before)) ? null : membersOf(after)
+    this.#facts = after
+    this.#report(after.uptimeS, changed)
+  }
+
+  async #run<Result>(task: Task<Result>, onCall?: (call: TaskCall) => void): Promise<Result | typeof LOST> {
+    let next = task.next()
+    while (next.done !== true) {
+      const call = next.value
+      onCall?.(call)
+      const reply = await this.#session.request(call)
+      if (reply.kind === 'broken' && (call.mayBreak !== true || this.#isEnded)) return LOST
+      next = task.next(reply)
+    }
+    return next.value
+  }
+
+  #report(uptimeS: number | null, members: DeviceFacts['members']): void {
+    // The device is asked once in a while, so nothing has to wait for the report to be written.
+    void this.#host.report({
+      deviceId: this.deviceId,
+      epoch: this.epoch,
+      uptimeS,
+      boot: null,
+      firmware: null,
+      load: {},
+      telemetry: null,
+      members,
+    })
+  }
+}
+
+function membersOf({
+  model: own,
+  members,
+  nodes,
+}: Pick<JunosFacts, 'model' | 'members' | 'nodes'>): DeviceFacts['members'] {
+  if (members.length === 0 && nodes.length === 0) return null
+  return [
+    ...members.map(({ member, mac, serial, model, version }) => ({ member, mac, serial, model, firmware: version })),
+    ...nodes.map(({ node, serial, version }) => ({
+      member: Number(node.slice(-1)),
+      mac: '',
+      serial,
+      model: own,
+      firmware: version,
+    })),
+  ]
+}

@@ -1,0 +1,116 @@
+import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
+import { SSH_USER } from '../../devices/call-home/ssh-user.ts'
+import type { LinkHost, Listener, Protocol } from '../protocol.ts'
+import { createTurns } from '../turns.ts'
+import { RefusedError, type Refusal, acceptDevice } from './accept.ts'
+import { createCallers } from './callers.ts'
+import { FAMILY } from './driver.ts'
+import { type NetconfLimits, defaultLimits } from './limits.ts'
+import type { JunosLink } from './link.ts'
+
+export interface NetconfOptions {
+  readonly host: string
+  /** 0 selects a free port. */
+  readonly port: number
+  /** With which the gateway logs in to devices, in the format of OpenSSH. */
+  readonly privateKey: string
+  readonly limits?: Partial<NetconfLimits>
+}
+
+/**
+ * Junos devices that call home: the device opens the connection, by `outbound-ssh` or by NETCONF call home (RFC 8071),
+ * and is the SSH server on it.
+ */
+export function netconf(options: NetconfOptions): Protocol {
+  return { family: FAMILY, listen: (host) => listen(host, options) }
+}
+
+/** Detects a device that lost its power during a long request, in minutes rather than hours. */
+const KEEP_ALIVE_MS = 60_000
+const BACKLOG = 4096
+
+async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener> {
+  const { ctx, counters, now } = host
+  const limits: NetconfLimits = { ...defaultLimits, ...options.limits }
+  const links = new Set<JunosLink>()
+  const sockets = new Set<Socket>()
+  const turns = createTurns(now)
+  let isStopped = false
+
+  function refuse(why: Refusal | 'busy' | 'late' | 'error', address: string, detail?: string): void {
+    counters.add(why === 'error' ? 'message_failed' : `refused_${why}`)
+    ctx.log[why === 'host_key' || why === 'foreign' ? 'warn' : 'debug'](
+      { why, address, detail },
+      'refused a connection',
+    )
+  }
+
+  async function begin(socket: Socket, address: string): Promise<void> {
+    try {
+      const link = await acceptDevice(
+        { host, turns, user: SSH_USER, privateKey: options.privateKey, onSsh: (ready) => callers.extend(ready) },
+        { socket, address },
+      )
+      counters.add('sessions')
+      links.add(link)
+      socket.once('close', () => links.delete(link))
+      if (isStopped) link.close('restart')
+      // The socket may have closed since.
+      if (socket.destroyed) links.delete(link)
+    } catch (error) {
+      socket.destroy()
+      if (error instanceof RefusedError) refuse(error.why, address, error.message.slice(0, 200))
+      else {
+        refuse('error', address)
+        ctx.log.error({ err: error, address }, 'a device could not be connected')
+      }
+    } finally {
+      callers.leave(socket)
+    }
+  }
+
+  const callers = createCallers({
+    ...limits,
+    now,
+    begin: (socket, address) => void begin(socket, address),
+    onRefused: refuse,
+  })
+  const listener = createServer(
+    { pauseOnConnect: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
+    (socket) => {
+      const address = socket.remoteAddress?.replace(/^::ffff:/, '')
+      // A socket that is already closed has no address.
+      if (address === undefined) return void socket.destroy()
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      callers.add(socket, address)
+    },
+  )
+  const port = await open(listener, options)
+  return {
+    port,
+    look() {
+      callers.dropLate()
+      for (const link of links) link.look(limits.pollMs)
+    },
+    close: () =>
+      new Promise((resolve) => {
+        isStopped = true
+        listener.close(() => resolve())
+        callers.stop()
+        for (const link of links) link.close('restart')
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}
+
+function open(listener: Server, { host, port }: NetconfOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    listener.once('error', reject)
+    listener.listen({ port, host, backlog: BACKLOG }, () => {
+      listener.off('error', reject)
+      // A listening TCP server has no other kind of address.
+      resolve((listener.address() as AddressInfo).port)
+    })
+  })
+}

@@ -1,0 +1,47 @@
+import { textOf as boundedText } from '../report-values.ts'
+import { partsOf, rpcs } from './rpc.ts'
+import { type Task, waits } from './task.ts'
+import { type XmlElement, textOf } from './xml.ts'
+
+/** The software of one member, node, or device. */
+export interface SoftwareSet {
+  /** Null for a device, or a member that doesn't say which one it is. */
+  readonly member: number | null
+  readonly active: string
+  /** What the next boot runs, if that is something else. */
+  readonly pending: string | null
+  /** What a rollback returns to. */
+  readonly backup: string | null
+}
+
+/** Returns the software of each member; null where the release doesn't report it. */
+export function* readSoftwareSets(): Task<SoftwareSet[] | null> {
+  const step = { step: 'check' as const }
+  let reply = yield { rpc: rpcs.softwareSets, timeoutMs: waits.read, step }
+  // A device without members refuses the question about all of them.
+  if (reply.kind === 'error') reply = yield { rpc: rpcs.softwareSetsHere, timeoutMs: waits.read, step }
+  if (reply.kind !== 'ok') return null
+  const sets = parseSoftwareSets(reply.root)
+  return sets.length === 0 ? null : sets
+}
+
+export function parseSoftwareSets(root: XmlElement): SoftwareSet[] {
+  return partsOf(root).flatMap(({ engine, element }) => {
+    const active = versionIn(element, 'active-set-version')
+    if (active === null) return []
+    const pending = versionIn(element, 'pending-set-version')
+    const backup = versionIn(element, 'software-rollback-target')
+    return [{ member: memberOf(engine), active, pending: pending === active ? null : pending, backup }]
+  })
+}
+
+function memberOf(engine: string | null): number | null {
+  const [, digit] = /^(?:fpc|member)\s?(\d)$/.exec(engine ?? '') ?? []
+  return digit === undefined ? null : Number(digit)
+}
+
+/** Versions may be prefixed with the name of the system. */
+function versionIn(element: XmlElement, name: string): string | null {
+  const version = boundedText(textOf(element, name)?.replace(/^junos[-:\s]+/i, ''), 64)
+  return version === undefined || version === '-' ? null : version
+}

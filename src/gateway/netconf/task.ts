@@ -1,0 +1,40 @@
+import type { CommandProgress } from '../../devices/tables.ts'
+import type { Rejection } from '../driver.ts'
+import type { Rpc, RpcReply } from './rpc.ts'
+
+/** One request of a task. */
+export interface TaskCall {
+  readonly rpc: Rpc
+  readonly timeoutMs: number
+  readonly step: CommandProgress
+  /** True when the device may break the connection instead of a reply, because the request reboots it. */
+  readonly mayBreak?: boolean
+}
+
+/** How a task ended: as an outcome, so that a later reply and this one are interpreted alike. */
+export type TaskResult = { readonly kind: 'done'; readonly text: string | null } | Rejection
+
+/**
+ * A sequence of requests that depend on each other's replies. It performs no I/O: it yields a request and is resumed
+ * with the reply. Unless a call may break, `broken` is never passed: the task is dropped with its connection.
+ */
+export type Task<Result = TaskResult> = Generator<TaskCall, Result, RpcReply>
+
+const SECOND_MS = 1000
+export const MINUTE_MS = 60 * SECOND_MS
+
+/** How long a device may take for a request. */
+export const waits = {
+  read: MINUTE_MS,
+  checksum: 5 * MINUTE_MS,
+  clean: 10 * MINUTE_MS,
+  copy: 30 * MINUTE_MS,
+  install: 35 * MINUTE_MS,
+  reboot: 2 * MINUTE_MS,
+  rollBack: 35 * MINUTE_MS,
+  snapshot: 35 * MINUTE_MS,
+} as const
+
+export function rejected(code: string, text: string, final = false): Rejection {
+  return { kind: 'rejected', code, text, final }
+}

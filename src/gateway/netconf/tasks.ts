@@ -1,0 +1,194 @@
+import type { CommandProgress } from '../../devices/tables.ts'
+import type { DriverCommand, Rejection } from '../driver.ts'
+import type { JunosFacts } from './facts.ts'
+import { type RpcReply, errorsIn, oneLine, partsOf, rpcs } from './rpc.ts'
+import { type SoftwareSet, readSoftwareSets } from './software-sets.ts'
+import { type Task, type TaskCall, type TaskResult, rejected, waits } from './task.ts'
+import { findAll, textOf } from './xml.ts'
+
+type Command<K extends DriverCommand['kind']> = Extract<DriverCommand, { kind: K }>
+
+/** The commands that Junos devices execute. */
+export type JunosCommand = Command<'restart' | 'stage' | 'activate' | 'restore_backup' | 'snapshot'>
+
+/** Returns the requests that execute the command. Each one observes what earlier attempts have already achieved. */
+export function startTask(command: JunosCommand, facts: JunosFacts): Task {
+  switch (command.kind) {
+    case 'restart':
+      return restart(command, facts)
+    case 'stage':
+      return stage(command)
+    case 'activate':
+      return activate(command, facts)
+    case 'restore_backup':
+      return restoreBackup(facts)
+    case 'snapshot':
+      return takeSnapshot(facts)
+  }
+}
+
+/** Where the image is kept: images with the same content have the same name. */
+export function imagePath(sha256: string): string {
+  return `/var/tmp/signalbox-${sha256.slice(0, 16)}.tgz`
+}
+
+function* restart({ member, node }: Command<'restart'>, facts: JunosFacts): Task {
+  if (member !== undefined) return yield* reboot(rpcs.reboot({ member }), { step: 'reboot', member })
+  if (node !== undefined) return yield* rebootNode(node)
+  if (facts.nodes.length === 0) return yield* reboot(rpcs.reboot({}))
+  // With the delay, the answering node takes the request for the other one before it ends the connection.
+  for (const { node: each } of facts.nodes) {
+    const result = yield* rebootNode(each, 1)
+    if (result.kind === 'rejected') return result
+  }
+  return { kind: 'done', text: null }
+}
+
+/** Platforms differ in how they name a node. A request that is refused was certainly not executed. */
+function* rebootNode(node: 'node0' | 'node1', inMinutes = 0): Task {
+  const result = yield* reboot(rpcs.reboot({ node }, inMinutes))
+  return result.kind === 'rejected' ? yield* reboot(rpcs.reboot({ node: node.slice(-1) }, inMinutes)) : result
+}
+
+function* reboot(rpc: TaskCall['rpc'], step: CommandProgress = { step: 'reboot' }): Task {
+  const reply = yield { rpc, timeoutMs: waits.reboot, step, mayBreak: true }
+  if (reply.kind === 'broken') return { kind: 'done', text: null }
+  if (reply.kind === 'error') return rejected('refused', reply.text)
+  return { kind: 'done', text: textOf(reply.root, 'request-reboot-status') }
+}
+
+function* stage({ uri, sha256 }: Command<'stage'>): Task {
+  const path = imagePath(sha256)
+  if (yield* hasImage(path, sha256, 'check')) return { kind: 'done', text: 'The device already had the image' }
+  // The cleanup also deletes what /var/tmp holds, so it comes first. If it fails, there may still be room.
+  yield { rpc: rpcs.cleanStorage, timeoutMs: waits.clean, step: { step: 'clean' } }
+  const copied = yield { rpc: rpcs.copyFile(uri, path), timeoutMs: waits.copy, step: { step: 'download' } }
+  if (copied.kind === 'error') return rejected('download_failed', copied.text)
+  if (yield* hasImage(path, sha256, 'verify')) return { kind: 'done', text: null }
+  const said = copied.kind === 'ok' ? textOf(copied.root, 'output') : null
+  const why = said === null ? '' : `: ${oneLine(said)}`
+  return rejected('download_failed', `The SHA-256 of the file on the device differs from the image's${why}`)
+}
+
+/** True if the device has exactly the image: it was downloaded completely. */
+function* hasImage(path: string, sha256: string, step: 'check' | 'verify'): Task<boolean> {
+  const reply = yield { rpc: rpcs.checksum(path), timeoutMs: waits.checksum, step: { step } }
+  return reply.kind === 'ok' && textOf(reply.root, 'checksum')?.toLowerCase() === sha256
+}
+
+function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts): Task {
+  const absent = facts.members.find(({ isPresent }) => !isPresent)
+  if (absent !== undefined) return rejected('member_absent', `Member ${absent.member} is not present`)
+  const before = yield* readSoftwareSets()
+  const members = membersToInstall(facts, before, version)
+  if (members.length > 0) {
+    const failure = yield* install(members, { path: imagePath(sha256), sha256 })
+    if (failure !== null) return failure
+    const behind = before === null ? undefined : (yield* readSoftwareSets())?.find((set) => !runsNext(set, version))
+    if (behind !== undefined) return rejected('not_installed', `${nameOf(behind.member)} would not boot ${version}`)
+  }
+  const result = yield* reboot(rpcs.reboot({}))
+  const installed = members.map((member) => `${nameOf(member)}: installed`).join('; ')
+  return result.kind === 'rejected' ? result : { kind: 'done', text: installed === '' ? null : installed }
+}
+
+/**
+ * Returns the members that need the installation, the master last; null stands for a device without members. If all run
+ * the version already, it is installed again, because that was asked for.
+ */
+function membersToInstall(
+  { members }: JunosFacts,
+  sets: readonly SoftwareSet[] | null,
+  version: string,
+): readonly (number | null)[] {
+  const all = members.length < 2 ? [null] : members.toSorted(masterLast).map(({ member }) => member)
+  const master = members.find(({ isMaster }) => isMaster)?.member ?? null
+  const setOf = (member: number | null) =>
+    sets?.find((set) => set.member === member) ??
+    (member === master || member === null ? (sets?.find((set) => set.member === null) ?? sets?.[0]) : undefined)
+  if (sets?.every((set) => set.active === version && set.pending === null) === true) return all
+  return all.filter((member) => {
+    const set = setOf(member)
+    return set === undefined || !runsNext(set, version)
+  })
+}
+
+const masterLast = (a: { readonly isMaster: boolean }, b: { readonly isMaster: boolean }): number =>
+  Number(a.isMaster) - Number(b.isMaster)
+
+function runsNext({ active, pending }: SoftwareSet, version: string): boolean {
+  return (pending ?? active) === version
+}
+
+interface StagedImage {
+  readonly path: string
+  readonly sha256: string
+}
+
+/** Returns why it failed; null: every member has the image. The others keep what they have until the next boot. */
+function* install(members: readonly (number | null)[], { path, sha256 }: StagedImage): Task<Rejection | null> {
+  if (!(yield* hasImage(path, sha256, 'check')))
+    return rejected('no_image', 'The device no longer has the image that it downloaded')
+  const results: string[] = []
+  for (const member of members) {
+    const step: CommandProgress = { step: 'install', ...(member !== null && { member }) }
+    const reply = yield { rpc: rpcs.addPackage(path, member), timeoutMs: waits.install, step }
+    const failure = packageFailure(reply)
+    if (failure === null) results.push(`${nameOf(member)}: installed`)
+    else {
+      const texts = member === null ? [failure] : [`${nameOf(member)}: ${failure}`, ...results]
+      return rejected('install_failed', texts.join('; '), refusesContent.test(failure))
+    }
+  }
+  return null
+}
+
+/** The words by which a device says that another attempt would fail as well. */
+const refusesContent = /signature|not (?:supported|compatible)|incompatible|verification failed/i
+
+/** Returns why a package was not installed; null if it was. A result other than 0, or none, is looked for in the text. */
+export function packageFailure(reply: RpcReply): string | null {
+  if (reply.kind === 'broken') return 'the connection broke'
+  if (reply.kind === 'error') return oneLine(reply.text)
+  const results = findAll(reply.root, 'package-result').map(({ text }) => text)
+  if (results.length > 0 && results.every((result) => result === '0')) return null
+  const output = findAll(reply.root, 'output').map(({ text }) => text)
+  const error = output.flatMap((text) => text.split('\n')).find((line) => /\bERROR:/i.test(line))
+  if (error !== undefined) return oneLine(error)
+  return results.length > 0 ? `the device reports ${results.join(', ')}` : null
+}
+
+function* restoreBackup(facts: JunosFacts): Task {
+  const sets = yield* readSoftwareSets()
+  if (sets === null || sets.some(({ backup }) => backup === null))
+    return rejected('no_backup', 'The device has no backup version', true)
+  const rpc = facts.members.length > 1 ? rpcs.rollBack : rpcs.rollBackHere
+  const reply = yield { rpc, timeoutMs: waits.rollBack, step: { step: 'roll_back' }, mayBreak: true }
+  const backups = [...new Set(sets.map(({ backup }) => backup))].join(', ')
+  if (reply.kind === 'broken') return { kind: 'done', text: `Returns to ${backups}` }
+  const failure = packageFailure(reply)
+  return failure === null ? { kind: 'done', text: `Returns to ${backups}` } : rejected('restore_failed', failure)
+}
+
+function* takeSnapshot(facts: JunosFacts): Task {
+  const rpc = facts.members.length > 1 ? rpcs.snapshot : rpcs.snapshotHere
+  const reply = yield { rpc, timeoutMs: waits.snapshot, step: { step: 'snapshot' } }
+  if (reply.kind === 'error') return rejected('snapshot_failed', reply.text)
+  if (reply.kind === 'broken') return rejected('snapshot_failed', 'the connection broke')
+  return snapshotResult(reply)
+}
+
+/** Each member of a Virtual Chassis reports on its own. */
+function snapshotResult({ root }: Extract<RpcReply, { kind: 'ok' }>): TaskResult {
+  const results = partsOf(root).map(({ engine, element }) => {
+    const output = findAll(element, 'output').map(({ text }) => text)
+    const error = errorsIn(element) ?? output.find((text) => /error|failed/i.test(text))
+    return { name: engine, error: error === undefined ? null : oneLine(error) }
+  })
+  const text = results.map(({ name, error }) => `${name ?? 'the device'}: ${error ?? 'snapshot taken'}`).join('; ')
+  return results.some(({ error }) => error !== null) ? rejected('snapshot_failed', text) : { kind: 'done', text }
+}
+
+function nameOf(member: number | null): string {
+  return member === null ? 'The device' : `Member ${member}`
+}

@@ -1,0 +1,199 @@
+import { type XmlElement, childOf, encodeXml } from '../../gateway/netconf/xml.ts'
+import type { Chassis, JunosDevice } from './junos-device.ts'
+
+/** What a device does about a request. */
+export interface RpcAnswer {
+  /** XML inside the reply; null: the device breaks the connection instead. */
+  readonly body: string | null
+  /** The chassis that boot after the reply. */
+  readonly boots: readonly number[]
+}
+
+export interface RpcOptions {
+  readonly nowMs: number
+  /** Downloads a file. @returns Its SHA-256, and the version that it contains. @throws Error with a reason. */
+  readonly download: (uri: string) => Promise<{ readonly sha256: string; readonly version: string }>
+}
+
+type Answerer = (device: JunosDevice, rpc: XmlElement, options: RpcOptions) => RpcAnswer | Promise<RpcAnswer>
+
+/** Answers a request in the shapes that Juniper's YANG modules and published examples of replies show. */
+export async function answerRpc(device: JunosDevice, rpc: XmlElement, options: RpcOptions): Promise<RpcAnswer> {
+  const answer = answers[rpc.name]
+  if (answer === undefined) return say(rpcError(`syntax error, expecting <command>: ${rpc.name}`))
+  return answer(device, rpc, options)
+}
+
+export function rpcError(message: string): string {
+  return encodeXml('rpc-error', {
+    'error-type': 'protocol',
+    'error-tag': 'operation-failed',
+    'error-severity': 'error',
+    'error-message': message,
+  })
+}
+
+const answers: Readonly<Record<string, Answerer>> = {
+  'get-system-information': (device) =>
+    say(
+      device.form === 'cluster'
+        ? perEngine(device, (chassis) => systemInformation(device, chassis))
+        : systemInformation(device, masterOf(device)),
+    ),
+  'get-chassis-mac-addresses': (device) => say(macAddresses(device)),
+  'get-virtual-chassis-information': (device) =>
+    say(device.form === 'cluster' ? rpcError('syntax error') : virtualChassis(device)),
+  'get-system-uptime-information': (device, _, { nowMs }) =>
+    say(device.form === 'single' ? uptime(device, nowMs) : perEngine(device, () => uptime(device, nowMs))),
+  'get-software-sets-information': (device, rpc) => {
+    if (device.form === 'cluster') return say(rpcError('syntax error'))
+    const isAboutAll = childOf(rpc, 'all-members') !== undefined
+    if (device.form === 'single') return say(isAboutAll ? rpcError('syntax error') : softwareSet(masterOf(device)))
+    return say(perEngine(device, softwareSet))
+  },
+  'get-sha256-checksum-information': checksum,
+  'request-system-storage-cleanup': (device) => {
+    device.files.clear()
+    return say(encodeXml('system-storage-cleanup-information', true))
+  },
+  'file-copy': copyFile,
+  'request-package-add': addPackage,
+  'request-package-rollback': rollBack,
+  'request-snapshot': (device) => say(device.form === 'single' ? snapshot : perEngine(device, () => snapshot)),
+  'request-reboot': reboot,
+}
+
+const snapshot = encodeXml('output', 'NOTICE: Snapshot completed successfully')
+
+function say(body: string | null, boots: readonly number[] = []): RpcAnswer {
+  return { body, boots }
+}
+
+function masterOf(device: JunosDevice): Chassis {
+  const chassis = device.chassis[device.master]
+  if (chassis === undefined) throw new Error('a simulated device has no master')
+  return chassis
+}
+
+/** What each routing engine says on its own. Absent members say nothing. */
+function perEngine(device: JunosDevice, bodyOf: (chassis: Chassis) => string): string {
+  const items = device.chassis.flatMap((chassis, index) => {
+    if (!chassis.isPresent) return []
+    const name = device.form === 'cluster' ? `node${index}` : `fpc${index}`
+    return [`<multi-routing-engine-item>${encodeXml('re-name', name)}${bodyOf(chassis)}</multi-routing-engine-item>`]
+  })
+  return `<multi-routing-engine-results>${items.join('')}</multi-routing-engine-results>`
+}
+
+function systemInformation({ model, hostName }: JunosDevice, { active, serial }: Chassis): string {
+  return encodeXml('system-information', {
+    'hardware-model': model,
+    'os-name': 'junos',
+    'os-version': active,
+    'serial-number': serial,
+    'host-name': hostName,
+  })
+}
+
+function macAddresses({ mac }: JunosDevice): string {
+  const address = mac.match(/../g)?.join(':') ?? ''
+  return encodeXml('chassis-mac-addresses', {
+    'mac-address-information': { 'public-base-address': address, 'public-count': 192 },
+  })
+}
+
+function virtualChassis(device: JunosDevice): string {
+  const members = device.chassis.map(({ serial, isPresent }, index) =>
+    encodeXml('member', {
+      'member-status': isPresent ? 'Prsnt' : 'NotPrsnt',
+      'member-id': index,
+      'fpc-slot': `(FPC ${index})`,
+      'member-serial-number': serial,
+      'member-model': device.model,
+      'member-priority': 129,
+      'member-role': index === device.master ? 'Master*' : index === 1 ? 'Backup' : 'Linecard',
+    }),
+  )
+  return `<virtual-chassis-information><member-list>${members.join('')}</member-list></virtual-chassis-information>`
+}
+
+function uptime({ bootedAtMs }: JunosDevice, nowMs: number): string {
+  const seconds = Math.floor((nowMs - bootedAtMs) / 1000)
+  const date = (ms: number): string =>
+    `<date-time junos:seconds="${Math.floor(ms / 1000)}">${new Date(ms).toISOString()}</date-time>`
+  return `<system-uptime-information><current-time>${date(nowMs)}</current-time><system-booted-time>${date(bootedAtMs)}<time-length junos:seconds="${seconds}">up</time-length></system-booted-time></system-uptime-information>`
+}
+
+function softwareSet({ active, pending, backup }: Chassis): string {
+  return encodeXml('software-sets-information', {
+    'active-set-version': active,
+    'pending-set-version': pending ?? '',
+    'software-rollback-target': backup ?? '',
+  })
+}
+
+function checksum(device: JunosDevice, rpc: XmlElement): RpcAnswer {
+  const path = childOf(rpc, 'path')?.text ?? ''
+  const sha256 = device.files.get(path)
+  if (sha256 === undefined) return say(rpcError(`sha-256: ${path}: No such file or directory`))
+  const file = { 'computation-method': 'SHA256', 'input-file': path, checksum: sha256 }
+  return say(encodeXml('checksum-information', { 'file-checksum': file }))
+}
+
+async function copyFile(device: JunosDevice, rpc: XmlElement, { download }: RpcOptions): Promise<RpcAnswer> {
+  const source = childOf(rpc, 'source')?.text ?? ''
+  const destination = childOf(rpc, 'destination')?.text ?? ''
+  try {
+    const { sha256, version } = await download(source)
+    device.journal.push('file-copy')
+    device.versions.set(sha256, version)
+    device.files.set(destination, device.faults.has('bad_image') ? sha256.split('').toReversed().join('') : sha256)
+    return say('<ok/>')
+  } catch (error) {
+    return say(rpcError(`fetch-secure: ${error instanceof Error ? error.message : String(error)}`))
+  }
+}
+
+function addPackage(device: JunosDevice, rpc: XmlElement): RpcAnswer {
+  const path = childOf(rpc, 'package-name')?.text ?? ''
+  const member = childOf(rpc, 'member')?.text
+  const sha256 = device.files.get(path)
+  const version = sha256 === undefined ? undefined : device.versions.get(sha256)
+  const index = member === undefined ? device.master : Number(member)
+  const chassis = device.chassis[index]
+  if (version === undefined || chassis === undefined)
+    return say(`${encodeXml('output', `ERROR: ${path}: no such package`)}<package-result>1</package-result>`)
+  if (device.faults.has('install_fails') && index === device.chassis.length - 1)
+    return say(
+      `${encodeXml('output', 'Verified the package\nERROR: not enough space')}<package-result>1</package-result>`,
+    )
+  device.journal.push(`package-add ${index}`)
+  chassis.pending = version
+  return say(`${encodeXml('output', 'Install completed')}<package-result>0</package-result>`)
+}
+
+function rollBack(device: JunosDevice): RpcAnswer {
+  device.journal.push('package-rollback')
+  for (const chassis of device.chassis) chassis.pending = chassis.backup
+  return rebooted(device, allOf(device), '<package-result>0</package-result>')
+}
+
+function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
+  const member = childOf(rpc, 'member')?.text
+  const node = childOf(rpc, 'node')?.text
+  if (node !== undefined && (device.form !== 'cluster' || !/^node[01]$/.test(node)))
+    return say(rpcError(`syntax error: ${node}`))
+  const part = member ?? node?.slice(-1)
+  const indexes = part === undefined ? allOf(device) : [Number(part)]
+  device.journal.push(part === undefined ? 'reboot' : `reboot ${part}`)
+  const status = encodeXml('request-reboot-results', { 'request-reboot-status': 'Shutdown at now. [pid 4242]' })
+  return rebooted(device, indexes, status)
+}
+
+function rebooted(device: JunosDevice, indexes: readonly number[], body: string): RpcAnswer {
+  return say(device.faults.has('silent_reboot') ? null : body, indexes)
+}
+
+function allOf({ chassis }: JunosDevice): number[] {
+  return chassis.map((_, index) => index)
+}

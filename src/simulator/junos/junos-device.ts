@@ -1,0 +1,100 @@
+/** One chassis of a simulated Junos device: a member of a Virtual Chassis, a node of a cluster, or the whole device. */
+export interface Chassis {
+  readonly serial: string
+  active: string
+  /** What the next boot runs, if that is something else. */
+  pending: string | null
+  /** What a rollback returns to. */
+  backup: string | null
+  isPresent: boolean
+}
+
+export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
+
+/**
+ * What a simulated device does wrong. `never_returns`: it does not boot after a reboot; `old_version`: an installed
+ * version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another file than it
+ * downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without a reply.
+ */
+export type JunosFault =
+  | 'never_returns'
+  | 'old_version'
+  | 'partial_chassis'
+  | 'bad_image'
+  | 'install_fails'
+  | 'silent_reboot'
+
+/** A simulated device: what survives its reboots, and when it booted. */
+export interface JunosDevice {
+  /** Twelve lower-case hex digits. */
+  readonly mac: string
+  /** As the device writes it, such as `ex4100-48p`. */
+  readonly model: string
+  readonly hostName: string
+  readonly form: JunosForm
+  readonly chassis: readonly Chassis[]
+  /** SHA-256 of the files, by their path. */
+  readonly files: Map<string, string>
+  /** The version in an image, by its SHA-256. */
+  readonly versions: Map<string, string>
+  readonly faults: ReadonlySet<JunosFault>
+  bootedAtMs: number
+  /** Master of the Virtual Chassis. */
+  master: number
+  /** The requests that the device has executed, oldest first. */
+  readonly journal: string[]
+}
+
+export interface JunosDeviceOptions {
+  readonly mac: string
+  readonly model: string
+  readonly form?: JunosForm
+  readonly version?: string
+  readonly backup?: string | null
+  readonly faults?: readonly JunosFault[]
+  readonly nowMs: number
+}
+
+const sizes = { single: 1, cluster: 2, virtual_chassis: 3 } as const satisfies Record<JunosForm, number>
+
+export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
+  const { mac, model, form = 'single', version = '22.4R3.25', backup = '21.4R3.15', faults = [], nowMs } = options
+  return {
+    mac,
+    model,
+    hostName: `sim-${mac}`,
+    form,
+    chassis: Array.from({ length: sizes[form] }, (_, index) => ({
+      serial: `SN${mac.slice(4).toUpperCase()}${index}`,
+      active: version,
+      pending: null,
+      backup,
+      isPresent: true,
+    })),
+    files: new Map(),
+    versions: new Map(),
+    faults: new Set(faults),
+    bootedAtMs: nowMs - 86_400_000,
+    master: 0,
+    journal: [],
+  }
+}
+
+/** Boots some chassis: what is pending becomes active. */
+export function bootChassis(device: JunosDevice, indexes: readonly number[], nowMs: number): void {
+  const isPartial = device.faults.has('partial_chassis')
+  for (const index of indexes) {
+    const chassis = device.chassis[index]
+    if (chassis === undefined) continue
+    if (isPartial && index === device.chassis.length - 1) {
+      chassis.isPresent = false
+      continue
+    }
+    if (chassis.pending !== null && !device.faults.has('old_version')) {
+      chassis.backup = chassis.active
+      chassis.active = chassis.pending
+    }
+    chassis.pending = null
+  }
+  if (indexes.includes(device.master)) device.bootedAtMs = nowMs
+}

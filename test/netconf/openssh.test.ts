@@ -1,0 +1,163 @@
+// The transport against software of others: OpenSSH's server on a connection that it did not accept itself, with netconfd
+// behind it. That proves SSH, host keys, both framings and errors; netconfd is no Junos device.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import ssh2 from 'ssh2'
+import { fingerprintOf } from '../../src/devices/call-home/fingerprint.ts'
+import { Allowance } from '../../src/gateway/allowance.ts'
+import { NetconfSession } from '../../src/gateway/netconf/session.ts'
+import { SshError, type SshOptions, openSsh } from '../../src/gateway/netconf/ssh.ts'
+import { childOf } from '../../src/gateway/netconf/xml.ts'
+import { createTurns } from '../../src/gateway/turns.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const SSHD = '/usr/sbin/sshd'
+const NETCONFD = '/usr/sbin/netconfd'
+const SUBSYSTEM = '/usr/sbin/netconf-subsystem'
+const isInstalled = [SSHD, NETCONFD, SUBSYSTEM].every((path) => existsSync(path)) && userInfo().uid === 0
+
+describe.skipIf(!isInstalled)(
+  'OpenSSH and netconfd, which call home (as root, with openssh-server and netconfd)',
+  () => {
+    const hostKey = ssh2.utils.generateKeyPairSync('ed25519')
+    const userKey = ssh2.utils.generateKeyPairSync('ed25519')
+    const hostBlob = hostKey.public.split(' ')[1] ?? ''
+    let folder: string
+    let devicePort: number
+    let daemon: ReturnType<typeof spawn>
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'signalbox-openssh-'))
+      devicePort = await freePort()
+      await writeFile(join(folder, 'host'), hostKey.private, { mode: 0o600 })
+      await writeFile(join(folder, 'authorized'), `${userKey.public}\n`, { mode: 0o600 })
+      const sockname = join(folder, 'ncxserver.sock')
+      const script = join(folder, 'subsystem')
+      await writeFile(script, `#!/bin/sh\nexec ${SUBSYSTEM} --ncxserver-sockname=${devicePort}@${sockname}\n`)
+      await chmod(script, 0o755)
+      // OpenSSH demands the folder of its unprivileged part, which its service usually makes.
+      await mkdir('/run/sshd', { recursive: true })
+      const config = [
+        `HostKey ${join(folder, 'host')}`,
+        `AuthorizedKeysFile ${join(folder, 'authorized')}`,
+        `Subsystem netconf ${script}`,
+        'StrictModes no',
+        'UsePAM no',
+        'PermitRootLogin prohibit-password',
+        'PasswordAuthentication no',
+      ]
+      await writeFile(join(folder, 'sshd'), `${config.join('\n')}\n`)
+      daemon = spawn(
+        NETCONFD,
+        [
+          `--ncxserver-sockname=${sockname}`,
+          `--port=${devicePort}`,
+          `--superuser=${userInfo().username}`,
+          '--no-startup',
+          '--log-level=error',
+        ],
+        { stdio: 'ignore', cwd: folder },
+      )
+      await waitUntil('netconfd', () => existsSync(sockname))
+    })
+    afterAll(async () => {
+      daemon.kill('SIGKILL')
+      await rm(folder, { recursive: true })
+    })
+
+    /** OpenSSH opens a connection to the gateway's side. Netconfd checks the port from which it comes. */
+    async function callHome(): Promise<Socket> {
+      const accepted = Promise.withResolvers<Socket>()
+      const listener = createServer({ pauseOnConnect: true }, (socket) => accepted.resolve(socket))
+      await new Promise<void>((resolve) => void listener.listen(0, '127.0.0.1', resolve))
+      const { port } = listener.address() as AddressInfo
+      const outgoing = connect({ port, host: '127.0.0.1', localPort: devicePort })
+      await new Promise((resolve) => void outgoing.once('connect', resolve))
+      outgoing.pause()
+      const sshd = spawn(SSHD, ['-i', '-f', join(folder, 'sshd'), '-E', join(folder, 'log')], {
+        stdio: [outgoing, outgoing, 'ignore'],
+      })
+      const socket = await accepted.promise
+      listener.close()
+      outgoing.destroy()
+      onTestFinished(async () => {
+        socket.resetAndDestroy()
+        sshd.kill('SIGKILL')
+        await waitUntil('the end of sshd', () => sshd.exitCode !== null || sshd.signalCode !== null)
+      })
+      return socket
+    }
+
+    async function open(more: Partial<SshOptions> = {}) {
+      return openSsh({
+        socket: await callHome(),
+        user: userInfo().username,
+        privateKey: userKey.private,
+        hostKey: hostBlob,
+        isKnown: () => Promise.resolve(false),
+        ...more,
+      })
+    }
+
+    test('speak NETCONF in chunks, and answer unknown requests with an error', async () => {
+      const connection = await open()
+      expect(connection.fingerprint).toBe(fingerprintOf(Buffer.from(hostBlob, 'base64')))
+      const now = (): number => performance.now()
+      const broken: string[] = []
+      const session = new NetconfSession(connection, {
+        now,
+        turns: createTurns(now),
+        allowance: new Allowance(now()),
+        onClosed: () => undefined,
+        onBroken: (why) => broken.push(why),
+      })
+      expect({ ready: await session.ready, broken }).toEqual({ ready: true, broken: [] })
+      const unknown = await session.request({ rpc: { name: 'get-system-information', content: true }, timeoutMs: 1000 })
+      expect(unknown).toEqual({ kind: 'error', text: 'definition not found' })
+      const config = await session.request({
+        rpc: { name: 'get-config', content: { source: { running: true } } },
+        timeoutMs: 1000,
+      })
+      expect(config.kind === 'ok' && childOf(config.root, 'data') !== undefined).toBe(true)
+      session.close()
+      expect(broken).toEqual([])
+    })
+
+    test('are known by their host key where nothing announced it', async () => {
+      const asked: string[] = []
+      const isKnown = (fingerprint: string): Promise<boolean> => {
+        asked.push(fingerprint)
+        return Promise.resolve(true)
+      }
+      const connection = await open({ hostKey: null, isKnown })
+      expect(asked).toEqual([connection.fingerprint])
+      connection.end()
+    })
+
+    test('are refused when their host key is another one than announced, or unknown', async () => {
+      const other = ssh2.utils.generateKeyPairSync('ed25519').public.split(' ')[1] ?? ''
+      await expect(open({ hostKey: other })).rejects.toMatchObject({ why: 'host_key' })
+      await expect(open({ hostKey: null })).rejects.toBeInstanceOf(SshError)
+    })
+
+    test('let nobody in who has another key', async () => {
+      const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')
+      await expect(open({ privateKey })).rejects.toMatchObject({ why: 'ssh' })
+    })
+  },
+)
+
+function freePort(): Promise<number> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}

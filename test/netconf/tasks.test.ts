@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import type { JunosFacts } from '../../src/gateway/netconf/facts.ts'
+import { readFacts } from '../../src/gateway/netconf/facts.ts'
+import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
+import type { Task } from '../../src/gateway/netconf/task.ts'
+import { type JunosCommand, imagePath, packageFailure, startTask } from '../../src/gateway/netconf/tasks.ts'
+import { encodeXml, parseXml } from '../../src/gateway/netconf/xml.ts'
+import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
+import {
+  type JunosDevice,
+  type JunosDeviceOptions,
+  bootChassis,
+  createJunosDevice,
+} from '../../src/simulator/junos/junos-device.ts'
+
+const VERSION = '23.4R2-S2.1'
+const sha256 = 'ab'.repeat(32)
+const uri = 'https://example.test/firmware/a'
+const stage: JunosCommand = { kind: 'stage', version: VERSION, sha256, uri, localCertificates: false }
+const activate: JunosCommand = { kind: 'activate', version: VERSION, sha256 }
+
+function deviceOf(options: Partial<JunosDeviceOptions> = {}): JunosDevice {
+  return createJunosDevice({ mac: '02aabbccddee', model: 'ex4100-48p', form: 'virtual_chassis', nowMs: 0, ...options })
+}
+
+/** Runs a task against the device; after `maxCalls` requests, whose last reply is lost, it is dropped. */
+async function run<Result>(task: Task<Result>, device: JunosDevice, maxCalls = 100): Promise<Result | 'crashed'> {
+  let next = task.next()
+  for (let calls = 1; next.done !== true; calls += 1) {
+    const { rpc, mayBreak = false } = next.value
+    const download = () => Promise.resolve({ sha256, version: VERSION })
+    const { body, boots } = await answerRpc(device, parseXml(encodeXml(rpc.name, rpc.content)), { nowMs: 0, download })
+    bootChassis(device, boots, 0)
+    if (calls >= maxCalls) return 'crashed'
+    if (body === null && !mayBreak) throw new Error('a request broke the connection')
+    const decoded = decodeRpcReply(parseXml(`<rpc-reply message-id="1" xmlns:junos="j">${body ?? ''}</rpc-reply>`))
+    next = task.next(body === null || decoded === null ? { kind: 'broken' } : decoded.reply)
+  }
+  return next.value
+}
+
+async function factsOf(device: JunosDevice): Promise<JunosFacts> {
+  const facts = await run(readFacts(), device)
+  if (typeof facts === 'string') throw new Error(facts)
+  return facts
+}
+
+const command = async (device: JunosDevice, order: JunosCommand, maxCalls?: number) =>
+  run(startTask(order, await factsOf(device)), device, maxCalls)
+
+describe('an activation', () => {
+  const prepared = (): JunosDevice => {
+    const device = deviceOf()
+    device.files.set(imagePath(sha256), sha256)
+    device.versions.set(sha256, VERSION)
+    return device
+  }
+
+  // Sets, checksum, three packages, sets: the seventh request reboots.
+  test.each([1, 2, 3, 4, 5, 6])(
+    'that is lost after request %i is completed by the next one, and repeats nothing',
+    async (at) => {
+      const device = prepared()
+      expect(await command(device, activate, at)).toBe('crashed')
+      expect(await command(device, activate)).toMatchObject({ kind: 'done' })
+      expect(device.journal.toSorted()).toEqual(['package-add 0', 'package-add 1', 'package-add 2', 'reboot'])
+      expect(device.chassis.map(({ active }) => active)).toEqual([VERSION, VERSION, VERSION])
+    },
+  )
+
+  test('of a device that lost the image is refused, so that it downloads again', async () => {
+    expect(await command(deviceOf(), activate)).toMatchObject({ kind: 'rejected', code: 'no_image', final: false })
+  })
+
+  test('of a Virtual Chassis with an absent member is refused', async () => {
+    const device = prepared()
+    for (const chassis of device.chassis.slice(2)) chassis.isPresent = false
+    expect(await command(device, activate)).toMatchObject({ code: 'member_absent', text: 'Member 2 is not present' })
+    expect(device.journal).toEqual([])
+  })
+
+  test('of a single device needs no member', async () => {
+    const device = deviceOf({ form: 'single' })
+    expect(await command(device, stage)).toMatchObject({ kind: 'done' })
+    expect(await command(device, activate)).toMatchObject({ kind: 'done', text: 'The device: installed' })
+    expect(device.journal).toEqual(['file-copy', 'package-add 0', 'reboot'])
+  })
+})
+
+describe('a download', () => {
+  test.each([1, 2, 3])('that is lost after request %i is completed by the next one', async (at) => {
+    const device = deviceOf()
+    expect(await command(device, stage, at)).toBe('crashed')
+    expect(await command(device, stage)).toMatchObject({ kind: 'done' })
+    expect(device.journal).toEqual(['file-copy'])
+  })
+
+  test('of another file than the image fails', async () => {
+    const device = deviceOf({ faults: ['bad_image'] })
+    expect(await command(device, stage)).toMatchObject({ kind: 'rejected', code: 'download_failed', final: false })
+  })
+})
+
+describe('a restore', () => {
+  test('without a backup version is refused before anything happens', async () => {
+    const device = deviceOf({ backup: null })
+    expect(await command(device, { kind: 'restore_backup' })).toMatchObject({
+      code: 'no_backup',
+      text: 'The device has no backup version',
+      final: true,
+    })
+    expect(device.journal).toEqual([])
+  })
+
+  test('returns every member to its backup version', async () => {
+    const device = deviceOf()
+    expect(await command(device, { kind: 'restore_backup' })).toMatchObject({ text: 'Returns to 21.4R3.15' })
+    expect(device.chassis.map(({ active }) => active)).toEqual(['21.4R3.15', '21.4R3.15', '21.4R3.15'])
+  })
+})
+
+test('a restart of a cluster restarts both nodes', async () => {
+  const device = deviceOf({ form: 'cluster', model: 'srx345' })
+  expect(await command(device, { kind: 'restart' })).toMatchObject({ kind: 'done' })
+  expect(device.journal).toEqual(['reboot 0', 'reboot 1'])
+})
+
+test.each([
+  ['<package-result>0</package-result>', null],
+  ['<output>fine</output>', null],
+  ['<output>a\nERROR: no space\nb</output><package-result>1</package-result>', 'ERROR: no space'],
+  ['<output>ERROR: bad signature</output>', 'ERROR: bad signature'],
+  ['<package-result>0</package-result><package-result>1</package-result>', 'the device reports 0, 1'],
+])('the result of a package %s', (body, expected) => {
+  expect(packageFailure({ kind: 'ok', root: parseXml(`<r>${body}</r>`) })).toBe(expected)
+})
