@@ -39,6 +39,12 @@ const Environment = Type.Object({
   SIGNALBOX_UCENTRAL_CA: text('PEM file: the CA of your devices instead of the built-in one'),
   SIGNALBOX_UCENTRAL_CERT: text('PEM file: the gateway certificate (needs SIGNALBOX_UCENTRAL_CA and _KEY)'),
   SIGNALBOX_UCENTRAL_KEY: text('PEM file: the key of SIGNALBOX_UCENTRAL_CERT'),
+  SIGNALBOX_NETCONF_PORT: integer(
+    0,
+    MAX_PORT,
+    'port for Junos devices that call home, such as 4334; unset: they can not; 0 takes a free one',
+  ),
+  SIGNALBOX_NETCONF_HOST: text('name or address by which Junos devices call home; default as SIGNALBOX_UCENTRAL_HOST'),
   SIGNALBOX_LOG_LEVEL: Type.Optional(
     Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { description: 'default info' }),
   ),
@@ -78,6 +84,10 @@ export interface Config {
   readonly ucentralHost: string | null
   /** The operator's own device PKI, PEM texts; null = the built-in CA. */
   readonly ucentralTls: { readonly ca: string; readonly cert: string; readonly key: string } | null
+  /** Null: Junos devices can't call home. */
+  readonly netconfPort: number | null
+  /** The host by which Junos devices call home; null = that of the gateway. */
+  readonly netconfHost: string | null
   readonly logLevel: LogLevel
   readonly storage: StorageSettings
   readonly rolloutSoakMs: number
@@ -111,6 +121,8 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     tlsNames: parseTlsNames(env),
     ucentralHost: parseUcentralHost(env),
     ucentralTls: parseUcentralTls(env),
+    netconfPort: env.SIGNALBOX_NETCONF_PORT ?? null,
+    netconfHost: parseHost('SIGNALBOX_NETCONF_HOST', env.SIGNALBOX_NETCONF_HOST),
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
     storage: parseStorageSettings(env),
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
@@ -197,11 +209,16 @@ function isHost(text: string): boolean {
   return isIP(text) !== 0 || (hostName.test(text) && text.length <= MAX_HOST_NAME)
 }
 
-function parseUcentralHost(env: Env): string | null {
-  const { SIGNALBOX_UCENTRAL_HOST: host, SIGNALBOX_UCENTRAL_CERT: cert } = env
+function parseHost(name: string, host: string | undefined): string | null {
   if (host === undefined) return null
-  if (!isHost(host)) throw invalid('SIGNALBOX_UCENTRAL_HOST', 'must be a host name or an IP address, without a port')
-  if (cert !== undefined)
+  if (isHost(host)) return host
+  throw invalid(name, 'must be a host name or an IP address, without a port')
+}
+
+function parseUcentralHost(env: Env): string | null {
+  const host = parseHost('SIGNALBOX_UCENTRAL_HOST', env.SIGNALBOX_UCENTRAL_HOST)
+  if (host === null) return null
+  if (env.SIGNALBOX_UCENTRAL_CERT !== undefined)
     throw invalid('SIGNALBOX_UCENTRAL_HOST', 'goes without SIGNALBOX_UCENTRAL_CERT, which says the name itself')
   return host
 }

@@ -1,4 +1,5 @@
 import type { AccountParts } from '../accounts/parts.ts'
+import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../mxedges/registration/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { Storage } from './storage.ts'
@@ -18,4 +19,6 @@ export interface HttpParts {
   /** See SupportOptions. */
   readonly localCertificates: boolean
   readonly outbound: OutboundHttp
+  /** Where Junos devices call home; null while the service takes no such connections. */
+  readonly callHomePlace: () => CallHomePlace | null
 }

@@ -26,8 +26,10 @@ import { loginOperations } from '../accounts/sessions/routes.ts'
 import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
+import { callHomeOperations } from '../devices/call-home/routes.ts'
 import { deviceOperations } from '../devices/routes.ts'
 import { deviceCommandOperations } from '../devices/commands/routes.ts'
+import { deviceMaintenanceOperations } from '../devices/commands/routes-maintenance.ts'
 import { deviceConfigOperations } from '../devices/configs/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
@@ -149,6 +151,8 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...inventoryOperations,
     ...deviceOperations,
     ...deviceCommandOperations,
+    ...deviceMaintenanceOperations,
+    ...callHomeOperations(parts.callHomePlace),
     ...supportOperations(storage.supportFiles, parts),
     ...deviceSearchOperations,
     ...deviceEventOperations,

@@ -28,7 +28,7 @@ import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
 import { openStorage } from './storage.ts'
 import { certificatesOf } from './system-conditions.ts'
-import { openTls } from './tls.ts'
+import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
 
@@ -36,6 +36,8 @@ export interface Running {
   /** Address of the service, without a trailing slash. */
   readonly url: string
   readonly ucentralPort: number
+  /** Null where Junos devices can't call home. */
+  readonly netconfPort: number | null
   readonly edgePort: number
   readonly operatorKey: string
   readonly log: Logger
@@ -91,6 +93,9 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
+  // Known once the gateway listens.
+  const listening: { netconfPort: number | null } = { netconfPort: null }
+  const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
   const { http } = await buildHttp(ctx, {
     accounts: {
@@ -110,6 +115,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     storage,
     localCertificates: tls.localCertificates,
     outbound,
+    callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
   closing.add('http', () => http.close())
   // Before the first upload can arrive.
@@ -136,6 +142,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     localCertificates: tls.localCertificates,
     closing,
   })
+  listening.netconfPort = ports.netconfPort
   edgePort = ports.edgePort
   context.listen()
   await writeServerFile(dataDir.path, url)

@@ -63,7 +63,11 @@ function certificatesIn(pem: string): X509Certificate[] {
 }
 
 /** Returns the address at which devices find the gateway. */
-function gatewayNameOf({ ucentralHost, baseUrl, host }: Config): string {
+export function gatewayNameOf({
+  ucentralHost,
+  baseUrl,
+  host,
+}: Pick<Config, 'ucentralHost' | 'baseUrl' | 'host'>): string {
   return ucentralHost ?? hostOf(baseUrl)[0] ?? (isWildcard(host) ? 'localhost' : host)
 }
 

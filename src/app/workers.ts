@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
+import { sshUserKey } from '../devices/call-home/ssh-user.ts'
 import { type SupportFiles, supportTasks } from '../devices/support/support-files.ts'
 import { prepareSeries, seriesTasks } from '../devices/telemetry/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
@@ -45,6 +46,8 @@ export interface WorkerParts {
 export interface GatewayPorts {
   readonly ucentralPort: number
   readonly edgePort: number
+  /** Null where Junos devices can't call home. */
+  readonly netconfPort: number | null
 }
 
 /** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
@@ -72,11 +75,13 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Ga
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
   await prepareSeries(ctx)
-  const { host, ucentralPort: port, edgePort } = config
+  const { host, ucentralPort: port, edgePort, netconfPort } = config
   const gateway = await startGateway(ctx, {
     protocols: createProtocols({
       ucentral: { host, port, tls: parts.gatewayTls },
       edge: { host, port: edgePort, tls: parts.edgeTls },
+      netconf:
+        netconfPort === null ? null : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey },
     }),
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,
@@ -84,7 +89,11 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Ga
     throw listenErrorOf(error, config)
   })
   closing.add('gateway', () => gateway.stop())
-  return { ucentralPort: gateway.portOf('ucentral'), edgePort: gateway.portOf('edge') }
+  return {
+    ucentralPort: gateway.portOf('ucentral'),
+    edgePort: gateway.portOf('edge'),
+    netconfPort: netconfPort === null ? null : gateway.portOf('junos'),
+  }
 }
 
 /** @returns A function that stops it. */
@@ -100,7 +109,9 @@ async function loadNodeId(dataDir: string): Promise<string> {
 }
 
 /** The system names the port that it refused. */
-function listenErrorOf(error: unknown, { ucentralPort, edgePort }: Config): unknown {
+function listenErrorOf(error: unknown, { ucentralPort, edgePort, netconfPort }: Config): unknown {
+  const isNetconf = error instanceof Error && 'port' in error && netconfPort !== null && error.port === netconfPort
+  if (isNetconf) return listenError(error, 'SIGNALBOX_NETCONF_PORT', netconfPort)
   const isEdge = error instanceof Error && 'port' in error && error.port === edgePort
   return isEdge
     ? listenError(error, 'SIGNALBOX_EDGE_PORT', edgePort)

@@ -28,6 +28,8 @@ describe('settings', () => {
       tls: 'off',
       ucentralHost: null,
       ucentralTls: null,
+      netconfPort: null,
+      netconfHost: null,
       logLevel: 'info',
       storage: {
         firmwareMaxBytes: 2 * GIB,

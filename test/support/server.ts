@@ -172,6 +172,7 @@ export async function startTestServer(
     storage: { ...opened, imageFiles },
     localCertificates: false,
     outbound,
+    callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),
   })
   await http.listen({ host: '127.0.0.1', port: 0 })
   const { port } = http.server.address() as AddressInfo

@@ -10,9 +10,20 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   const [replaced] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   const [spare] = await claimNewDevices(server, 1)
   const [unclaimed] = await makeDevices(server.ctx, 1)
-  if (device === undefined || replaced === undefined || spare === undefined || unclaimed === undefined)
+  const [junos] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  if (
+    junos === undefined ||
+    device === undefined ||
+    replaced === undefined ||
+    spare === undefined ||
+    unclaimed === undefined
+  )
     throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
+  await connectDevice(server.ctx, junos.mac, {
+    capabilities: { commands: ['restore_backup', 'snapshot'], restart_members: [], restart_nodes: [] },
+  })
+  const maintained = { ids: { device_id: junos.id } }
   const support = await server.call('POST', `/sites/${siteId}/devices/${device.id}/support`, { body: {} })
   const { session } = support.body
   await uploadSupportFile(server, { commandId: session, mac: device.mac })
@@ -36,6 +47,13 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       restartSiteMultipleDevices: { body: { device_ids: [device.id] } },
       startSiteLocateDevice: { body: {} },
       stopSiteLocateDevice: {},
+      restoreSiteDeviceBackupVersion: maintained,
+      restoreSiteMultipleDeviceBackupVersion: { body: { device_ids: [junos.id] } },
+      createSiteDeviceSnapshot: maintained,
+      getOrgJuniperDevicesCommand: {},
+      rotateOrgJuniperDevicesSecret: {},
+      getOrgDeviceHostKeys: {},
+      updateOrgDeviceHostKeys: { body: { keys: [] } },
       pingFromDevice: { body: { host: '192.0.2.1' } },
       listSiteDeviceCommands: {},
       getSiteDeviceCommand: {},

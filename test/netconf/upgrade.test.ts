@@ -1,0 +1,207 @@
+// Upgrades, restores and snapshots of Junos devices with the real interface, gateway, engine and downloads.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
+import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { advanceRollouts } from '../../src/rollout/worker.ts'
+import { imageHeader } from '../../src/simulator/image.ts'
+import type { JunosFault, JunosForm } from '../../src/simulator/junos/junos-device.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { seedOrg } from '../support/fleet.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type TestJunos, startJunos, testNetconf, untilSession } from './harness.ts'
+
+const MODEL = 'EX4100-48P'
+const OLD = '22.4R3.25'
+const VERSION = '23.4R2-S2.1'
+const image = Buffer.concat([Buffer.from(imageHeader([MODEL], VERSION)), randomBytes(50_000)])
+const options: RolloutOptions = {
+  ...defaultRolloutOptions,
+  soakMs: 0,
+  retryMs: 5,
+  maxAttempts: 1,
+  rebootTimeoutMs: { ap: 120_000, switch: 120_000, gateway: 120_000, virtual_chassis: 120_000 },
+  notAppliedMs: 30_000,
+  installMs: 60_000,
+  verifyTimeoutMs: 60_000,
+  reconnectGraceMs: 0,
+}
+const nodeId = randomUUID()
+const running = new Set<Gateway>()
+
+let clock: TestClock
+let server: TestServer
+let mac: string
+let siteId: string
+beforeEach(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+  const org = await seedOrg(server.ctx, [{ devices: 1, model: MODEL, type: 'switch' }], server.org.orgId)
+  mac = org.sites[0]?.devices[0]?.mac ?? ''
+  siteId = org.sites[0]?.id ?? ''
+  const query = `version=${VERSION}&models=${MODEL}`
+  const uploaded = await fetch(`${server.url}/api/v1/orgs/${server.org.orgId}/firmware?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Token ${server.org.token}`, 'content-type': 'application/octet-stream' },
+    body: new Uint8Array(image),
+  })
+  expect(uploaded.status).toBe(200)
+})
+afterEach(async () => {
+  await Promise.all([...running].map((gateway) => gateway.stop()))
+  running.clear()
+  await server.close()
+})
+
+async function start(form: JunosForm, faults: readonly JunosFault[] = []): Promise<TestJunos> {
+  const gateway = await startGateway(server.ctx, {
+    protocols: [testNetconf(server.ctx)],
+    nodeId,
+    monotonicMs: () => clock.now().getTime(),
+    limits: { tickMs: 10, sweepMs: 20 },
+  })
+  running.add(gateway)
+  const { orgId } = server.org
+  const junos = startJunos({
+    port: gateway.portOf('junos'),
+    ctx: server.ctx,
+    orgId,
+    mac,
+    model: 'ex4100-48p',
+    form,
+    faults,
+    version: OLD,
+  })
+  await untilSession(server, mac)
+  return junos
+}
+
+async function createUpgrade(body: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const upgrade = { all_sites: true, strategy: 'big_bang', version: VERSION, ...body }
+  const answer = await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: upgrade })
+  expect(answer).toMatchObject({ status: 200 })
+  return String(answer.body.id)
+}
+
+async function readSite(id: string): Promise<AnyJson> {
+  return (await server.call('GET', `/orgs/${server.org.orgId}/devices/upgrade/${id}`)).body.upgrades[0].upgrade
+}
+
+/** Rounds of the engine, each a second later, until the device is the only one in that list. */
+async function untilIn(id: string, bucket: string, stepMs = 1000): Promise<AnyJson> {
+  return waitUntil(bucket, async () => {
+    clock.advance(stepMs)
+    await advanceRollouts(server.ctx, options, new AbortController().signal)
+    const site = await readSite(id)
+    return site.targets[bucket].length === 1 ? site : null
+  })
+}
+
+const statusOf = () =>
+  server.ctx.db.selectFrom('deviceStatus').selectAll().where('deviceId', '=', deviceIdOf(mac)).executeTakeFirstOrThrow()
+const commands = () =>
+  server.ctx.db.selectFrom('deviceCommand').select(['kind', 'state', 'outcome', 'progress']).orderBy('id').execute()
+const events = async () => {
+  const rows = await server.ctx.db.selectFrom('deviceEvent').select('type').orderBy('id').execute()
+  return rows.map(({ type }) => type)
+}
+
+describe('an upgrade of a Virtual Chassis', () => {
+  test('downloads, waits for its time, installs member by member with the master last, and reboots once', async () => {
+    const { device } = await start('virtual_chassis')
+    const id = await createUpgrade({ reboot_at: clock.now().getTime() / 1000 + 3600 })
+    expect(await untilIn(id, 'downloaded')).toMatchObject({ status: 'downloaded' })
+    expect(device.journal).toEqual(['file-copy'])
+    expect([...device.files.keys()]).toEqual([expect.stringMatching(/^\/var\/tmp\/signalbox-[0-9a-f]{16}\.tgz$/)])
+    clock.advance(3_600_000)
+    expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
+    expect(device.journal).toEqual(['file-copy', 'package-add 1', 'package-add 2', 'package-add 0', 'reboot'])
+    const status = await statusOf()
+    expect(status.firmware).toBe(VERSION)
+    expect(status.members?.map(({ firmware }) => firmware)).toEqual([VERSION, VERSION, VERSION])
+    expect((await commands()).map(({ kind, state }) => [kind, state])).toEqual([
+      ['stage', 'done'],
+      ['activate', 'done'],
+    ])
+    expect((await commands())[1]?.progress).toEqual({ step: 'reboot' })
+  })
+
+  test('that reboots without a reply is upgraded all the same', async () => {
+    await start('virtual_chassis', ['silent_reboot'])
+    const id = await createUpgrade()
+    expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
+  })
+
+  test.each<[string, JunosFault]>([
+    ['never returns', 'never_returns'],
+    ['returns with its old version', 'old_version'],
+    ['returns without one of its members', 'partial_chassis'],
+    ['refuses the package on a member', 'install_fails'],
+    ['stores another file than the image', 'bad_image'],
+  ])('fails when the device %s', async (_, fault) => {
+    await start('virtual_chassis', [fault])
+    const id = await createUpgrade()
+    expect(await untilIn(id, 'failed', 2000)).toMatchObject({ targets: { failed: [mac], upgraded: [] } })
+  })
+
+  test('names the member that refused the package, and those that took it', async () => {
+    await start('virtual_chassis', ['install_fails'])
+    const id = await createUpgrade()
+    await untilIn(id, 'failed', 2000)
+    expect((await commands()).at(-1)?.outcome).toMatchObject({
+      code: 'install_failed',
+      text: 'Member 2: ERROR: not enough space; Member 1: installed',
+    })
+  })
+})
+
+describe('a Junos switch', () => {
+  const path = (what: string): string => `/sites/${siteId}/devices/${deviceIdOf(mac)}/${what}`
+  const ended = (kind: string) =>
+    waitUntil(
+      kind,
+      async () =>
+        (await commands()).find(({ kind: other, state }) => other === kind && !['queued', 'sent'].includes(state)) ??
+        null,
+    )
+
+  test('restarts one member, and none that it does not have', async () => {
+    const { device } = await start('virtual_chassis')
+    expect(await server.call('POST', path('restart'), { body: { member: 2 } })).toMatchObject({ status: 200 })
+    expect(await ended('restart')).toMatchObject({ state: 'done' })
+    expect(device.journal).toEqual(['reboot 2'])
+    expect(await server.call('POST', path('restart'), { body: { member: 5 } })).toMatchObject({
+      status: 400,
+      body: { detail: 'The device has no member 5' },
+    })
+    expect((await statusOf()).connected).toBe(true)
+  })
+
+  test('restores the version that it ran before', async () => {
+    const { device } = await start('single')
+    const { epoch } = await untilSession(server, mac)
+    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200, body: {} })
+    expect(await ended('restore_backup')).toMatchObject({ state: 'done' })
+    await untilSession(server, mac, epoch)
+    expect((await statusOf()).firmware).toBe('21.4R3.15')
+    expect(device.journal).toEqual(['package-rollback'])
+    expect(await events()).toContain('SW_RESTARTED')
+  })
+
+  test('takes a recovery snapshot on each member', async () => {
+    await start('virtual_chassis')
+    expect(await server.call('POST', path('snapshot'))).toMatchObject({ status: 200, body: {} })
+    expect(await ended('snapshot')).toMatchObject({
+      state: 'done',
+      outcome: { text: 'fpc0: snapshot taken; fpc1: snapshot taken; fpc2: snapshot taken' },
+    })
+    const snapshots = (await events()).filter((type) => type.includes('SNAPSHOT'))
+    expect(snapshots).toEqual(['SW_RECOVERY_SNAPSHOT_REQUESTED', 'SW_RECOVERY_SNAPSHOT_SUCCEEDED'])
+  })
+})
