@@ -1,5 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
-import { org, orgSites } from '../../http/at.ts'
+import { org } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
@@ -66,7 +66,7 @@ export function callHomeOperations(placeOf: () => CallHomePlace | null): Operati
       summary: 'Get the SSH host keys by which a device is known when it calls home',
       method: 'GET',
       tag,
-      at: orgSites(keys, { needs: 'read' }),
+      at: org(keys, { needs: 'read' }),
       params,
       reply: HostKeysReply,
       run: async (ctx, { scope, params: { device_id: deviceId } }) => {
