@@ -42,6 +42,7 @@ const EventReply = named(
       mxcluster_id: Type.Optional(Uuid),
       mac: Type.Optional(Type.String()),
       audit_id: Type.Optional(Uuid),
+      service: Type.Optional(Type.String()),
       text: Type.Optional(Type.String()),
       timestamp: Timestamp,
     },

@@ -10,6 +10,13 @@ import { ForSite, presentOwn } from '../wire.ts'
 
 export const StatsQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
 
+const Percent = Type.Integer({ description: 'percent' })
+const Space = Type.Object({
+  total: Type.Integer({ description: 'bytes' }),
+  free: Type.Integer({ description: 'bytes' }),
+  usage: Percent,
+})
+
 /** Values that only an agent reports are absent where none has connected. Source: contract, `stats_mxedge`. */
 export const StatsReply = named(
   'MxedgeStats',
@@ -32,6 +39,22 @@ export const StatsReply = named(
       tunterm_registered: Type.Boolean(),
       fips_enabled: Type.Optional(Type.Boolean()),
       services: Type.Optional(Type.Array(Type.String())),
+      ip_stat: Type.Optional(Type.Object({ ip: Type.String() })),
+      cpu_stat: Type.Optional(Type.Object({ usage: Percent, idle: Percent })),
+      memory_stat: Type.Optional(Space),
+      disk_stat: Type.Optional(Space),
+      service_stat: Type.Optional(
+        Type.Record(
+          Type.String(),
+          Type.Object({
+            package_version: Type.Optional(Type.String()),
+            package_state: Type.Enum(['installed', 'not_installed']),
+            running_state: Type.Enum(['failed', 'running', 'stopped']),
+            last_seen: Timestamp,
+          }),
+          { description: 'by the name of the service' },
+        ),
+      ),
       created_time: Timestamp,
       modified_time: Timestamp,
     },
@@ -91,7 +114,7 @@ function usageOf({ total, free }: { readonly total: number; readonly free: numbe
 function presentService({ version, state }: MxedgeService, lastSeenAt: Date) {
   return {
     ...(version !== null && { package_version: version }),
-    package_state: version === null ? 'not_installed' : 'installed',
+    package_state: version === null ? ('not_installed' as const) : ('installed' as const),
     running_state: state,
     last_seen: epochS(lastSeenAt),
   }
