@@ -31,8 +31,10 @@ const Node = named(
   Type.Object(
     {
       edges: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'by the name of the other node' })),
-      name: Type.String({ description: 'by which `edges` name it' }),
-      position: Type.Optional(named('MapPosition', Type.Object({ x: Type.Number(), y: Type.Number() }, open))),
+      name: Type.Optional(Type.String()),
+      position: Type.Optional(
+        named('MapPosition', Type.Object({ x: Type.Optional(Type.Number()), y: Type.Optional(Type.Number()) }, open)),
+      ),
     },
     open,
   ),

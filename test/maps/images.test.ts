@@ -176,7 +176,7 @@ describe('the image of a map', () => {
   })
 
   it('moves nothing off the map', async () => {
-    const wall_path = { nodes: [{ name: 'N', position: { x: 1e305, y: 0 } }] }
+    const wall_path = { nodes: [{ position: { x: 1e305, y: 0 } }] }
     await server.call('PUT', path, { body: { wall_path } })
     const json = JSON.stringify({ transform: { scale: 1e6 } })
     const answer = await postForm(server, `${path}/replace`, { file: png(plan), json })

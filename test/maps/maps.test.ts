@@ -55,7 +55,8 @@ const everyField = {
     micello: { account_key: 'key', default_level_id: 4, map_id: 'm' },
     snap_to_path: true,
   },
-  wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }, { name: '' }] },
+  // Every field of a node is optional in the specification.
+  wayfinding_path: { coordinate: 'actual', nodes: [{ name: 'N2' }, {}, { position: { x: 1 } }] },
   width: 1200,
   width_m: 30.75,
   flags: { assetHoldTime: 30, storeTime: 60 },
