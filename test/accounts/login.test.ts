@@ -265,11 +265,12 @@ describe('sessions', () => {
     expect(body.email).toBe(other.email)
   })
 
-  it('logs out: the cookie stops working, and no URL to go to is given', async () => {
+  it('logs out: the cookie stops working, and a URL to go to is refused', async () => {
     await browser.login(org.email, org.password)
     const kept = new Map(browser.cookies)
-    const answer = await browser.call('POST', '/logout?forward=https://evil.test', '')
-    expect(answer).toSatisfy(isEmptyAnswer)
+    const forwarded = await browser.call('POST', '/logout?forward=https://evil.test', '')
+    expect(forwarded).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field forward: ') } })
+    expect(await browser.call('POST', '/logout', '')).toSatisfy(isEmptyAnswer)
     expect(browser.cookies.size).toBe(0)
     for (const [name, value] of kept) browser.cookies.set(name, value)
     expect((await browser.call('GET', '/self')).status).toBe(401)

@@ -192,7 +192,6 @@ describe('tokens of an organization', () => {
     ['eleven privileges', { privileges: Array.from({ length: 11 }, () => readAll[0]) }],
     ['an unknown role', { privileges: [{ scope: 'org', role: 'root' }] }],
     ['a scope beyond the organization', { privileges: [{ scope: 'msp', role: 'read' }] }],
-    ['all sites without the organization', { privileges: [{ scope: 'orgsites', role: 'read' }] }],
     ['a site that is not named', { privileges: [{ scope: 'site', role: 'read' }] }],
     ['another organization', { privileges: [{ scope: 'org', role: 'read', org_id: randomUUID() }] }],
     ['eleven addresses', { src_ips: Array.from({ length: 11 }, (_, index) => `10.0.0.${index}`) }],

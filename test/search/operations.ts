@@ -107,6 +107,11 @@ export const elsewhere: Readonly<Record<string, string>> = {
   searchOrgDeviceLastConfigs: 'Signalbox sends no configurations: nothing is found',
   searchSiteDeviceConfigHistory: 'Signalbox sends no configurations: nothing is found',
   searchSiteDeviceLastConfigs: 'Signalbox sends no configurations: nothing is found',
+  searchOrgEvents: 'test/http/system-events.test.ts',
+  searchOrgSystemEvents: 'test/http/system-events.test.ts',
+  searchSiteSystemEvents: 'test/http/system-events.test.ts',
+  countOrgSystemEvents: 'test/http/system-events.test.ts',
+  countSiteSystemEvents: 'test/http/system-events.test.ts',
   getOrgMxEdgeUpgradeInfo: 'a list of packages',
   listOrgMxEdgeVersions: 'a list of packages',
 }

@@ -39,10 +39,8 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
 
   function refuse(why: Refusal | 'busy' | 'late' | 'error', address: string, detail?: string): void {
     counters.add(why === 'error' ? 'message_failed' : `refused_${why}`)
-    ctx.log[why === 'host_key' || why === 'foreign' ? 'warn' : 'debug'](
-      { why, address, detail },
-      'refused a connection',
-    )
+    const level = why === 'host_key' || why === 'foreign' ? 'warn' : 'debug'
+    ctx.log[level]({ why, address, detail }, 'refused a connection')
   }
 
   async function begin(socket: Socket, address: string): Promise<void> {
