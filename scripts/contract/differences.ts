@@ -1,3 +1,4 @@
+import { absences } from './absences.ts'
 import type { Finding } from './compare.ts'
 
 /** A difference from the contract that stays, as the comparison prints it. */
@@ -188,81 +189,6 @@ export const differences: readonly Difference[] = [
     fields: ['reply.events[].for_site'],
     operations: ['deviceUpDown'],
     why: '`site_id` says it',
-  },
-]
-
-/** An operation of the contract that is not served: it answers 404. */
-export interface Absence {
-  readonly operations: readonly string[]
-  /** Whether it is to come. */
-  readonly isPlanned: boolean
-  readonly why: string
-}
-
-export const absences: readonly Absence[] = [
-  {
-    operations: ['optimizeInstallerRrm'],
-    isPlanned: false,
-    why: 'Devices choose their channels: there is no radio resource management',
-  },
-  {
-    operations: [
-      ...['createInstallerVirtualChassis', 'updateInstallerVirtualChassisMember', 'changeSiteSwitchVcPortMode'],
-      ...['createOrgGatewayHaCluster', 'deleteOrgGatewayHaCluster'],
-      ...['getOrg128TRegistrationCommands', 'upgradeOrgJsiDevice'],
-    ],
-    isPlanned: true,
-    why: 'Members are joined on the devices; those that devices report are shown',
-  },
-  {
-    operations: ['listOrgMxEdgeUpgrades', 'upgradeOrgMxEdges', 'getOrgMxEdgeUpgrade'],
-    isPlanned: true,
-    why: 'Needs the agent of edge appliances; operations 14 and 15',
-  },
-  {
-    operations: [
-      ...['listOrgSsrUpgrades', 'upgradeOrgSsrs', 'getOrgSsrUpgrade', 'cancelOrgSsrUpgrade'],
-      ...['listOrgAvailableSsrVersions', 'getSiteSsrUpgrade', 'upgradeSsr'],
-    ],
-    isPlanned: true,
-    why: 'Needs the driver for SSR routers; operation 15',
-  },
-  {
-    operations: [
-      ...['alarms', 'clientInfo', 'clientJoin', 'client_latency', 'clientSessions', 'discovered-raw-rssi'],
-      ...['guestAuthorization', 'location', 'location_asset', 'location_centrak', 'location_client', 'location_sdk'],
-      ...['location_unclient', 'nacAccounting', 'nac_events', 'occupancyAlerts', 'sdkclientScanData'],
-      ...['site_sle', 'zone'],
-    ],
-    isPlanned: false,
-    why: 'Topics of things that Signalbox does not observe. Webhooks may subscribe to them, and get no such messages',
-  },
-]
-
-/** Operations of the release after the contract's that are not served. No comparison finds them. */
-export const laterAbsences: readonly Absence[] = [
-  {
-    operations: ['listOrgAsyncClaims', 'createOrgAsyncClaim', 'getOrgAsyncClaimStatus'],
-    isPlanned: false,
-    why: 'They claim a whole order; Signalbox has no orders, and `addOrgInventory` is complete when it answers',
-  },
-  {
-    operations: [
-      ...['updateOrgMxEdgeUpgrade', 'cancelOrgMxEdgeUpgrade', 'listSiteMxEdgeUpgrades', 'upgradeSiteMxEdges'],
-      ...['getSiteMxEdgeUpgrade', 'updateSiteMxEdgeUpgrade', 'cancelSiteMxEdgeUpgrade'],
-    ],
-    isPlanned: true,
-    why: 'Needs the agent of edge appliances; operations 14 and 15',
-  },
-  {
-    operations: ['exportOrgSsrIdTokens', 'getOrgSsrRegistrationCommands', 'setSiteDevicesGbpTag'],
-    isPlanned: true,
-    why: 'Needs the drivers for SSR routers and Junos',
-  },
-  {
-    operations: ['startSiteMapsAutoGeofence', 'startSiteMapAutoGeofence', 'acceptSiteApLocalizationData'],
-    isPlanned: false,
-    why: 'Signalbox does not locate devices',
   },
 ]
 

@@ -1,4 +1,5 @@
-import { absences, differences, laterAbsences } from './differences.ts'
+import { absences, laterAbsences } from './absences.ts'
+import { differences } from './differences.ts'
 import { furtherRefusals, refusedValues, unsetByNull } from './refusals.ts'
 
 /** Returns docs/refusals.md, which is made from the tables. */

@@ -269,7 +269,10 @@ describe('sessions', () => {
     await browser.login(org.email, org.password)
     const kept = new Map(browser.cookies)
     const forwarded = await browser.call('POST', '/logout?forward=https://evil.test', '')
-    expect(forwarded).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field forward: ') } })
+    expect(forwarded).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field forward: ') },
+    })
     expect(await browser.call('POST', '/logout', '')).toSatisfy(isEmptyAnswer)
     expect(browser.cookies.size).toBe(0)
     for (const [name, value] of kept) browser.cookies.set(name, value)
