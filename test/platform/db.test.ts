@@ -27,7 +27,8 @@ it('survives a connection that breaks inside a transaction, between its queries'
     })
     await sql`select 1`.execute(tx)
   })
-  await expect(broken).rejects.toThrow(/connection|terminat/i)
+  // The driver may read the server's last words, or find the socket reset.
+  await expect(broken).rejects.toThrow(/connection|terminat|ECONNRESET/i)
   const { rows } = await sql<{ found: boolean }>`select to_regclass('never_committed') is not null as found`.execute(
     ctx.db,
   )
