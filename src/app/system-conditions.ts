@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { type Condition, keyOf, listOpenConditions, updateConditions } from '../events/store-system.ts'
 import { listMissingImages } from '../firmware/check-files.ts'
 import { addMs } from '../platform/clock.ts'
@@ -18,26 +17,37 @@ import {
 } from './decide-conditions.ts'
 import type { Storage } from './storage.ts'
 import { listConcernedOrgs, listUsage } from './store-conditions.ts'
-import type { TlsMaterial } from './tls.ts'
+import { type TlsMaterial, certificatesIn } from './tls.ts'
 
 export interface WatchedParts {
   readonly storage: Pick<Storage, 'disk' | 'settings' | 'firmwareFiles'>
   readonly certificates: readonly Certificate[]
 }
 
-/** The chore that tells organizations when a condition of the service begins and ends. */
+/** Returns the chore that reports to organizations when a condition of the service begins and ends. */
 export function conditionTasks(ctx: Context, parts: WatchedParts): Task[] {
   return [{ name: 'system_conditions', cron: '*/5 * * * *', run: () => watchConditions(ctx, parts) }]
 }
 
-/** Returns the certificates by which clients and devices know the server. */
-export function certificatesOf({ http, gateway }: Pick<TlsMaterial, 'http' | 'gateway'>): Certificate[] {
-  const named = [
+/**
+ * Returns the certificates by which clients, devices and agents know the server, and those of the CAs by which the
+ * server knows devices and agents. Agents are listed only for what devices don't share with them.
+ */
+export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http' | 'gateway' | 'edge'>): Certificate[] {
+  const chains = [
     ...(http === null ? [] : [{ of: 'the HTTPS server', pem: http.cert }]),
     { of: 'the gateway for devices', pem: gateway.cert },
     { of: 'the CA of devices', pem: gateway.ca },
+    ...(edge.cert === gateway.cert ? [] : [{ of: 'the gateway for agents', pem: edge.cert }]),
+    ...(edge.ca === gateway.ca ? [] : [{ of: 'the CA of agents', pem: edge.ca }]),
   ]
-  return named.map(({ of, pem }) => ({ of, notAfter: new X509Certificate(pem).validToDate }))
+  return chains.flatMap(({ of, pem }) =>
+    certificatesIn(pem).map(({ validToDate: notAfter }, index) => ({
+      // Names identify conditions, and the certificates of a file may have the same subject.
+      of: index === 0 ? of : `${of} (number ${index + 1} in its file)`,
+      notAfter,
+    })),
+  )
 }
 
 const FAILING_MS = 3600e3

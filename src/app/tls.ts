@@ -57,7 +57,8 @@ function isIssuedBy(chainPem: string, caPem: string): boolean {
   return false
 }
 
-function certificatesIn(pem: string): X509Certificate[] {
+/** Returns every certificate of a PEM text, in its order. */
+export function certificatesIn(pem: string): X509Certificate[] {
   const texts = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return texts.map((text) => new X509Certificate(text))
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -5,7 +6,7 @@ import { systemScope } from '../../src/access/scope.ts'
 import { type WatchedParts, certificatesOf, watchConditions } from '../../src/app/system-conditions.ts'
 import { openStorage } from '../../src/app/storage.ts'
 import { deleteOrg } from '../../src/removal/delete-org.ts'
-import { makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
+import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { type SeededOrg, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
@@ -38,6 +39,11 @@ function partsOf(changes: Partial<Pick<WatchedParts, 'certificates'>> & { readon
   const { certificates = [], reserveBytes: diskReserveBytes = 0 } = changes
   const settings = { firmwareMaxBytes: GIB, firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
   return { storage: openStorage(context.ctx, context.dataDir, settings), certificates }
+}
+
+async function createGatewayTls(): Promise<GatewayTls> {
+  const ca = await makeCa()
+  return { ...(await issueGatewayTls(ca, ['localhost'])), ca: ca.certificatePem }
 }
 
 const watch = (changes?: Parameters<typeof partsOf>[0]): Promise<void> => watchConditions(context.ctx, partsOf(changes))
@@ -111,12 +117,38 @@ describe('a condition of the server', () => {
   })
 
   it('can be read from the certificates that the server uses', async () => {
-    const ca = await makeCa()
-    const tls = await issueGatewayTls(ca, ['localhost'])
-    const found = certificatesOf({ http: tls, gateway: { ...tls, ca: ca.certificatePem } })
+    const gateway = await createGatewayTls()
+    const found = certificatesOf({ http: gateway, gateway, edge: gateway })
     expect(found.map(({ of }) => of)).toEqual(['the HTTPS server', 'the gateway for devices', 'the CA of devices'])
     for (const { notAfter } of found) expect(notAfter.getTime()).toBeGreaterThan(Date.now())
-    expect(certificatesOf({ http: null, gateway: { ...tls, ca: ca.certificatePem } })).toHaveLength(2)
+    expect(certificatesOf({ http: null, gateway, edge: gateway })).toHaveLength(2)
+  })
+
+  it('can be read from the certificates of agents, if devices have others', async () => {
+    const [gateway, edge] = [await createGatewayTls(), await createGatewayTls()]
+    const found = certificatesOf({ http: null, gateway, edge })
+    const ofAgents = ['the gateway for agents', 'the CA of agents']
+    expect(found.map(({ of }) => of)).toEqual(['the gateway for devices', 'the CA of devices', ...ofAgents])
+    expect(found.map(({ notAfter }) => notAfter)).toEqual(
+      [gateway.cert, gateway.ca, edge.cert, edge.ca].map((pem) => new X509Certificate(pem).validToDate),
+    )
+    const withSharedCa = certificatesOf({ http: null, gateway: { ...gateway, ca: edge.ca }, edge })
+    expect(withSharedCa.map(({ of }) => of)).not.toContain('the CA of agents')
+  })
+
+  it('can be read from every certificate of a file', async () => {
+    const [gateway, next] = [await createGatewayTls(), await createGatewayTls()]
+    const bundle = { ...gateway, cert: `${gateway.cert}\n${gateway.ca}`, ca: `${gateway.ca}\n${next.ca}` }
+    const found = certificatesOf({ http: null, gateway: bundle, edge: bundle })
+    expect(found.map(({ of }) => of)).toEqual([
+      'the gateway for devices',
+      'the gateway for devices (number 2 in its file)',
+      'the CA of devices',
+      'the CA of devices (number 2 in its file)',
+    ])
+    expect(found.map(({ notAfter }) => notAfter)).toEqual(
+      [gateway.cert, gateway.ca, gateway.ca, next.ca].map((pem) => new X509Certificate(pem).validToDate),
+    )
   })
 })
 
