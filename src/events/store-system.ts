@@ -4,12 +4,13 @@ import { type Reader, type Tx, json } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import { type ConditionType, type SystemEventType, conditionEnds } from './system-event-types.ts'
 
-/** The device that a system event concerns, and how often what it tells has happened. */
+/** Identifies the device or webhook that a system event concerns, and counts the occurrences that it reports. */
 export type SystemEventDetails = {
   readonly mac?: string
   readonly device_type?: string
   /** The firmware of an access point at that time. */
   readonly apfw?: string
+  readonly webhook_id?: string
   readonly count?: number
 }
 

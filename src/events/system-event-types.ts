@@ -93,7 +93,7 @@ export const systemEvents = {
     category: 'webhook',
     display: 'Webhook messages dropped',
     description: 'Messages that the receiver of a webhook has not taken for a week have been deleted',
-    example: '12 messages have been deleted, because the receiver of their webhook has not taken them for a week',
+    example: '12 messages of webhook "Alerts" have been deleted, because its receiver has not taken them for a week',
   },
   WEBHOOK_EVENT_SET_ASIDE: {
     severity: 'critical',

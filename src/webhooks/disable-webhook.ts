@@ -26,7 +26,8 @@ export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promi
       const message = `Disable Webhook "${webhookName(row.doc)}": its receiver answered 410 Gone`
       const name = webhookName(row.doc)
       const text = `Webhook "${name}" has been disabled, because its receiver answered 410 Gone`
-      await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text }, at)
+      const details = { webhook_id: lane.webhookId }
+      await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text, details }, at)
       await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
     })
   } catch (error) {

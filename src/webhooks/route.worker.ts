@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { systemScope } from '../access/scope.ts'
+import { systemScopeOf } from '../access/scope.ts'
 import { appendSystemEvent } from '../events/append-system.ts'
 import {
   type SetAsideEvent,
@@ -160,7 +160,10 @@ async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly S
   return setAsideAndReport(tx, plan.oversized, { at: now, reasonOf })
 }
 
-/** Organizations learn of it once a day for each topic; the operator sees each event. */
+/**
+ * Sets events aside. The organization or site of an event learns of it once a day for each topic; the operator sees
+ * each event. It names no webhook, because all that subscribe to the event lack it.
+ */
 async function setAsideAndReport(
   tx: Tx,
   ids: readonly string[],
@@ -168,10 +171,12 @@ async function setAsideAndReport(
 ): Promise<SetAsideEvent[]> {
   const events = await setAsideEvents(tx, ids, options)
   const { at } = options
-  for (const { orgId, topic } of events) {
-    const once = `${topic} ${at.toISOString().slice(0, 10)}`
+  for (const { orgId, siteId, topic } of events) {
+    const day = at.toISOString().slice(0, 10)
+    const once = siteId === null ? `${topic} ${day}` : `${topic} ${siteId} ${day}`
     const text = `An event of the topic ${topic} could not be sent to webhooks; the operator can send it later`
-    await appendSystemEvent(tx, systemScope('webhooks', orgId), { type: 'WEBHOOK_EVENT_SET_ASIDE', once, text }, at)
+    const event = { type: 'WEBHOOK_EVENT_SET_ASIDE', siteId, once, text } as const
+    await appendSystemEvent(tx, systemScopeOf('webhooks', { orgId, siteId }), event, at)
   }
   return events
 }

@@ -1,4 +1,4 @@
-import { systemScope } from '../access/scope.ts'
+import { systemScopeOf } from '../access/scope.ts'
 import { appendSystemEvent } from '../events/append-system.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -7,7 +7,7 @@ import { preparePartitions } from '../platform/partitions.ts'
 import type { Task } from '../platform/jobs.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
-import { deleteMessagesOlderThan, listLanesOlderThan } from './store-expiry.ts'
+import { deleteMessagesOlderThan, findWebhookOf, listLanesOlderThan } from './store-expiry.ts'
 import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
@@ -85,13 +85,18 @@ export async function expireMessages(ctx: Context): Promise<number> {
 
 async function reportDropped(
   tx: Tx,
-  { orgId }: LaneKey,
+  lane: LaneKey,
   { messages: count, at }: { readonly messages: number; readonly at: Date },
 ): Promise<void> {
-  const what = count === 1 ? '1 message has' : `${count} messages have`
-  const text = `${what} been deleted, because the receiver of their webhook has not taken them for a week`
-  const event = { type: 'WEBHOOK_MESSAGES_DROPPED', text, details: { count } } as const
-  await appendSystemEvent(tx, systemScope('webhooks', orgId), event, at)
+  const webhook = await findWebhookOf(tx, lane)
+  if (webhook === undefined) return
+  const { orgId, webhookId } = lane
+  const { siteId, name } = webhook
+  const [messages, have, them] = count === 1 ? ['1 message', 'has', 'it'] : [`${count} messages`, 'have', 'them']
+  const text = `${messages} of webhook "${name}" ${have} been deleted, because its receiver has not taken ${them} for a week`
+  const details = { count, webhook_id: webhookId }
+  const event = { type: 'WEBHOOK_MESSAGES_DROPPED', siteId, text, details } as const
+  await appendSystemEvent(tx, systemScopeOf('webhooks', { orgId, siteId }), event, at)
 }
 
 /** How long events that could not be routed are kept for the operator. */

@@ -122,10 +122,9 @@ describe('sweepLanes', () => {
 
 describe('expireMessages', () => {
   it('deletes messages that were not delivered for a week, and adjusts their lanes', async () => {
-    const [dead, alive] = [
-      await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),
-      await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] }),
-    ]
+    const siteId = await harness.addSite('Depot')
+    const dead = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'], name: 'Dead' }, siteId)
+    const alive = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     await addMessage(dead.id)
     await addMessage(dead.id)
     clock.advance(DAY_MS)
@@ -137,9 +136,17 @@ describe('expireMessages', () => {
     clock.advance(1)
     expect(await expireMessages(harness.ctx)).toBe(2)
     expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
-    const told = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
-    expect(told).toEqual([
-      { type: 'WEBHOOK_MESSAGES_DROPPED', text: expect.stringMatching(/^2 messages have /), details: { count: 2 } },
+    const events = await harness.ctx.db
+      .selectFrom('systemEvent')
+      .select(['type', 'siteId', 'text', 'details'])
+      .execute()
+    expect(events).toEqual([
+      {
+        type: 'WEBHOOK_MESSAGES_DROPPED',
+        siteId,
+        text: expect.stringMatching(/^2 messages of webhook "Dead" have /),
+        details: { count: 2, webhook_id: dead.id },
+      },
     ])
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })

@@ -240,11 +240,12 @@ describe('a receiver that fails', () => {
     })
     const records = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
     expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
-    const told = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text']).execute()
-    expect(told).toEqual([{ type: 'WEBHOOK_DISABLED', text: expect.stringContaining('Webhook "Old" ') }])
+    const { id } = webhook
+    const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
+    const text = expect.stringContaining('Webhook "Old" ')
+    expect(events).toEqual([{ type: 'WEBHOOK_DISABLED', text, details: { webhook_id: id } }])
     await harness.audit('unheard')
     receiver.answer(status(200))
-    const { id } = webhook
     await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
     await waitUntil('kept message sent', () => receiver.received.length >= 2)
     expect(receiver.received[1]?.events).toMatchObject([{ message: 'gone' }])

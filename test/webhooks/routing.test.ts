@@ -31,7 +31,7 @@ function startRouter(): ReturnType<typeof createWebhookCounters> {
 }
 
 /** Commits an event that contains its notes twice. */
-async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
+async function addEvent({ orgId }: OrgScope, notes: string, siteId: string | null = null): Promise<void> {
   const at = clock.now()
   const event: TopicEvents['audits'] = {
     id: uuidv7(),
@@ -45,7 +45,7 @@ async function addEvent({ orgId }: OrgScope, notes: string): Promise<void> {
     before: { notes },
     after: { notes },
   }
-  await inTx(harness.ctx, (tx) => insertOutbox(tx, [{ orgId, siteId: null, topic: 'audits', event }], at))
+  await inTx(harness.ctx, (tx) => insertOutbox(tx, [{ orgId, siteId, topic: 'audits', event }], at))
 }
 
 async function messagesOf({ orgId }: OrgScope): Promise<{ count: number; bytes: number }> {
@@ -110,6 +110,18 @@ it('sets aside an event that is too large for a message, logs it, and routes the
     [{ notes: 'first' }, { notes: 'last' }],
   ])
   expect(counters.read().events_set_aside).toBe(1)
+})
+
+it('reports events that it sets aside once a day to the organization and to each site that they concern', async () => {
+  const sites = [await harness.addSite('Depot'), await harness.addSite('Office')]
+  await harness.addWebhook({ url, topics: ['audits'] })
+  for (const siteId of [null, ...sites, ...sites])
+    await addEvent(harness.scope, randomBytes(2 * 1024 * 1024).toString('hex'), siteId)
+  startRouter()
+  await waitUntil('all are set aside', async () => (await outbox()).every(({ setAsideAt }) => setAsideAt !== null))
+  const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'siteId']).execute()
+  expect(events).toHaveLength(3)
+  for (const siteId of [null, ...sites]) expect(events).toContainEqual({ type: 'WEBHOOK_EVENT_SET_ASIDE', siteId })
 })
 
 it('sets aside the one event that the database refuses, and routes all others in order', async () => {
