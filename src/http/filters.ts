@@ -1,4 +1,5 @@
 import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
+import { MAX_EPOCH_S } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 
 /** What a filter asks of a field: it has one of the values, matches one of the patterns, or lies in the range. */
@@ -46,7 +47,6 @@ export const MAX_VALUES = 500
 /** Longer than every name and number that is stored. */
 const MAX_VALUE_CHARACTERS = 200
 const MAX_WILDCARDS = 5
-const MAX_EPOCH_S = 253_402_300_799
 
 /** Keyword of a schema whose parameter is checked by its filter. */
 export const FILTER = 'x-filter'

@@ -24,6 +24,9 @@ export function nameOf(schema: TSchema): string | undefined {
 /** Pieces of schemas that every noun's wire.ts uses. */
 export const Uuid = Type.String({ format: 'uuid' })
 
+/** Stands for "none" where clients require an id. */
+export const NO_ID = '00000000-0000-0000-0000-000000000000'
+
 /** Operations that answer nothing answer `{}`: clients parse every body. */
 export const Empty = named('Empty', Type.Object({}))
 

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { addMs, epochS } from '../platform/clock.ts'
+import { MAX_EPOCH_S, addMs, epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import { type Page, type Paged, nextPage } from './lists.ts'
 import { nameOf, named } from './schemas.ts'
@@ -26,7 +26,6 @@ export interface TimeRange {
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3, w: 7 * 86_400e3 }
-const MAX_EPOCH_S = 253_402_300_799
 
 /**
  * `end` defaults to now; `start` to `duration` (one day) before the end.

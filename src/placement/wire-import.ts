@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
-import { Binary, Uuid, named } from '../http/schemas.ts'
+import { Binary, NO_ID, Uuid, named } from '../http/schemas.ts'
 import { check } from '../http/validate.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { ImportReport, Vendor } from './import/import-maps.ts'
@@ -101,9 +101,6 @@ export const ImportReply = named(
   }),
 )
 
-/** Clients need the field even where there is no map. */
-const NO_MAP = '00000000-0000-0000-0000-000000000000'
-
 export function presentImport({ siteId, imported, skipped, aps, assigned }: ImportReport): Static<typeof ImportReply> {
   return {
     site_id: siteId,
@@ -130,7 +127,7 @@ export function presentImport({ siteId, imported, skipped, aps, assigned }: Impo
         id,
         name,
         action: 'ignored' as const,
-        map_id: NO_MAP,
+        map_id: NO_ID,
         reason: 'no access point lies on it',
       })),
     ],

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { epochS } from '../platform/clock.ts'
+import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
@@ -9,7 +9,7 @@ import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
 /** A day in the year 9999 is the last that dates can show. Clients that always send a number send 0 for "now". */
-const epochRange = { minimum: 0, maximum: 253_402_300_799 }
+const epochRange = { minimum: 0, maximum: MAX_EPOCH_S }
 export const EpochS = Type.Integer(epochRange)
 const DeprecatedEpochS = Type.Integer({ ...epochRange, deprecated: true })
 

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery, parsePage } from '../../http/lists.ts'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
@@ -75,8 +75,6 @@ export function parseSelfLogs(query: Static<typeof SelfLogsQuery>, now: Date): S
   }
 }
 
-/** Stands for no organization or no site: clients insist on an id. */
-const NO_ID = '00000000-0000-0000-0000-000000000000'
 const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })
 const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { VcMember } from '../tables.ts'
 import { orgStatsFilters, siteStatsFilters } from '../filters.ts'
@@ -140,7 +140,7 @@ function presentConfig({ load }: DeviceStats) {
     config_version: numberIn(load, 'config_version') ?? 0,
     config_timestamp: 0,
     tag_id: 0,
-    tag_uuid: '00000000-0000-0000-0000-000000000000',
+    tag_uuid: NO_ID,
   }
 }
 

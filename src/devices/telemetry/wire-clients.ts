@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { addMs, epochS } from '../../platform/clock.ts'
 import type { DeviceClients } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
-import { NO_ID } from './wire-report.ts'
 
 /**
  * A client of a device. Typed clients know wireless ones alone and require most of their fields, so that a wired one has

@@ -1,3 +1,4 @@
+import { NO_ID } from '../../http/schemas.ts'
 import {
   type Band,
   type Counters,
@@ -14,9 +15,6 @@ import { trafficOf } from './traffic.ts'
 
 type Report = Omit<Telemetry, 'wireless' | 'wired'>
 type Shown = Record<string, unknown>
-
-/** Stands for "none" where clients require an id. */
-export const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 export interface ReportedDevice {
   readonly orgId: string
