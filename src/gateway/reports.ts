@@ -1,16 +1,19 @@
 import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import { createGatherer } from '../platform/gather.ts'
-import { batchOf } from './limits.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
+/** The telemetry of one transaction: each of its statements sends that of all devices as one parameter. */
+const BATCH_BYTES = 4 * 1024 * 1024
+/** Unwritten telemetry of all devices; beyond it every device that reports must wait. */
+const ROOM_BYTES = 32 * 1024 * 1024
 
 /** Writes the reports of several devices in one transaction. */
 export interface Reports {
   /**
-   * Returns a promise when the device has too many unwritten reports. The caller must not handle another message of the
-   * device before it resolves; it never rejects.
+   * Returns a promise when the device has too many unwritten reports, or all devices together too much telemetry. The
+   * caller must not handle another message of the device before it resolves; it never rejects.
    */
   add(report: SessionReport): Promise<void> | undefined
   /** Resolves when all reports so far are written or lost. */
@@ -22,7 +25,10 @@ export function createReports(ctx: Context, batchSize: number): Reports {
   const reports = createGatherer<SessionReport>({
     name: 'reports of devices',
     log: ctx.log,
-    batch: batchOf(batchSize),
+    batch: { count: batchSize, bytes: BATCH_BYTES },
+    // Everything else in a report has a small limit.
+    bytesOf: ({ telemetry }) => (telemetry === null ? 0 : JSON.stringify(telemetry).length),
+    room: { count: Infinity, bytes: ROOM_BYTES },
     // A device reports again soon, and its next report is newer.
     keepsTrying: false,
     write: (items) => recordReports(ctx, items),
@@ -45,7 +51,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
       const count = (unwritten.get(report.deviceId) ?? 0) + 1
       unwritten.set(report.deviceId, count)
       const written = write(report)
-      return count < MAX_UNWRITTEN ? undefined : written
+      return count < MAX_UNWRITTEN && reports.hasRoom() ? undefined : written
     },
     idle: () => reports.flush(),
   }
