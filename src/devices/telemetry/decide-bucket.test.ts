@@ -45,6 +45,25 @@ describe('a bucket', () => {
   })
 })
 
+describe('the use of a channel in a sample', () => {
+  const at = (uptimeS: number) => ({
+    atMs: 0,
+    telemetry: {
+      ...nothing,
+      unit: { uptime_s: uptimeS },
+      radios: [
+        { band: '5', bssids: [], num_clients: 0, num_wlans: 0, util_all: 89, airtime: { active: 9, busy: 8 } },
+      ] as const,
+    },
+  })
+
+  it('is that of the time since the report before, and not since the radio started', () => {
+    expect(sampleOf(at(100), at(160)).values).toHaveProperty('util_5', 89)
+    expect(sampleOf(null, at(160)).values).not.toHaveProperty('util_5')
+    expect(sampleOf(at(158), at(160)).values).not.toHaveProperty('util_5')
+  })
+})
+
 describe('a sample', () => {
   const telemetry: Telemetry = {
     ...nothing,

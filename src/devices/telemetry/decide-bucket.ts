@@ -1,4 +1,4 @@
-import type { TimedTelemetry } from './decide-rates.ts'
+import { MIN_INTERVAL_S, type TimedTelemetry, intervalOf } from './decide-rates.ts'
 import { type Band, type Telemetry, bands } from './telemetry.ts'
 import { bytesBetween } from './traffic.ts'
 
@@ -39,27 +39,30 @@ export interface Sample {
   readonly uptime?: number
 }
 
-/** @param known The former report since the device started. */
+/** @param known The former report since the device started. @param told With its rates. */
 export function sampleOf(known: TimedTelemetry | null, told: TimedTelemetry): Sample {
   const { telemetry } = told
   const { cpu_percent: cpu, memory_total: total, memory_free: free, num_clients: clients, uptime_s } = telemetry.unit
+  const intervalS = known === null ? null : intervalOf(known, told)
+  // The shares of a first report are those since the radios started, and soon after a report they are still its own.
+  const areNew = known !== null && (intervalS === null || intervalS >= MIN_INTERVAL_S)
   const memory = total === undefined || free === undefined || total === 0 ? undefined : 100 * (1 - free / total)
   return {
     values: {
       ...(cpu !== undefined && { cpu }),
       ...(memory !== undefined && memory >= 0 && { memory }),
       ...(clients !== undefined && { clients }),
-      ...Object.fromEntries(bands.flatMap((band) => ofBand(telemetry, band))),
+      ...Object.fromEntries(bands.flatMap((band) => ofBand(telemetry, band, areNew))),
     },
     ...bytesBetween(known, told),
     ...(uptime_s !== undefined && { uptime: Math.trunc(uptime_s) }),
   }
 }
 
-function ofBand({ radios }: Telemetry, band: Band): [Mean, number][] {
+function ofBand({ radios }: Telemetry, band: Band, areNew: boolean): [Mean, number][] {
   const inBand = radios.filter((radio) => radio.band === band)
   if (inBand.length === 0) return []
-  const used = inBand.flatMap(({ util_all }) => util_all ?? [])
+  const used = inBand.flatMap(({ util_all, airtime }) => (areNew || airtime === undefined ? (util_all ?? []) : []))
   const clients: [Mean, number] = [`clients_${band}`, inBand.reduce((sum, radio) => sum + radio.num_clients, 0)]
   return used.length === 0 ? [clients] : [clients, [`util_${band}`, Math.max(...used)]]
 }

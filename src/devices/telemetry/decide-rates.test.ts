@@ -72,11 +72,20 @@ describe('the use of a channel', () => {
     expect(decideRates(known, told).radios[0]).toMatchObject({ util_all: 50, util_tx: 10, util_non_wifi: 15 })
   })
 
-  it('is that since the radio started in the first report, and on another channel', () => {
-    const shares = { util_all: 10, util_tx: 1, util_non_wifi: 5 }
-    expect(decideRates(null, known).radios[0]).toMatchObject(shares)
-    const moved = withRadio(160, { channel: 40, airtime: { active: 100_000, busy: 10_000, rx: 4000, tx: 1000 } })
-    expect(decideRates(known, moved).radios[0]).toMatchObject(shares)
+  it('is that since the radio started in the first report', () => {
+    expect(decideRates(null, known).radios[0]).toMatchObject({ util_all: 10, util_tx: 1, util_non_wifi: 5 })
+  })
+
+  it('is unknown after a gap, on another channel and for a radio without a former report', () => {
+    const airtime = { active: 800_000, busy: 700_000, rx: 19_000, tx: 7000 }
+    const none = { atMs: 0, telemetry: { ...nothing, unit: { uptime_s: 100 } } }
+    for (const [then, told] of [
+      [known, withRadio(100 + 660, { airtime })],
+      [known, withRadio(160, { channel: 40, airtime })],
+      [none, withRadio(160, { airtime })],
+    ] as const)
+      for (const name of ['util_all', 'util_tx', 'util_non_wifi'])
+        expect(decideRates(then, told).radios[0]).not.toHaveProperty(name)
   })
 
   it('is what the firmware computes where it reports no times, and otherwise unknown', () => {

@@ -7,26 +7,30 @@ export interface TimedTelemetry {
 }
 
 /** Uptimes are whole seconds, so shorter intervals would give no useful rate. */
-const MIN_INTERVAL_S = 5
+export const MIN_INTERVAL_S = 5
 /** Rates are those of now; over a longer gap they would be an average of a time that nobody saw. */
 const MAX_INTERVAL_S = 600
 
 /**
  * Adds what follows from the counters of two reports: bits per second, and how busy the channels were. Counters that
  * went back give no rate, and nothing follows across a restart of the device.
- * @param known Null: there is no former report since the device started.
+ * @param known Null: there is no former report since the device started. The shares are then those since its radios started.
  */
 export function decideRates(known: TimedTelemetry | null, told: TimedTelemetry): Telemetry {
   const { telemetry } = told
   const intervalS = known === null ? null : intervalOf(known, told)
   const before = intervalS === null ? null : (known?.telemetry ?? null)
+  const isFirst = known === null
   const bps = <T extends Counters & Rates>(now: T, then: T | undefined): T => ({
     ...now,
     ...ratesOf(now, then, intervalS),
   })
   return {
     ...telemetry,
-    radios: telemetry.radios.map((radio, index) => ({ ...radio, ...busyOf(radio, before?.radios[index], intervalS) })),
+    radios: telemetry.radios.map((radio, index) => ({
+      ...radio,
+      ...(isFirst ? sharesOf(radio.airtime) : busyOf(radio, before?.radios[index], intervalS)),
+    })),
     ports: matched(telemetry.ports, before?.ports, ({ id }) => id).map(([now, then]) => bps(now, then)),
     wireless: matched(telemetry.wireless, before?.wireless, ({ mac }) => mac).map(([now, then]) => bps(now, then)),
   }
@@ -71,14 +75,10 @@ export function increaseOf(then: number | undefined, now: number | undefined): n
 
 type Busy = Pick<Radio, 'util_all' | 'util_tx' | 'util_non_wifi'>
 
-/** The first report of a radio gives the shares since it started; what firmware computes itself is the last resort. */
+/** Nothing follows without a comparable former report; then what firmware computes itself remains. */
 function busyOf(now: Radio, then: Radio | undefined, intervalS: number | null): Busy {
-  const isSame = then !== undefined && then.band === now.band && then.channel === now.channel
-  if (isSame && intervalS !== null && intervalS < MIN_INTERVAL_S) return keptOf(then)
-  if (now.airtime === undefined) return {}
-  const since =
-    isSame && intervalS !== null && then.airtime !== undefined ? passed(then.airtime, now.airtime) : now.airtime
-  return since === null ? {} : sharesOf(since)
+  if (then === undefined || intervalS === null || then.band !== now.band || then.channel !== now.channel) return {}
+  return intervalS < MIN_INTERVAL_S ? keptOf(then) : sharesOf(passed(then.airtime, now.airtime))
 }
 
 function keptOf({ util_all, util_tx, util_non_wifi }: Radio): Busy {
@@ -89,15 +89,17 @@ function keptOf({ util_all, util_tx, util_non_wifi }: Radio): Busy {
   }
 }
 
-function passed(then: Airtime, now: Airtime): Airtime | null {
+function passed(then: Airtime | undefined, now: Airtime | undefined): Airtime | undefined {
+  if (then === undefined || now === undefined) return undefined
   const [active, busy] = [increaseOf(then.active, now.active), increaseOf(then.busy, now.busy)]
-  if (active === null || busy === null) return null
+  if (active === null || busy === null) return undefined
   const [rx, tx] = [increaseOf(then.rx, now.rx), increaseOf(then.tx, now.tx)]
   return { active, busy, ...(rx !== null && { rx }), ...(tx !== null && { tx }) }
 }
 
-function sharesOf({ active, busy, rx, tx }: Airtime): Busy {
-  if (active === 0) return {}
+function sharesOf(airtime: Airtime | undefined): Busy {
+  if (airtime === undefined || airtime.active === 0) return {}
+  const { active, busy, rx, tx } = airtime
   const percent = (part: number): number => Math.min(100, Math.max(0, Math.round((part / active) * 100)))
   return {
     util_all: percent(busy),
