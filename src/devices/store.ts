@@ -11,7 +11,7 @@ import type { DeviceType } from '../events/device-type.ts'
 import { noCapabilities } from './commands/capabilities.ts'
 
 /** A claimed device, with the name of its site, and the names of its pictures by their number. */
-export type Device = Omit<Selectable<DeviceTable>, 'docBytes' | 'nameKey'> & {
+export type Device = Omit<Selectable<DeviceTable>, 'docBytes' | 'nameKey' | 'siteSince'> & {
   readonly siteName: string | null
   readonly images: Readonly<Record<string, string>> | null
 }
@@ -162,7 +162,12 @@ export async function assignToSite(
   const offMap = sql`case when site_id is distinct from ${siteId}::uuid then doc - '{map_id,x,y}'::text[] else doc end`
   await tx
     .updateTable('device')
-    .set({ siteId, doc: sql<string>`(${offMap}) || ${json(settings)}::jsonb`, modifiedAt: at })
+    .set({
+      siteId,
+      siteSince: sql<Date>`case when site_id is distinct from ${siteId}::uuid then ${at} else site_since end`,
+      doc: sql<string>`(${offMap}) || ${json(settings)}::jsonb`,
+      modifiedAt: at,
+    })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(deviceIds))
     .execute()

@@ -43,6 +43,8 @@ export interface DeviceTable {
   orgId: string
   id: string
   siteId: string | null
+  /** Since when it is in its site. */
+  siteSince: Date | null
   mac: string
   serial: string
   model: string
@@ -181,6 +183,8 @@ export interface DeviceCommandTable {
   orgId: string
   id: string
   deviceId: string
+  /** The site of the device when a person sent the command: another site is not shown what came of it. */
+  siteId: string | null
   siteUpgradeId: string | null
   kind: CommandKind
   attempt: Generated<number>

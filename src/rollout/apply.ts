@@ -113,6 +113,7 @@ function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewC
   const command = {
     id: newCommandId,
     deviceId: target.deviceId,
+    siteId: null,
     siteUpgradeId: target.upgradeId,
     attempt: target.attempt + 1,
     createdAt: now,

@@ -124,7 +124,13 @@ async function commandsOf(): Promise<readonly { kind: string; state: string }[]>
 async function expectNoCall(peer: TestPeer): Promise<void> {
   const at = clock.now()
   const restart = { id: randomUUID(), deviceId: deviceIdOf(mac), kind: 'restart', params: {}, attempt: 1 } as const
-  const row = { ...restart, siteUpgradeId: null, createdAt: at, expiresAt: new Date(at.getTime() + 60_000) }
+  const row = {
+    ...restart,
+    siteId: null,
+    siteUpgradeId: null,
+    createdAt: at,
+    expiresAt: new Date(at.getTime() + 60_000),
+  }
   await inTx(server.ctx, (tx) => insertCommands(tx, systemScope('rollout', server.org.orgId), [row]))
   expect((await peer.nextCall()).text).toBe('restart')
 }

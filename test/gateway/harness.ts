@@ -132,6 +132,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         ...order,
         id,
         deviceId: deviceIdOf(mac),
+        siteId: null,
         siteUpgradeId: siteUpgradeId ?? null,
         attempt: 1,
         createdAt: now,

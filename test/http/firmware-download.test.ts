@@ -225,6 +225,7 @@ describe('the displayed progress of a device', () => {
     const order = {
       id: commandId,
       deviceId: device.id,
+      siteId: null,
       siteUpgradeId: null,
       kind: 'upgrade',
       params,

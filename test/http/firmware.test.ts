@@ -51,6 +51,7 @@ async function orderUpgrade(imageId: string): Promise<void> {
     params: { image_id: imageId, version: '4' },
     id: uuidv7(),
     deviceId: device?.id ?? '',
+    siteId: null,
     siteUpgradeId: uuidv7(),
     attempt: 1,
     createdAt,

@@ -124,6 +124,7 @@ async function queueUpgrade(mac: string, imageId: string, version: string): Prom
   const command = {
     id,
     deviceId: deviceIdOf(mac),
+    siteId: null,
     siteUpgradeId: randomUUID(),
     kind: 'upgrade' as const,
     attempt: 1,

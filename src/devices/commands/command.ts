@@ -44,6 +44,8 @@ export type CommandOrder =
 export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string
+  /** The device's site when a person sent the command; null for a command of an upgrade. */
+  readonly siteId: string | null
   /** The site upgrade that the command belongs to; null for a person's command. */
   readonly siteUpgradeId: string | null
   readonly attempt: number

@@ -44,7 +44,7 @@ export async function queueLocate(
 ): Promise<void> {
   const refusal = findCommandRefusal(device, order)
   if (refusal !== null) throw new AppError('invalid', refusal)
-  await queueCommands(tx, scope, { deviceIds: [device.id], order, at })
+  await queueCommands(tx, scope, { devices: [device], order, at })
   await appendAudit(tx, scope, {
     message: `${order.kind === 'locate' ? 'Locate' : 'Unlocate'} device ${device.name ?? device.mac}`,
     siteId: device.siteId,

@@ -61,7 +61,7 @@ interface QueuedMaintenance {
 }
 
 async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }: QueuedMaintenance): Promise<void> {
-  await queueCommands(tx, scope, { deviceIds: devices.map(({ id }) => id), order: { kind, params: {} }, at })
+  await queueCommands(tx, scope, { devices, order: { kind, params: {} }, at })
   const [device, ...others] = devices
   const single = others.length === 0 ? device : undefined
   const what = single === undefined ? `${devices.length} devices` : `device ${single.name ?? single.mac}`

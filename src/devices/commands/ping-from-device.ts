@@ -24,7 +24,7 @@ export async function pingFromDevice(
     const refusal = findCommandRefusal(device, order)
     if (refusal !== null) throw new AppError('invalid', refusal)
     const at = ctx.clock.now()
-    const [commandId = ''] = await queueCommands(tx, scope, { deviceIds: [device.id], order, at })
+    const [commandId = ''] = await queueCommands(tx, scope, { devices: [device], order, at })
     await appendAudit(tx, scope, {
       message: `Ping ${params.host} from device ${device.name ?? device.mac}`,
       siteId: scope.siteId,

@@ -43,10 +43,18 @@ export function findCommandRefusal({ connected, capabilities }: Readiness, order
 export async function queueCommands(
   tx: Tx,
   scope: InOrg,
-  { deviceIds, order, at }: { readonly deviceIds: readonly string[]; readonly order: CommandOrder; readonly at: Date },
+  {
+    devices,
+    order,
+    at,
+  }: {
+    readonly devices: readonly { readonly id: string; readonly siteId: string | null }[]
+    readonly order: CommandOrder
+    readonly at: Date
+  },
 ): Promise<string[]> {
   const common = { ...order, siteUpgradeId: null, attempt: 1, createdAt: at, expiresAt: addMs(at, SEND_WITHIN_MS) }
-  const commands = deviceIds.map((deviceId) => Object.assign({ id: uuidv7(), deviceId }, common))
+  const commands = devices.map(({ id: deviceId, siteId }) => Object.assign({ id: uuidv7(), deviceId, siteId }, common))
   await insertCommands(tx, scope, commands)
   return commands.map(({ id }) => id)
 }

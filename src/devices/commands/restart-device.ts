@@ -90,7 +90,7 @@ interface Restarts {
 
 async function queueRestarts(tx: Tx, scope: SiteScope, { devices, part, at }: Restarts): Promise<void> {
   const order = { kind: 'restart', params: part } as const
-  await queueCommands(tx, scope, { deviceIds: devices.map(({ id }) => id), order, at })
+  await queueCommands(tx, scope, { devices, order, at })
   const [device, ...others] = devices
   const single = others.length === 0 ? device : undefined
   const auditId = await appendAudit(tx, scope, {

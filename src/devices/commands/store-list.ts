@@ -26,6 +26,7 @@ const columns = sql`command.id, command.device_id, command.kind, command.params,
 function commandsOf(scope: SiteScope, deviceId: string) {
   return sql`device_command command
     join device on device.org_id = command.org_id and device.id = command.device_id and device.site_id = ${scope.siteId}
+      and command.site_id = device.site_id
     where command.org_id = ${scope.orgId} and command.device_id = ${deviceId} and command.site_upgrade_id is null`
 }
 

@@ -27,6 +27,7 @@ const newColumns = columnsOf('deviceCommand', {
   orgId: 'uuid',
   id: 'uuid',
   deviceId: 'uuid',
+  siteId: 'uuid',
   siteUpgradeId: 'uuid',
   kind: 'text',
   attempt: 'integer',

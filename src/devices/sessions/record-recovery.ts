@@ -28,6 +28,7 @@ export async function recordRecovery(ctx: Context, deviceId: string): Promise<vo
       {
         id: uuidv7(),
         deviceId,
+        siteId: known.siteId,
         siteUpgradeId: null,
         kind: 'restart',
         params: {},

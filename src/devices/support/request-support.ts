@@ -29,7 +29,7 @@ export async function requestSupport(
     if (refusal !== null) throw new AppError('invalid', refusal)
     if (localCertificates && /^https:/i.test(ctx.baseUrl)) throw new AppError('invalid', UNTRUSTED)
     const at = ctx.clock.now()
-    const [commandId = ''] = await queueCommands(tx, scope, { deviceIds: [device.id], order, at })
+    const [commandId = ''] = await queueCommands(tx, scope, { devices: [device], order, at })
     await appendAudit(tx, scope, {
       message: `Collect support files of device ${device.name ?? device.mac}`,
       siteId: scope.siteId,

@@ -21,6 +21,7 @@ function filesOf(scope: SiteScope, deviceId: string) {
   return sql`support_file file
     join device_command command on command.org_id = file.org_id and command.id = file.id
     join device on device.org_id = command.org_id and device.id = command.device_id and device.site_id = ${scope.siteId}
+      and command.site_id = device.site_id
     where file.org_id = ${scope.orgId} and command.device_id = ${deviceId}`
 }
 
@@ -67,6 +68,7 @@ export interface SupportCommand {
   readonly deviceId: string
   readonly mac: string
   readonly name: string | null
+  /** The site for which the command was sent, where the device may no longer be. */
   readonly siteId: string | null
   /** Name of the file on disk; null before the upload. */
   readonly file: string | null
@@ -79,7 +81,7 @@ export async function findSupportCommand(
   commandId: string,
 ): Promise<SupportCommand | undefined> {
   const { rows } = await sql<SupportCommand>`
-    select command.state, command.device_id, device.mac, device.name, device.site_id, file.name as file,
+    select command.state, command.device_id, device.mac, device.name, command.site_id, file.name as file,
       file.bytes::float8 as bytes
     from device_command command
     join device on device.org_id = command.org_id and device.id = command.device_id

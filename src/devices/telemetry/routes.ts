@@ -5,7 +5,6 @@ import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid, named } from '../../http/schemas.ts'
 import { notFound } from '../../platform/errors.ts'
-import { findDevice } from '../store.ts'
 import { findClients } from './store-clients.ts'
 import { listMetricsDevices } from './store-metrics.ts'
 import { listRadioMacs } from './store-radio-macs.ts'
@@ -73,8 +72,9 @@ export const telemetryOperations: Operation[] = [
     reply: SeriesReply,
     run: async (ctx, { scope, query, params: { device_id: deviceId } }) => {
       const request = parseSeries(query, ctx.clock.now())
-      if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
-      return presentSeries(await listBuckets(ctx.db, { orgId: scope.orgId, deviceId }, request), request)
+      const buckets = await listBuckets(ctx.db, scope, { deviceId, ...request })
+      if (buckets === undefined) throw notFound(deviceId)
+      return presentSeries(buckets, request)
     },
   }),
   operation({

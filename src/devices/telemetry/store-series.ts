@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { InOrg } from '../../access/scope.ts'
+import type { InOrg, SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, insertRows } from '../../platform/rows.ts'
 import { type Bucket, meanOf } from './decide-bucket.ts'
@@ -74,26 +74,43 @@ function valuesOf(bucket: Bucket): SeriesPoint {
   }
 }
 
-/** Lists the buckets that begin in the range, the one that is not over included, in the order of time. */
+export interface SeriesRange {
+  readonly deviceId: string
+  readonly start: Date
+  readonly end: Date
+}
+
+/**
+ * Lists the buckets of a device of the site that begin in the range, the one that is not over included, in the order of
+ * time. Those that began before the device came into the site are left out: another site may not see them.
+ * @returns Undefined where the site has no such device.
+ */
 export async function listBuckets(
   reader: Reader,
-  { orgId, deviceId }: DeviceKey,
-  { start, end }: { readonly start: Date; readonly end: Date },
-): Promise<SeriesPoint[]> {
+  { orgId, siteId }: SiteScope,
+  { deviceId, start, end }: SeriesRange,
+): Promise<SeriesPoint[] | undefined> {
+  const device = await reader
+    .selectFrom('device')
+    .leftJoin('deviceReport as report', (join) =>
+      join.onRef('report.orgId', '=', 'device.orgId').onRef('report.deviceId', '=', 'device.id'),
+    )
+    .select(['device.siteSince', 'report.bucket'])
+    .where('device.orgId', '=', orgId)
+    .where('device.siteId', '=', siteId)
+    .where('device.id', '=', deviceId)
+    .executeTakeFirst()
+  if (device === undefined) return undefined
+  const { siteSince, bucket: open } = device
+  if (siteSince === null) return []
+  const from = siteSince > start ? siteSince : start
   const { rows: stored } = await sql<SeriesPoint>`
     select created_at, samples, cpu, memory, clients, rx_bytes, tx_bytes, uptime, util24, util5, util6, clients24,
       clients5, clients6
     from device_series
-    where org_id = ${orgId} and device_id = ${deviceId} and created_at >= ${start} and created_at < ${end}
+    where org_id = ${orgId} and device_id = ${deviceId} and created_at >= ${from} and created_at < ${end}
     order by created_at`.execute(reader)
-  const report = await reader
-    .selectFrom('deviceReport')
-    .select('bucket')
-    .where('orgId', '=', orgId)
-    .where('deviceId', '=', deviceId)
-    .executeTakeFirst()
-  const open = report?.bucket
-  if (!open || open.at * 1000 < start.getTime() || open.at * 1000 >= end.getTime()) return stored
+  if (!open || open.at * 1000 < from.getTime() || open.at * 1000 >= end.getTime()) return stored
   return [...stored.filter(({ createdAt }) => createdAt.getTime() !== open.at * 1000), valuesOf(open)]
 }
 
