@@ -1,4 +1,4 @@
 import { id, text } from '../http/filters.ts'
 
 /** Source: contract, `listInstallerListOfRecentlyClaimedDevices`. */
-export const installerDeviceFilters = { model: text(), site_name: text(), site_id: id() }
+export const installerDeviceFilters = { model: text(), site_name: text({ list: false }), site_id: id() }

@@ -16,7 +16,12 @@ export function formsOf(meaning: Meaning, rows: readonly AnyJson[], documented: 
   if (meaning.kind === 'none') return [{ value: meaning.value, matches: () => false }]
   if (meaning.kind === 'same') return [{ value: meaning.value, matches: () => true }]
   if (meaning.kind === 'is') return [meaning]
-  const values = [...new Set(rows.flatMap((row) => textsOf(meaning, row)))].filter((value) => !value.includes(','))
+  const known = [...new Set(rows.flatMap((row) => textsOf(meaning, row)))]
+  // Values with a comma first, where it belongs to the text.
+  const values =
+    meaning.list === false
+      ? known.toSorted((a, b) => Number(b.includes(',')) - Number(a.includes(',')))
+      : known.filter((value) => !value.includes(','))
   const [first, second] = values
   if (first === undefined) return meaning.kind === 'id' ? [] : [asking(meaning, 'x*')]
   const lists = meaning.list === false ? [] : [`${first},${second ?? first}`]
@@ -44,7 +49,7 @@ function textsOf(meaning: Valued, row: AnyJson): string[] {
 function asking(meaning: Valued, value: string): Asked {
   const fold = (text: string): string => (meaning.kind === 'part' ? text.toLowerCase() : text)
   const plain = meaning.kind === 'mac' ? value.toLowerCase().replaceAll(':', '') : value
-  const patterns = plain.split(',').map((item) => {
+  const patterns = (meaning.list === false ? [plain] : plain.split(',')).map((item) => {
     const open = meaning.kind === 'part' && !item.includes('*') ? `*${item}*` : item
     return new RegExp(`^${fold(open).split('*').map(escape).join('.*')}$`, 's')
   })

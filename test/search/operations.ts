@@ -66,7 +66,10 @@ export const searched: Readonly<Record<string, Searched>> = {
   listOrgAuditLogs: logs,
   searchOrgAuditLogs: logs,
   countOrgAuditLogs: { ...logs, rowsOf: 'listOrgAuditLogs' },
-  listSelfAuditLogs: logs,
+  listSelfAuditLogs: {
+    ...logs,
+    meanings: { ...logMeanings, message: { kind: 'part', of: (row) => row.message, list: false } },
+  },
   searchOrgWebhooksDeliveries: deliveries,
   countOrgWebhooksDeliveries: { ...deliveries, rowsOf: 'searchOrgWebhooksDeliveries' },
   listSiteMaps: { meanings: { mapstack_id: { kind: 'id', of: mapId } }, key: 'id' },
@@ -76,7 +79,7 @@ export const searched: Readonly<Record<string, Searched>> = {
     every: {},
     meanings: {
       ...deviceMeanings,
-      site_name: { kind: 'whole', of: (row) => row.site_name },
+      site_name: { kind: 'whole', of: (row) => row.site_name, list: false },
       site_id: { kind: 'is', value: '5b8d4f51-6f4c-4d55-8f3c-2c53ad3d3b2f', matches: () => false },
     },
   },

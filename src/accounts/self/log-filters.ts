@@ -1,7 +1,7 @@
 import { part } from '../../http/filters.ts'
 
 /** Source: contract, `listSelfAuditLogs`. */
-export const selfLogFilters = { message: part() }
+export const selfLogFilters = { message: part({ list: false }) }
 
 /** `admin_id` and `admin_name` are the same in each entry. */
 export const selfLogSorts = [
