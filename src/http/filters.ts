@@ -8,7 +8,7 @@ export type Condition = Alternatives | Range
 export interface Alternatives {
   readonly values: readonly (string | number | boolean)[]
   readonly patterns: readonly Pattern[]
-  /** Whether texts match in capitals and small letters alike. */
+  /** Whether patterns match in capitals and small letters alike. */
   readonly anyCase: boolean
 }
 
@@ -66,23 +66,34 @@ const LISTS = 'several are separated by commas'
 interface TextOptions {
   /** What the document says beyond the grammar. */
   readonly about?: string
-  /** Whether capitals and small letters are alike. Default: they differ. */
-  readonly anyCase?: boolean
   /** False: a comma is a character of the text. */
   readonly list?: boolean
 }
 
 /** An exact text, or one with wildcards. */
-export function text({ about, anyCase = false, list = true }: TextOptions = {}): Filter {
-  const caseRule = anyCase ? 'in any case' : ''
+export function text({ about, list = true }: TextOptions = {}): Filter {
   return {
-    schema: schemaOf(Type.String(), sentence(about, WILDCARDS, list ? LISTS : '', caseRule)),
-    parse: (field, given) => alternativesOf(field, list ? itemsOf(field, given) : [boundedOf(field, given)], anyCase),
+    schema: schemaOf(Type.String(), sentence(about, WILDCARDS, list ? LISTS : '')),
+    parse: (field, given) => alternativesOf(field, list ? itemsOf(field, given) : [boundedOf(field, given)], false),
+  }
+}
+
+interface SpelledOptions {
+  readonly about: string
+  /** Returns a value as stored ones are spelled; it keeps the wildcards. */
+  readonly spell: (item: string) => string
+}
+
+/** Texts that clients spell in several ways, and that are stored in one. */
+export function spelled({ about, spell }: SpelledOptions): Filter {
+  return {
+    schema: schemaOf(Type.String(), sentence(about, 'in any spelling', WILDCARDS, LISTS)),
+    parse: (field, given) => alternativesOf(field, itemsOf(field, given).map(spell), false),
   }
 }
 
 /** A part of a text in any case; one with wildcards must match as a whole. */
-export function part({ about, list = true }: Omit<TextOptions, 'anyCase'> = {}): Filter {
+export function part({ about, list = true }: TextOptions = {}): Filter {
   const parts = sentence(about, 'a part of it, in any case', WILDCARDS, list ? LISTS : '')
   return {
     schema: schemaOf(Type.String(), parts),

@@ -42,8 +42,7 @@ export function conditionOn(of: Column | typeof unreported, condition: Condition
 }
 
 function isOneOf(of: Column, { values, patterns, anyCase }: Alternatives): RawBuilder<unknown> {
-  const compared = anyCase ? (of.folded ?? sql`lower(${of.value})`) : of.value
-  const equal = values.length === 0 ? [] : [of.isAnyOf?.(values.map(String)) ?? isEqual(compared, values, anyCase)]
+  const equal = values.length === 0 ? [] : [of.isAnyOf?.(values.map(String)) ?? isEqual(of.value, values)]
   const like = patterns.map((pattern) => {
     const prefix = prefixOf(pattern)
     if (prefix !== null && of.startsWith !== undefined) return of.startsWith(prefix)
@@ -59,8 +58,7 @@ function isOneOf(of: Column, { values, patterns, anyCase }: Alternatives): RawBu
   return alternatives.length === 0 ? sql`false` : sql`(${known}${sql.join(alternatives, sql` or `)})`
 }
 
-function isEqual(compared: RawBuilder<unknown>, values: Alternatives['values'], anyCase: boolean): RawBuilder<unknown> {
-  if (anyCase) return sql`${compared} = any(array(select lower(item) from unnest(${values}::text[]) as item))`
+function isEqual(compared: RawBuilder<unknown>, values: Alternatives['values']): RawBuilder<unknown> {
   const [only] = values
   return values.length === 1 ? sql`${compared} = ${only}` : sql`${compared} = any(${values})`
 }

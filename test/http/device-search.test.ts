@@ -159,6 +159,25 @@ describe('inventory', () => {
     expect((await org('inventory/search?vc_mac=x')).status).toBe(400)
   })
 
+  it('is searched by claim codes in any spelling', async () => {
+    const code = aps[3]?.claim_code ?? ''
+    const dashed = code.replaceAll(/(.{5})(?!$)/g, '$1-')
+    for (const magic of [
+      code,
+      dashed,
+      dashed.toLowerCase(),
+      `${dashed.slice(0, 12).toLowerCase()}*`,
+      `*${dashed.slice(3)}`,
+    ])
+      expect(macsOf((await org(`inventory/search?magic=${magic}`)).body.results), magic).toEqual([aps[3]?.mac])
+    expect((await org('inventory/search?magic=---')).body.total).toBe(0)
+  })
+
+  it.each(['inventory/search', 'devices/search'])('%s refuses a sort by what no device reports', async (search) => {
+    const { status, body } = await org(`${search}?sort=sku`)
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('sort')])
+  })
+
   it('includes the members of a Virtual Chassis with it', async () => {
     const [chassis] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
     const mac = chassis?.mac ?? ''

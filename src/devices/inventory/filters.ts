@@ -1,5 +1,6 @@
-import { choice, flag, id, mac, part, text, time } from '../../http/filters.ts'
+import { choice, flag, id, mac, part, spelled, text, time } from '../../http/filters.ts'
 import { typeFilter } from '../filters.ts'
+import { plainSpelling } from '../registry/claim-code.ts'
 
 const status = choice(['connected', 'disconnected'])
 const times = {
@@ -29,7 +30,7 @@ export const searchFilters = {
   name: part(),
   serial: text(),
   site_id: id(),
-  magic: text({ about: 'the claim code', anyCase: true }),
+  magic: spelled({ about: 'the claim code', spell: plainSpelling }),
   sku: text({ about: 'not known of any device: matches none' }),
   version: text(),
   status,
@@ -62,7 +63,6 @@ export const searchSorts = [
   'type',
   'status',
   'version',
-  'sku',
 ] as const
 
 export const counts = ['model', 'status', 'site_id', 'sku', 'version'] as const

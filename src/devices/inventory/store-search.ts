@@ -48,7 +48,7 @@ export function searchInventory(
   const filter = alsoPassing(deviceFilterOf(deviceFields, conditions), textIn(other.text))
   return pageOfDevices<InventoryHit>(reader, scope, {
     filter: alsoPassing(filter, [...ofChassis(chassis), ...isMaster(other.master)], { needs: ['status'] }),
-    sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
+    sort: { by: deviceFields[sort.by], direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.model, device.serial, device.name,
       status.firmware, status.connected, status.members`,

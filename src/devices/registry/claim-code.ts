@@ -7,7 +7,13 @@ const ClaimCode = /^-*[A-Za-z0-9][A-Za-z0-9-]{0,63}$/
  */
 export function plainClaimCode(text: string): string | null {
   const code = text.trim()
-  return ClaimCode.test(code) ? code.replaceAll('-', '').toUpperCase() : null
+  return ClaimCode.test(code) ? plainSpelling(code) : null
+}
+
+/** Returns a code, or a part of one, as stored codes spell it; a text of dashes alone, which no code has, as it is. */
+export function plainSpelling(part: string): string {
+  const plain = part.replaceAll('-', '').toUpperCase()
+  return plain === '' ? part : plain
 }
 
 /** True if clients accept the code. The Terraform provider hides a device with any other. @param plain From plainClaimCode(). */

@@ -49,7 +49,7 @@ export const siteSearchFilters = {
 /** Source: contract, `searchOrgDevices`. */
 export const orgSearchFilters = { ...siteSearchFilters, site_id: id() }
 
-/** What searches answer, `name` and `sku` being names that clients also know. */
+/** What searches answer, `name` being a name that clients also know. */
 export const searchSorts = [
   'timestamp',
   'mac',
@@ -71,7 +71,6 @@ export const searchSorts = [
   'num_members',
   'mxtunnel_status',
   'power_constrained',
-  'sku',
   'clustered',
   'band_24_bandwidth',
   'band_24_channel',

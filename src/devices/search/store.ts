@@ -80,7 +80,7 @@ export function searchDevices(
   const filter = deviceFilterOf(deviceFields, conditions)
   return pageOfDevices<DeviceHit>(reader, scope, {
     filter: alsoPassing(filter, createdBy(createdUntil)),
-    sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
+    sort: { by: deviceFields[sort.by], direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
