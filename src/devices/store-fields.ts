@@ -9,6 +9,8 @@ export type Joined = 'status' | 'fact' | 'summary'
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
   readonly of?: Joined
+  /** Whether every device has a value. A sort by any other column puts those without one last, in either direction. */
+  readonly always?: true
 }
 
 /** The columns of the filters of a search for devices. */
@@ -25,22 +27,22 @@ const connected: DeviceColumn = {
  * instead of `unreported`.
  */
 export const deviceFields = {
-  mac: { value: sql`device.mac`, startsWith: macsFrom },
-  serial: { value: sql`device.serial` },
-  model: { value: sql`device.model` },
-  type: { value: sql`device.type` },
+  mac: { value: sql`device.mac`, startsWith: macsFrom, always: true },
+  serial: { value: sql`device.serial`, always: true },
+  model: { value: sql`device.model`, always: true },
+  type: { value: sql`device.type`, always: true },
   site_id: { value: sql`device.site_id` },
-  org_id: { value: sql`device.org_id` },
+  org_id: { value: sql`device.org_id`, always: true },
   name,
   hostname: name,
   last_hostname: name,
   magic: { value: sql`device.claim_code` },
   map_id: { value: sql`lower(device.doc ->> 'map_id')` },
   managed: { value: sql`coalesce(device.doc ->> 'managed' = 'true', false)` },
-  timestamp: { value: sql`device.modified_at` },
+  timestamp: { value: sql`device.modified_at`, always: true },
   modified_after: { value: sql`device.modified_at` },
   disconnected_before: { value: sql`case when not status.connected then status.disconnected_at end`, of: 'status' },
-  created_time: { value: sql`device.created_at` },
+  created_time: { value: sql`device.created_at`, always: true },
   status: connected,
   version: { value: sql`fact.firmware`, of: 'fact' },
   ip: { value: sql`fact.ip`, of: 'fact' },

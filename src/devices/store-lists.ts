@@ -186,6 +186,7 @@ export async function pageOfDevices<T extends object>(
       hits: sql`select device.id ${sorted} from ${tables} where ${passes(scope, filter)}`,
       order: inIdOrder ? ['id'] : ['sorted', 'id'],
       direction,
+      nullsLast: by.always !== true,
       total: lengthOf(scope, filter),
       rows: sql`select device.id ${inIdOrder ? sql`` : sql`, page.sorted`}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import type { AnyJson } from '../support/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -176,6 +177,23 @@ describe('inventory', () => {
   it.each(['inventory/search', 'devices/search'])('%s refuses a sort by what no device reports', async (search) => {
     const { status, body } = await org(`${search}?sort=sku`)
     expect([status, body.detail]).toEqual([400, expect.stringContaining('sort')])
+  })
+
+  it.each(['asc', 'desc'])('puts devices without a value last, %sending', async (direction) => {
+    const minus = direction === 'desc' ? '-' : ''
+    for (const field of ['last_hostname', 'version', 'ext_ip', 'last_seen']) {
+      const whole = (await org(`devices/search?sort=${minus}${field}`)).body.results
+      const values = whole.map((row: AnyJson) => row[field] ?? null)
+      expect(values.lastIndexOf(null), field).toBe(values.length - 1)
+      expect(values[0], field).not.toBeNull()
+      const pages = await Promise.all(
+        [1, 2, 3, 4].map((page) => org(`devices/search?limit=2&page=${page}&sort=${minus}${field}`)),
+      )
+      expect(
+        pages.flatMap(({ body }) => macsOf(body.results)),
+        field,
+      ).toEqual(macsOf(whole))
+    }
   })
 
   it('includes the members of a Virtual Chassis with it', async () => {
