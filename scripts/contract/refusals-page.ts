@@ -13,8 +13,8 @@ export function makeRefusalsPage(): string {
     '',
     '## Values that writes refuse',
     '',
-    'Found by writing every property of the contract with typical and with empty values. Values of another type than the',
-    "contract's are refused too.",
+    'Found by writing every property of the contract with typical and with empty values. Where the',
+    'service uses a field, a value of another type is refused too; the rest of a document is stored as it was sent.',
     '',
     ...table(
       ['Object', 'Field', 'Value', 'Words', 'Why'],

@@ -78,4 +78,7 @@ try {
 } catch (error) {
   process.stderr.write(`agent: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
+} finally {
+  // A channel to the runner that has started this process would keep it alive.
+  if (process.connected) process.disconnect()
 }

@@ -71,6 +71,7 @@ describe('a filter', () => {
     ['a fraction for an integer', number(), '1.5', 'is no integer'],
     ['a huge number', number(), '99999999999', 'is no integer'],
     ['a text for a boolean', flag(), 'yes', '"yes" must be true or false'],
+    ['a member of every object for a boolean', flag(), '__proto__', '"__proto__" must be true or false'],
     ['an unknown choice', choice(['up', 'down']), 'up,sideways', '"sideways" must be one of up, down'],
     ['an instant that never comes', time('before'), '99999999999999', 'must be epoch seconds'],
     ['a long text', text(), 'x'.repeat(201), '201 characters, and at most 200'],

@@ -161,7 +161,12 @@ function plainNumber(field: string, item: string, integer: boolean): number {
   throw invalidField(field, `${quote(item)} is no ${integer ? 'integer' : 'number'} of at most nine digits`)
 }
 
-const booleans: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false }
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
 
 /** Booleans, as the clients of several languages write them. */
 export function flag({ about }: Pick<TextOptions, 'about'> = {}): Filter {
@@ -172,7 +177,7 @@ export function flag({ about }: Pick<TextOptions, 'about'> = {}): Filter {
 }
 
 function plainBoolean(field: string, item: string): boolean {
-  const value = booleans[item.toLowerCase()]
+  const value = booleans.get(item.toLowerCase())
   if (value === undefined) throw invalidField(field, `${quote(item)} must be true or false`)
   return value
 }

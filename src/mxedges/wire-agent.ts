@@ -14,13 +14,19 @@ export const serviceParams = {
   action: Type.Enum(['restart', 'start', 'stop']),
 }
 
+/** As Linux names interfaces. The name becomes an argument of the operator's command, so it must not look like an option. */
+const Port = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,31}$',
+  description: 'name of a port, such as `eth1`',
+})
+
 const DEFAULT_HOLD_MS = 1000
 
 export const BouncePortBody = named(
   'MxedgePortBounce',
   Type.Object(
     {
-      ports: Type.Array(Type.String({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 64 }),
+      ports: Type.Array(Port, { minItems: 1, maxItems: 64 }),
       hold_time: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 600_000, default: DEFAULT_HOLD_MS, description: 'milliseconds' }),
       ),
