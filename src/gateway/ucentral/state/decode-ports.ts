@@ -11,7 +11,7 @@ import {
   textOf,
 } from '../../report-values.ts'
 import { countersOf } from './counters.ts'
-import type { Forwarding } from './decode-wired.ts'
+import { type Forwarding, uplinksOf } from './decode-wired.ts'
 
 const { ports: MAX, interfaces: MAX_INTERFACES, name: MAX_NAME } = telemetryLimits
 
@@ -25,21 +25,16 @@ export interface PortContext {
   readonly forwarding: Forwarding
 }
 
-/**
- * Access points divide their ports into `upstream` and `downstream`. Switches list all of them as `upstream`; theirs
- * lead to the network where the default route or a neighbor that forwards is.
- */
+/** Access points divide their ports into `upstream` and `downstream`. Switches list all of them as `upstream`. */
 export function decodePorts(state: Fields, { neighbors, forwarding }: PortContext): readonly Port[] {
-  const isSwitch = Array.isArray(state['default-gateway'])
-  const route = textOf(fieldsOf(listOf(state['default-gateway'], 1)[0])['out-port'], MAX_NAME)
-  const forwarders = new Set(neighbors.filter(({ forwards }) => forwards).map(({ port }) => port))
+  const uplinks = uplinksOf(state, neighbors)
   const modules = transceiversOf(state)
   const supplies = suppliesOf(state)
   const ports = entriesOf(state['link-state'], 8).flatMap(([side, links]) =>
     entriesOf(links, MAX).flatMap(([key, link]): Port[] => {
       const id = textOf(key, MAX_NAME)
       if (id === undefined) return []
-      const isUplink = isSwitch ? id === route || forwarders.has(id) : side === 'upstream'
+      const isUplink = uplinks === null ? side === 'upstream' : uplinks.has(id)
       const port = portOf(id, fieldsOf(link))
       const macs = forwarding.countByPort.get(id)
       return [

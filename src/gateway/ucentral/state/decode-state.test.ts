@@ -191,6 +191,24 @@ describe('the state of a switch', () => {
   })
 })
 
+describe('the state of a switch without a default route', () => {
+  const { 'default-gateway': _, ...state } = olsSwitch
+  const uplinksOf = (value: object) =>
+    decodeState(value).ports.flatMap(({ id, uplink }) => (uplink === true ? [id] : []))
+
+  it('has no uplink, and stations behind all of its ports', () => {
+    expect(uplinksOf({ ...state, 'lldp-peers': {} })).toEqual([])
+    expect(decodeState({ ...state, 'lldp-peers': {} }).unit.num_wired).toBe(3)
+  })
+
+  it('has an uplink where a neighbor forwards, and no stations behind it', () => {
+    const peer = { mac: '00:00:5e:00:53:01', capability: ['bridge'] }
+    const told = { ...state, 'lldp-peers': { upstream: { Ethernet2: [peer] } } }
+    expect(uplinksOf(told)).toEqual(['Ethernet2'])
+    expect(decodeState(told).wired.map(({ port }) => port)).toEqual(['Ethernet0', 'Ethernet0'])
+  })
+})
+
 /** Anything at the places that the decoder reads, and in plausible shapes. */
 const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.jsonValue() },

@@ -31,10 +31,22 @@ export interface Forwarding {
   readonly total: number
 }
 
+/**
+ * Returns the ports that lead from a switch to the rest of the network: where the default route or a neighbor that
+ * forwards is. Null for an access point, which divides its ports itself; only switches report a forwarding table or a
+ * list of default routes.
+ */
+export function uplinksOf(state: Fields, neighbors: readonly Neighbor[]): ReadonlySet<string> | null {
+  const routes = state['default-gateway']
+  if (state['mac-forwarding-table'] === undefined && !Array.isArray(routes)) return null
+  const route = textOf(fieldsOf(listOf(routes, 1)[0])['out-port'], MAX_NAME)
+  const forwarders = neighbors.filter(({ forwards }) => forwards).map(({ port }) => port)
+  return new Set(route === undefined ? forwarders : [route, ...forwarders])
+}
+
 /** MACs by port and VLAN, with a member `overflow` among the ports. */
 export function decodeForwarding(state: Fields, neighbors: readonly Neighbor[]): Forwarding {
-  const route = fieldsOf(listOf(state['default-gateway'], 1)[0])['out-port']
-  const uplinks = new Set([route, ...neighbors.filter(({ forwards }) => forwards).map(({ port }) => port)])
+  const uplinks = uplinksOf(state, neighbors) ?? new Set()
   const clients: WiredClient[] = []
   const countByPort = new Map<string, number>()
   for (const [key, vlans] of entriesOf(state['mac-forwarding-table'], MAX_PORTS + 1)) {
