@@ -22,7 +22,10 @@ export interface RowOfCommand {
 export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   /** What wakes the dispatcher when commands are queued. */
   readonly wake: WakeName
-  /** Marks queued commands as sent, at most one per device and only those whose device is connected to this node. */
+  /**
+   * Marks queued commands as sent, at most one per device, and one that is diagnostic; only those whose device is
+   * connected to this node.
+   */
   claim(limit: number): Promise<C[]>
   finish(finished: readonly FinishedCommand[]): Promise<void>
   /** Records the steps that commands have reached; absent where they have none. */
@@ -34,6 +37,8 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   /** Finds the lost upgrade that ended then; absent where events name their commands. */
   findUpgrade?(end: UpgradeEnd): Promise<C | undefined>
   send(link: L, command: C): SendResult
+  /** True for a command that others don't wait for, and that the device may carry out before or beside them. */
+  isDiagnostic?(command: C): boolean
   /** Returns what a driver needs to interpret the device's messages about the command. */
   sentOf(command: C, lastStep: UpgradeStep | null): S
 }

@@ -1,3 +1,4 @@
+import { isDiagnostic } from '../devices/commands/command.ts'
 import { findRefusal } from '../devices/commands/capabilities.ts'
 import {
   recordCommandOutcomes,
@@ -61,6 +62,7 @@ export function deviceCommands(
       if (order === null) return imageDeleted
       return link.send({ callId: command.callId, device: command, order })
     },
+    isDiagnostic,
     sentOf: (command, lastStep) => ({ device: command, kind: command.kind, lastStep }),
   }
 }

@@ -58,8 +58,10 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   options: DispatcherOptions<L, C, S>,
 ): Dispatcher<L, S> {
   const { name, rows, links, now, tickMs, batchSize } = options
-  /** By device id; a device has at most one command in flight. */
+  /** By device id; a device has at most one command in flight, and one that is diagnostic. */
   const inFlight = new Map<string, InFlight<L, C>>()
+  const diagnostics = new Map<string, InFlight<L, C>>()
+  const all = [inFlight, diagnostics]
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
     write: (items) => rows.finish(items),
@@ -80,7 +82,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
 
   function end(command: C, outcome: CommandOutcome): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
-    if (inFlight.get(command.deviceId)?.command === command) inFlight.delete(command.deviceId)
+    for (const each of all) if (each.get(command.deviceId)?.command === command) each.delete(command.deviceId)
     void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
@@ -90,7 +92,11 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     const sent = rows.send(link, command)
     if (sent.kind === 'rejected') return end(command, sent)
     if (sent.kind === 'unsent') return void unsent.add(command)
-    inFlight.set(command.deviceId, { command, link, deadlineMs: now() + sent.timeoutMs, lastStep: null })
+    const { deviceId } = command
+    // A device that does one thing at a time begins when its diagnostic command has ended.
+    const startMs = Math.max(now(), diagnostics.get(deviceId)?.deadlineMs ?? 0)
+    const own = rows.isDiagnostic?.(command) === true ? diagnostics : inFlight
+    own.set(deviceId, { command, link, deadlineMs: startMs + sent.timeoutMs, lastStep: null })
   }
 
   function settle(command: C, outcome: Outcome | null): void {
@@ -102,12 +108,11 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     const { deviceId } = link
     // A different box with the same certificate may use a link that has been replaced.
     if (links.find(deviceId) !== link) return false
-    const entry = inFlight.get(deviceId)
-    const isWaitedFor = entry?.command.callId === callId
-    const command = isWaitedFor ? entry.command : await lateReplies.findCommand({ deviceId, callId })
+    const entries = all.map((each) => each.get(deviceId))
+    const waiting = entries.find((entry) => entry?.command.callId === callId)
+    const command = waiting?.command ?? (await lateReplies.findCommand({ deviceId, callId }))
     if (command === null) return false
-    const lastStep = isWaitedFor ? entry.lastStep : null
-    settle(command, decode(rows.sentOf(command, lastStep)))
+    settle(command, decode(rows.sentOf(command, waiting?.lastStep ?? null)))
     return true
   }
 
@@ -142,7 +147,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     kick: () => sender.wake(),
     endLate() {
       const nowMs = now()
-      for (const { command, deadlineMs } of inFlight.values()) {
+      for (const { command, deadlineMs } of all.flatMap((each) => [...each.values()])) {
         if (nowMs >= deadlineMs) end(command, { kind: 'unknown', why: 'timeout' })
       }
     },
@@ -156,7 +161,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       void progress.add({ orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() })
     },
     onClosed(link) {
-      if (inFlight.get(link.deviceId)?.link === link) inFlight.delete(link.deviceId)
+      for (const each of all) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
     flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
     stopSending: () => sender.stop(),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
@@ -78,5 +79,66 @@ describe('support files', () => {
     device.reply(call.id, { error: 0, result: 'pending' })
     device.reply(call.id, { error: 1, result: 'script did not generate any output' })
     expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ text: 'script did not generate any output' })
+  })
+})
+
+describe('a diagnostic command that takes minutes', () => {
+  const restart = { kind: 'restart' as const, params: {} }
+  const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0' } }
+
+  test.each([
+    ['a restart', restart, 'reboot'],
+    ['an upgrade', upgrade, 'upgrade'],
+  ])('does not delay %s, and both are answered', async (_, order, method) => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const diagnostic = await harness.queue(device.mac, support)
+    const script = await device.nextCall()
+    device.reply(script.id, { error: 0, result: 'pending' })
+    const id = await harness.queue(device.mac, order)
+    const call = await device.nextCall()
+    expect(call.method).toBe(method)
+    device.reply(call.id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+    expect((await harness.command(diagnostic)).state).toBe('sent')
+    device.reply(script.id, { error: 0, result: 'done' })
+    await harness.untilCommand(diagnostic, 'done')
+  })
+
+  test('waits for other commands, and for another diagnostic one', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const first = await harness.queue(device.mac, restart)
+    const reboot = await device.nextCall()
+    const second = await harness.queue(device.mac, ping)
+    const third = await harness.queue(device.mac, support)
+    const other = await connected(port)
+    const elsewhere = await harness.queue(other.mac, ping)
+    other.reply((await other.nextCall()).id, { error: 0, result: '' })
+    await harness.untilCommand(elsewhere, 'done')
+    expect((await harness.command(second)).state).toBe('queued')
+    device.reply(reboot.id, { error: 0 })
+    await harness.untilCommand(first, 'done')
+    const script = await device.nextCall()
+    expect(script.params['type']).toBe('shell')
+    expect((await harness.command(third)).state).toBe('queued')
+    device.reply(script.id, { error: 0, result: '' })
+    await harness.untilCommand(second, 'done')
+    expect((await device.nextCall()).params['type']).toBe('diagnostic')
+  })
+
+  test('gives a command that is sent meanwhile more time, as a device may begin it only afterwards', async () => {
+    const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
+    const device = await connected(port, {}, 'switch')
+    const diagnostic = await harness.queue(device.mac, { ...ping, params: { ...ping.params, count: 100 } })
+    const script = await device.nextCall()
+    const id = await harness.queue(device.mac, restart)
+    const call = await device.nextCall()
+    harness.advance(129_000)
+    device.reply(script.id, { error: 0, result: '' })
+    await harness.untilCommand(diagnostic, 'done')
+    expect((await harness.command(id)).state).toBe('sent')
+    device.reply(call.id, { error: 0 })
+    await harness.untilCommand(id, 'done')
   })
 })

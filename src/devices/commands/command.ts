@@ -41,6 +41,16 @@ export type CommandOrder =
   /** The device collects what its maker's support wants to see, and uploads it. */
   | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }
 
+/**
+ * Kinds of commands that only read and may take minutes. Nothing waits for them: devices carry them out beside others,
+ * or one after the other, and answer each by its call.
+ */
+export const diagnosticKinds: readonly CommandOrder['kind'][] = ['ping', 'support']
+
+export function isDiagnostic({ kind }: Pick<CommandOrder, 'kind'>): boolean {
+  return diagnosticKinds.includes(kind)
+}
+
 export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string

@@ -5,7 +5,7 @@ import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import type { CommandKind, CommandProgress, CommandState, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
-import type { CommandOrder, CommandOutcome, LossReason, NewCommand } from './command.ts'
+import { type CommandOrder, type CommandOutcome, type LossReason, type NewCommand, diagnosticKinds } from './command.ts'
 import { disturbsUpgrade } from './store-upgrades.ts'
 
 /**
@@ -78,10 +78,14 @@ export type CommandToSend = CommandOrder & {
 
 const idColumns = columnsOf('deviceCommand', { orgId: 'uuid', id: 'uuid' })
 
+function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`${kind} in (${sql.join(diagnosticKinds.map((name) => sql.lit(name)))})`
+}
+
 /**
  * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
- * flight, and returns these commands. A restart waits while an upgrade runs on its device. The caller writes to the
- * sockets once this has committed.
+ * flight, and returns these commands. Nothing waits for a diagnostic command, which itself waits for all others. A
+ * restart waits while an upgrade runs on its device. The caller writes to the sockets once this has committed.
  */
 export async function claimQueuedCommands(
   tx: Tx,
@@ -90,6 +94,8 @@ export async function claimQueuedCommands(
 ): Promise<CommandToSend[]> {
   // Nothing here is sorted: otherwise each of the many claims that process the queue would sort all of it. Each table
   // is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as empty.
+  const delays = (other: RawBuilder<unknown>) =>
+    sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
   const next = await sql<{ orgId: string; id: string }>`
     select queued.org_id, queued.id
     from device_command queued
@@ -98,9 +104,11 @@ export async function claimQueuedCommands(
       select command.id from device_command command
       where command.device_id = queued.device_id and command.state = 'queued'
         and (command.expires_at is null or command.expires_at > ${at}) and not ${disturbsUpgrade}
+        and ${delays(sql`command.kind`)}
       order by command.id limit 1) oldest
     left join lateral (
-      select id from device_command where device_id = queued.device_id and state = 'sent' limit 1) sent on true
+      select id from device_command other
+      where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)} limit 1) sent on true
     where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
       and session.connected and session.node_id = ${nodeId}
     limit ${limit}
