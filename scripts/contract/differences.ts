@@ -140,9 +140,9 @@ export const differences: readonly Difference[] = [
     why: 'No alarm comes from an assistant',
   },
   {
-    fields: ['reply.ap', 'reply.apfw', 'reply.count', 'reply.port_id'],
+    fields: ['reply.apfw', 'reply.count', 'reply.port_id'],
     operations: ['searchOrgDeviceEvents', 'searchSiteDeviceEvents'],
-    why: 'Events have `mac`, and none is of a port or of a repetition; `ap` and `version` are filters',
+    why: 'Events are recorded without a firmware, a port or a count',
   },
   {
     fields: ['reply.component'],

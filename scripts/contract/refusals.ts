@@ -235,6 +235,42 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'Another order or other members would be expected, and not answered',
   },
   {
+    what: '`ping` of a device with `node`',
+    words: "the device can't ping from node",
+    file: 'src/devices/commands/wire.ts',
+    why: 'No device offers to ping from one node; the answer would be of another',
+  },
+  {
+    what: '`locate` and `unlocate` of a device with another `mac` than its own',
+    words: 'no part of it can blink alone',
+    file: 'src/devices/commands/locate-device.ts',
+    why: 'Another part would blink than the one that was meant',
+  },
+  {
+    what: '`support` of a device with another `info` than `full`',
+    words: 'is not possible: the device collects everything',
+    file: 'src/devices/support/wire.ts',
+    why: 'Devices collect all they have, which may be more than was meant to leave them',
+  },
+  {
+    what: '`support` of a device with `node`',
+    words: 'the device can not collect from one node alone',
+    file: 'src/devices/support/wire.ts',
+    why: 'Devices collect all they have, which may be more than was meant to leave them',
+  },
+  {
+    what: '`support` of a device where the device CA signed the certificate of the HTTPS server',
+    words: 'The device cannot upload to this server',
+    file: 'src/devices/support/request-support.ts',
+    why: 'Devices trust only public CAs when they upload, so the files would never arrive',
+  },
+  {
+    what: '`support` of an edge appliance',
+    words: "The agent of an edge appliance can't upload support files",
+    file: 'src/mxedges/routes-agent.ts',
+    why: 'The agent has no method for it',
+  },
+  {
     what: 'settings of an organization with addresses in `api_policy.src_ips`',
     words: 'can not take effect yet',
     file: 'src/orgs/setting.ts',

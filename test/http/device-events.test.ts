@@ -30,7 +30,9 @@ it('finds events of access points, the newest first, and of other types on reque
   expect(typesOf(await site('search'))).toEqual(['AP_CONNECTED', 'AP_ASSIGNED'])
   const { body } = await org('search?limit=1&page=2')
   expect(body).toMatchObject({ total: 3, limit: 1, next: expect.stringContaining('page=3') })
-  expect(body.results).toMatchObject([{ mac: ap.mac, device_type: 'ap', org_id: server.org.orgId, site_id: siteId }])
+  expect(body.results).toMatchObject([
+    { mac: ap.mac, ap: ap.mac, device_type: 'ap', org_id: server.org.orgId, site_id: siteId },
+  ])
 })
 
 it.each([

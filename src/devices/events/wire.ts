@@ -91,6 +91,8 @@ export const EventReply = named(
       org_id: Uuid,
       site_id: Type.Optional(Uuid),
       mac: Type.String(),
+      ap: Type.Optional(Type.String({ description: '`mac`, of an access point' })),
+      ap_name: Type.Optional(Type.String({ description: 'name of the access point' })),
       device_type: Type.String(),
       type: Type.String(),
       text: Type.Optional(Type.String()),
