@@ -1,4 +1,4 @@
-import { type Condition, keyOf, listOpenConditions, updateConditions } from '../events/store-system.ts'
+import { type Condition, type ConditionKey, listOpenConditions, updateConditions } from '../events/store-system.ts'
 import { listMissingImages } from '../firmware/check-files.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -55,12 +55,12 @@ const FAILING_MS = 3600e3
 /** Compares the conditions that hold now with those that organizations know of. */
 export async function watchConditions(ctx: Context, { storage, certificates }: WatchedParts): Promise<void> {
   const now = ctx.clock.now()
-  const open = new Set((await listOpenConditions(ctx.db)).map(keyOf))
+  const open = await listOpenConditions(ctx.db)
   const disk = await storage.disk.getState()
   const missing = await listMissingImages(ctx.db, storage.firmwareFiles)
   const failing = await listFailingWebhooks(ctx.db, addMs(now, -FAILING_MS))
   const { ofOrgs, ofServer } = await findFullQuotas(ctx, storage, open)
-  const isDiskLow = [...open].some((key) => key.includes('"DISK_SPACE_LOW"'))
+  const isDiskLow = open.some(({ type }) => type === 'DISK_SPACE_LOW')
   const low = decideDisk({ ...disk, isOpen: isDiskLow })
   const server = [...decideCertificates(certificates, now), ...(low === null ? [] : [low]), ...ofServer]
   const present = [
@@ -83,21 +83,21 @@ const kinds = { firmware: 'firmware images', pictures: 'pictures', support: 'sup
 async function findFullQuotas(
   ctx: Context,
   { settings }: Pick<Storage, 'settings'>,
-  open: ReadonlySet<string>,
+  open: readonly ConditionKey[],
 ): Promise<{ ofOrgs: Condition[]; ofServer: Finding[] }> {
   const usage = await listUsage(ctx.db)
-  const type = 'STORAGE_QUOTA_NEARLY_FULL'
+  const full = open.filter(({ type }) => type === 'STORAGE_QUOTA_NEARLY_FULL')
   const ofOrgs = usage.flatMap(({ orgId, kind, bytes: usedBytes }): Condition[] => {
     const subject = `${kind} of the organization`
-    const isOpen = open.has(keyOf({ orgId, type, subject }))
+    const isOpen = full.some((key) => key.orgId === orgId && key.subject === subject)
     const of = `${kinds[kind]} of the organization`
-    const full = decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].orgMaxBytes, isOpen })
-    return full === null ? [] : [{ ...full, orgId, siteId: null }]
+    const finding = decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].orgMaxBytes, isOpen })
+    return finding === null ? [] : [{ ...finding, orgId, siteId: null }]
   })
   const ofServer = (Object.keys(kinds) as StorageKind[]).flatMap((kind) => {
     const subject = `${kind} of all organizations`
     const usedBytes = usage.reduce((sum, used) => (used.kind === kind ? sum + used.bytes : sum), 0)
-    const isOpen = [...open].some((key) => key.endsWith(`"${subject}"]`))
+    const isOpen = full.some((key) => key.subject === subject)
     const of = `${kinds[kind]} of all organizations`
     return decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].totalMaxBytes, isOpen }) ?? []
   })

@@ -120,7 +120,7 @@ function eventOf(
   return { orgId, siteId, type, text, once: null, details: {} }
 }
 
-/** Identifies a condition in a map or a set. */
-export function keyOf({ orgId, type, subject }: ConditionKey): string {
+/** Identifies a condition in a map. */
+function keyOf({ orgId, type, subject }: ConditionKey): string {
   return json([orgId, type, subject])
 }

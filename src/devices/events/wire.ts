@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { type SitesScope, siteIdOf } from '../../access/scope.ts'
-import { filterQuery, parseFilters } from '../../http/filters.ts'
+import type { SitesScope } from '../../access/scope.ts'
+import { filterQuery } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { parsePlaceFilters } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -40,21 +41,22 @@ export const OrgEventsSearch = Type.Object({ ...search, ...filterQuery(orgEventF
 
 type AnySearch = Static<typeof OrgEventsSearch> | Static<typeof SiteEventsSearch>
 
-/** A site's search finds devices of every type. @throws AppError invalid naming the field. */
+/** A site's search finds devices of every type. */
+const searchFilters = { org: orgEventFilters, site: siteEventFilters, orgDefaults: { device_type: 'ap' } }
+
+/** @throws AppError invalid naming the field. */
 export function parseEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
   if (query.last_by !== undefined) throw invalidField('last_by', 'is not supported')
   if (query.includes !== undefined) throw invalidField('includes', 'is not supported')
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
-    conditions:
-      siteIdOf(scope) === null
-        ? parseFilters(orgEventFilters, { device_type: 'ap', ...query })
-        : parseFilters(siteEventFilters, query),
+    conditions: parsePlaceFilters(searchFilters, query, scope),
     sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
 
+const countFilters = { org: orgCountFilters, site: siteCountFilters }
 const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDeviceEvents`. */
@@ -76,7 +78,7 @@ type AnyCount = Static<typeof OrgEventsCount> | Static<typeof SiteEventsCount>
 export function parseEventCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
   return {
     ...parseTimeRange(query, now),
-    conditions: siteIdOf(scope) === null ? parseFilters(orgCountFilters, query) : parseFilters(siteCountFilters, query),
+    conditions: parsePlaceFilters(countFilters, query, scope),
     distinct: query.distinct ?? 'model',
     limit: parsePage(query).limit,
   }

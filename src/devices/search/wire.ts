@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { type SitesScope, siteIdOf } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { parsePlaceFilters } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -57,6 +58,7 @@ function untilOf(text: string | undefined, now: Date): Date | null {
   return end < now ? end : null
 }
 
+const countFilters = { org: orgCountFilters, site: siteCountFilters, orgDefaults: { type: 'ap' } }
 const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDevices`. */
@@ -76,13 +78,9 @@ type AnyCount = Static<typeof OrgDevicesCount> | Static<typeof SiteDevicesCount>
 
 /** @throws AppError invalid naming the field. */
 export function parseCount(query: AnyCount, now: Date, scope: SitesScope): DeviceCount & TimeRange {
-  const conditions =
-    siteIdOf(scope) === null
-      ? parseFilters(orgCountFilters, { type: 'ap', ...query })
-      : parseFilters(siteCountFilters, query)
   return {
     ...parseTimeRange(query, now),
-    conditions,
+    conditions: parsePlaceFilters(countFilters, query, scope),
     createdUntil: untilOf(query.end, now),
     distinct: query.distinct ?? 'model',
     limit: parsePage(query).limit,

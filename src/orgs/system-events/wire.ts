@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { type SitesScope, siteIdOf } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import { systemEvents } from '../../events/system-event-types.ts'
 import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { parsePlaceFilters } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -16,6 +17,7 @@ import { epochS } from '../../platform/clock.ts'
 import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
 import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 
+const placeFilters = { org: systemFilters, site: eventFilters }
 const range = { ...searchQuery, ...pageQuery }
 
 /** Source: contract, `searchOrgEvents`. */
@@ -55,7 +57,7 @@ export function parseSystemEvents(query: AnySearch, now: Date, scope: SitesScope
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
-    conditions: siteIdOf(scope) === null ? parseFilters(systemFilters, query) : parseFilters(eventFilters, query),
+    conditions: parsePlaceFilters(placeFilters, query, scope),
     sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
@@ -79,7 +81,7 @@ type AnyCount = Static<typeof OrgSystemCountQuery> | Static<typeof SiteSystemCou
 export function parseSystemCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
   return {
     ...parseTimeRange(query, now),
-    conditions: siteIdOf(scope) === null ? parseFilters(systemFilters, query) : parseFilters(eventFilters, query),
+    conditions: parsePlaceFilters(placeFilters, query, scope),
     distinct: query.distinct ?? 'type',
     limit: parsePage(query).limit,
   }
