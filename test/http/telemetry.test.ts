@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
@@ -254,11 +255,17 @@ describe('metrics', () => {
 
   it.each([
     ['scope=switch', 'Invalid field switch_mac: is required for the scope `switch`'],
-    ['switch_mac=core', 'Invalid field switch_mac: "core" is no MAC address'],
+    ['scope=switch&switch_mac=core', 'Invalid field switch_mac: "core" is no MAC address'],
+    ['switch_mac=020000000001', 'Invalid field switch_mac: is allowed only with the scope `switch`'],
     ['type=config_success', 'type'],
   ])('refuse %s', async (query, detail) => {
     const { status, body } = await site(`stats/switches/metrics?${query}`)
     expect([status, body.detail]).toEqual([400, expect.stringContaining(detail)])
+  })
+
+  it('are not found for a MAC that is no switch of the site', async () => {
+    for (const mac of ['0c0c0c0c0c0c', newer.mac])
+      expect((await site(`stats/switches/metrics?scope=switch&switch_mac=${mac}`)).status).toBe(404)
   })
 
   it('of gateways follow from versions, and are left out where there is no gateway', async () => {
@@ -277,6 +284,35 @@ describe('metrics', () => {
         major_version: { SRX300: { major_version: '22.4', major_count: 2 } },
       },
     })
+  })
+})
+
+describe('metrics of many switches', () => {
+  it('name at most 1000 of those that run another version', async () => {
+    const otherId = await addSite(server, 'Large')
+    const { db } = server.ctx
+    const orgId = sql`${server.org.orgId}::uuid`
+    const mac = sql`'eeeeeeee' || lpad(to_hex(n), 4, '0')`
+    const id = sql`('00000000-0000-0000-1000-' || ${mac})::uuid`
+    const all = sql`generate_series(1, 2101) n`
+    await sql`insert into device_registry (org_id, id, mac, serial, model, type, claim_code, created_at)
+      select ${orgId}, ${id}, ${mac}, ${mac}, 'EX4100-48P', 'switch', ${mac}, now() from ${all}`.execute(db)
+    await sql`insert into device (org_id, site_id, id, mac, serial, model, type, claim_code, created_at, modified_at, doc)
+      select ${orgId}, ${otherId}::uuid, ${id}, ${mac}, ${mac}, 'EX4100-48P', 'switch', ${mac}, now(), now(), '{}' from ${all}`.execute(
+      db,
+    )
+    await sql`update device_status set firmware = case when n <= 1050 then '1.0' else '2.0' end
+      from ${all} where device_id = ${id}`.execute(db)
+    await sql`insert into device_status (org_id, device_id, connected, firmware)
+      select ${orgId}, ${id}, true, case when n <= 1050 then '1.0' else '2.0' end from ${all}
+      on conflict do nothing`.execute(db)
+    const { body } = await server.call('GET', `/sites/${otherId}/stats/switches/metrics`)
+    const { details, ...summary } = body.version_compliance
+    expect(summary).toEqual({ score: 50, total_switch_count: 2101 })
+    expect(details.major_versions).toMatchObject([{ major_version: '2.0', major_count: 1051 }])
+    const names: string[] = details.major_versions[0].system_names
+    expect(names).toHaveLength(1000)
+    expect([names[0], names[999]]).toEqual(['eeeeeeee0001', 'eeeeeeee03e8'])
   })
 })
 

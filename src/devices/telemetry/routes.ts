@@ -6,7 +6,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid, named } from '../../http/schemas.ts'
 import { notFound } from '../../platform/errors.ts'
 import { findClients } from './store-clients.ts'
-import { listMetricsDevices } from './store-metrics.ts'
+import { findPortTotals, listMajorVersions } from './store-metrics.ts'
 import { listRadioMacs } from './store-radio-macs.ts'
 import { listBuckets } from './store-series.ts'
 import { ClientReply, presentClients } from './wire-clients.ts'
@@ -86,8 +86,11 @@ export const telemetryOperations: Operation[] = [
     query: SwitchMetricsQuery,
     reply: SwitchMetricsReply,
     run: async (ctx, { scope, query }) => {
-      const devices = await listMetricsDevices(ctx.db, scope, { type: 'switch', mac: parseSwitchScope(query) })
-      return presentSwitchMetrics(devices, query)
+      const of = { type: 'switch', mac: parseSwitchScope(query) } as const
+      const ports = await findPortTotals(ctx.db, scope, of)
+      if (of.mac !== null && ports.devices === 0) throw notFound(of.mac)
+      const versions = query.type === undefined ? await listMajorVersions(ctx.db, scope, of) : null
+      return presentSwitchMetrics(ports, versions)
     },
   }),
   operation({
@@ -98,6 +101,6 @@ export const telemetryOperations: Operation[] = [
     at: site('/stats/gateways/metrics', { needs: 'read' }),
     reply: GatewayMetricsReply,
     run: async (ctx, { scope }) =>
-      presentGatewayMetrics(await listMetricsDevices(ctx.db, scope, { type: 'gateway', mac: null })),
+      presentGatewayMetrics(await listMajorVersions(ctx.db, scope, { type: 'gateway', mac: null })),
   }),
 ].flat()

@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { named } from '../../http/schemas.ts'
 import { parseMac } from '../device.ts'
-import { planActivePorts, planCompliance } from './plan-metrics.ts'
-import type { MetricsDevice } from './store-metrics.ts'
+import { MAX_SYSTEM_NAMES, type MajorVersion, type PortTotals } from './store-metrics.ts'
 
 /** Source: contract, `getSiteSwitchesMetrics`. */
 export const SwitchMetricsQuery = Type.Object({
@@ -20,7 +19,8 @@ export function parseSwitchScope({
   switch_mac: given,
 }: Static<typeof SwitchMetricsQuery>): string | null {
   if (scope === 'switch' && !given) throw invalidField('switch_mac', 'is required for the scope `switch`')
-  if (!given) return null
+  if (given === undefined) return null
+  if (scope !== 'switch') throw invalidField('switch_mac', 'is allowed only with the scope `switch`')
   const mac = parseMac(given)
   if (mac === null) throw invalidField('switch_mac', `${JSON.stringify(given.slice(0, 50))} is no MAC address`)
   return mac
@@ -48,7 +48,9 @@ export const SwitchMetricsReply = named(
               model: Type.String(),
               major_version: Type.String({ description: 'the version that most switches of the model run' }),
               major_count: Type.Integer({ description: 'how many run it' }),
-              system_names: Type.Array(Type.String(), { description: 'those that run another one' }),
+              system_names: Type.Array(Type.String(), {
+                description: `those that run another one; of all models together the first ${MAX_SYSTEM_NAMES}, by model and MAC`,
+              }),
             }),
           ),
         }),
@@ -57,35 +59,45 @@ export const SwitchMetricsReply = named(
   }),
 )
 
+/** @param versions Null: compliance was not asked for. */
 export function presentSwitchMetrics(
-  devices: readonly MetricsDevice[],
-  { type }: Static<typeof SwitchMetricsQuery>,
+  ports: PortTotals,
+  versions: readonly MajorVersion[] | null,
 ): Static<typeof SwitchMetricsReply> {
-  const ports = planActivePorts(devices)
-  const compliance = type === undefined ? planCompliance(devices) : null
   return {
-    ...(ports !== null && {
+    ...(ports.reported > 0 && {
       active_ports_summary: {
         details: { active_port_count: ports.active, total_port_count: ports.total },
-        score: ports.score,
-        total_switch_count: ports.devices,
+        score: percentOf(ports.active, ports.total),
+        total_switch_count: ports.reported,
       },
     }),
-    ...(compliance !== null && {
-      version_compliance: {
-        details: {
-          major_versions: compliance.versions.map(({ model, version, count, others }) => ({
-            model,
-            major_version: version,
-            major_count: count,
-            system_names: [...others],
-          })),
+    ...(versions !== null &&
+      versions.length > 0 && {
+        version_compliance: {
+          details: {
+            major_versions: versions.map(({ model, version, count, others }) => ({
+              model,
+              major_version: version,
+              major_count: count,
+              system_names: [...others],
+            })),
+          },
+          ...complianceOf(versions),
         },
-        score: compliance.score,
-        total_switch_count: compliance.total,
-      },
-    }),
+      }),
   }
+}
+
+/** The percentage of devices that run the version of most devices of their model. */
+function complianceOf(versions: readonly MajorVersion[]): { score: number; total_switch_count: number } {
+  const compliant = versions.reduce((sum, { count }) => sum + count, 0)
+  const total = versions.reduce((sum, { total: ofModel }) => sum + ofModel, 0)
+  return { score: percentOf(compliant, total), total_switch_count: total }
+}
+
+function percentOf(part: number, whole: number): number {
+  return Math.floor((part / whole) * 100)
 }
 
 /** Source: contract, `gateway_metrics`. */
@@ -109,13 +121,13 @@ export const GatewayMetricsReply = named(
   }),
 )
 
-export function presentGatewayMetrics(devices: readonly MetricsDevice[]): Static<typeof GatewayMetricsReply> {
-  const compliance = planCompliance(devices)
-  if (compliance === null) return {}
-  const byModel = compliance.versions.map(({ model, version, count }) => {
+export function presentGatewayMetrics(versions: readonly MajorVersion[]): Static<typeof GatewayMetricsReply> {
+  if (versions.length === 0) return {}
+  const byModel = versions.map(({ model, version, count }) => {
     return [model, { major_version: version, major_count: count }] as const
   })
+  const { score: compliance } = complianceOf(versions)
   return {
-    version_compliance: { type: 'gateway', score: compliance.score, major_version: Object.fromEntries(byModel) },
+    version_compliance: { type: 'gateway', score: compliance, major_version: Object.fromEntries(byModel) },
   }
 }
