@@ -170,6 +170,20 @@ describe('searches', () => {
       num_members: 1,
     })
   })
+
+  it.each([
+    ['search?sort=cpu', 400],
+    ['search?lldp_port_desc=lobby', 400],
+    ['search?sort=lldp_port_desc', 200],
+    ['count?distinct=cpu', 400],
+    ['count?distinct=clustered', 400],
+    ['count?distinct=eth0_port_speed', 400],
+    ['count?distinct=band_24_channel', 400],
+    ['count?band_24_channel=6', 400],
+    ['count?distinct=lldp_mgmt_addr&lldp_system_desc=Core switch', 200],
+  ])('know these fields where the contract has them: %s', async (query, status) => {
+    for (const of of [org, site]) expect((await of(`devices/${query}`)).status).toBe(status)
+  })
 })
 
 it('lists the radio addresses of access points', async () => {
