@@ -19,7 +19,10 @@ export interface Sizes {
   readonly smallBytes: number
 }
 
-/** Declares that no row of a list exceeds a kilobyte, because all that clients write into it is bounded. */
+/**
+ * Declares that no row of a list exceeds four kilobytes, because all that clients and devices write into it is bounded:
+ * as many as a page may have at most fit.
+ */
 export const smallRows = null
 
 /**

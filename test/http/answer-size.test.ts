@@ -16,8 +16,8 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgSites: 'names of 200 characters, and flags',
   getOrgInventory: 'no documents of devices',
   searchOrgInventory: 'no documents of devices',
-  searchOrgDevices: 'no documents of devices',
-  searchSiteDevices: 'no documents of devices',
+  searchOrgDevices: 'no documents of devices; texts of neighbors have 255 bytes',
+  searchSiteDevices: 'no documents of devices; texts of neighbors have 255 bytes',
   listOrgApsMacs: 'at most 256 addresses of radio networks',
   listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',
   listSiteDeviceSupportFiles: 'ids and addresses',
@@ -127,6 +127,17 @@ function expectUnique(rows: readonly string[]): void {
 it('lists for every operation whether its rows can be large', () => {
   expect([...ids, ...Object.keys(SMALL)].toSorted()).toEqual(lists.map(({ id }) => id).toSorted())
 })
+
+it.each(['searchOrgDevices', 'searchSiteDevices', 'listOrgApsMacs'])(
+  '%s has rows of which as many as a page may have fit, however much devices report',
+  async (id) => {
+    const operation = lists.find((list) => list.id === id)
+    if (operation === undefined) throw new Error(`no operation ${id}`)
+    const rows = rowsOf(await read(`${pathOf(operation)}?limit=1000`))
+    expect(rows).toHaveLength(ROWS)
+    for (const row of rows) expect(Buffer.byteLength(row)).toBeLessThan((4 * MIB) / 1000)
+  },
+)
 
 describe.each(ids)('%s', (id) => {
   it('ends at 4 MiB, and every client finds each row once', async () => {

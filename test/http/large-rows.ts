@@ -131,9 +131,20 @@ async function makeDevices(
     created_at: now,
   }
   await insert(server, 'device_registry', { ...hardware, org_id: ofSite.org_id })
-  await insert(server, 'device', { ...ofSite, ...hardware, doc, modified_at: now })
+  const name = sql`repeat(chr(23383), 200)`
+  await insert(server, 'device', { ...ofSite, ...hardware, name, doc, modified_at: now })
   const device = { org_id: ofSite.org_id, device_id: hardware.id }
-  await insert(server, 'device_summary', { ...device, report_bytes: sql`131072` })
+  // The largest texts and the most addresses that a device can report.
+  const lldp = sql`repeat('"', 255)`
+  await insert(server, 'device_summary', {
+    ...device,
+    report_bytes: sql`131072`,
+    lldp_system_name: lldp,
+    lldp_system_desc: lldp,
+    lldp_port_desc: lldp,
+    lldp_port_id: sql`repeat('"', 64)`,
+    radio_macs: sql`(select jsonb_agg(lpad(to_hex(i), 12, '0')) from generate_series(1, 256) i)`,
+  })
   await insert(server, 'device_report', {
     ...device,
     reported_at: now,

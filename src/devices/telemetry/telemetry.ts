@@ -26,7 +26,7 @@ export const telemetryLimits = {
   wired: 2048,
   /** Characters of a name, an SSID or an address. */
   name: 64,
-  /** Characters of a description. */
+  /** Bytes of a text of a neighbor. */
   description: 255,
 } as const
 

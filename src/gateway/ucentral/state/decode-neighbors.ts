@@ -21,12 +21,19 @@ function neighborOf(port: string, peer: Fields): Neighbor {
     port,
     mac: macOf(peer['mac']),
     chassis_id: textOf(peer['mac'], name),
-    system_name: textOf(peer['name'], description),
-    system_desc: textOf(peer['description'], description),
+    system_name: lldpTextOf(peer['name']),
+    system_desc: lldpTextOf(peer['description']),
     // Switches call the neighbor's port `port`.
     port_id: textOf(peer['port_id'], name) ?? textOf(peer['port'], name),
-    port_desc: textOf(peer['port_descr'], description),
+    port_desc: lldpTextOf(peer['port_descr']),
     mgmt_addrs: listOf(peer['management_ips'], addresses).flatMap((ip) => ipOf(ip) ?? []),
     forwards: !isAccessPoint && (capabilities.has('bridge') || capabilities.has('router')),
   })
+}
+
+/** LLDP limits a text to 255 bytes, and searches rely on it. */
+function lldpTextOf(value: unknown): string | undefined {
+  const text = textOf(value, description)
+  // A decoder that awaits more leaves out a character that the cut divides.
+  return text && new TextDecoder().decode(Buffer.from(text).subarray(0, description), { stream: true })
 }

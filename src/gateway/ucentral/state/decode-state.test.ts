@@ -209,6 +209,20 @@ describe('the state of a switch without a default route', () => {
   })
 })
 
+it('cuts the texts of a neighbor to 255 bytes, between characters', () => {
+  const peer = {
+    name: '\u5b57'.repeat(255),
+    description: 'x'.repeat(254) + '\u00e9',
+    port_descr: '\u{1f600}'.repeat(200),
+  }
+  const [neighbor] = decodeState({ 'lldp-peers': { upstream: { WAN: [peer] } } }).neighbors
+  expect(neighbor).toMatchObject({
+    system_name: '\u5b57'.repeat(85),
+    system_desc: 'x'.repeat(254),
+    port_desc: '\u{1f600}'.repeat(63),
+  })
+})
+
 /** Anything at the places that the decoder reads, and in plausible shapes. */
 const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.jsonValue() },
