@@ -114,7 +114,7 @@ describe('replies', () => {
     expect(compare(contract(object({})), ours)[0]?.fields).toEqual(['reply.a: not there', 'reply.own: not there'])
   })
 
-  it('compares files with files, and forms with what JSON can not contain', () => {
+  it("compares files with files, and forms with what JSON can't contain", () => {
     const file = { type: 'string', format: 'binary' }
     const csv = { content: { 'text/csv': { schema: text } } }
     const withReply = (responses: object): Document => ({

@@ -42,7 +42,7 @@ const Environment = Type.Object({
   SIGNALBOX_NETCONF_PORT: integer(
     0,
     MAX_PORT,
-    'port for Junos devices that call home, such as 4334; unset: they can not; 0 takes a free one',
+    "port for Junos devices that call home, such as 4334; unset: they can't; 0 takes a free one",
   ),
   SIGNALBOX_NETCONF_HOST: text('name or address by which Junos devices call home; default as SIGNALBOX_UCENTRAL_HOST'),
   SIGNALBOX_LOG_LEVEL: Type.Optional(

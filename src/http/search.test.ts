@@ -36,7 +36,7 @@ describe('parseTimeRange', () => {
       )
   })
 
-  it('never gives an instant that PostgreSQL can not keep', () => {
+  it("never gives an instant that PostgreSQL can't keep", () => {
     const instant = fc.oneof(
       fc
         .nat(9_999_999)

@@ -100,7 +100,7 @@ async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: Chang
   const content = mergeSite(before, body)
   // Groups carry privileges: an installer of single sites could otherwise gain other roles.
   if (!coversOrg(scope) && !isInSameGroups(before, content))
-    throw new AppError('forbidden', 'Installers of single sites cannot change their sitegroup_names')
+    throw new AppError('forbidden', "Installers of single sites can't change their sitegroup_names")
   if (content.name !== before.name) {
     assertPathName(content.name)
     const taken = await lockSitesNamed(tx, scope, content.name)

@@ -215,7 +215,7 @@ export const WayfindingImportBody = named(
 /** @throws AppError invalid naming the field. */
 export function parseWayfinding(body: Static<typeof WayfindingImportBody>): Omit<WayfindingLink, 'mapId'> {
   const { vendor_name: vendor, account_key, default_level_id, map_id } = body
-  if (vendor === 'jibestream') throw invalidField('vendor_name', 'maps of jibestream can not be fetched')
+  if (vendor === 'jibestream') throw invalidField('vendor_name', "maps of jibestream can't be fetched")
   const account = { account_key, default_level_id, map_id }
   for (const [field, value] of Object.entries(account))
     if (value === undefined) throw invalidField(field, 'is required')

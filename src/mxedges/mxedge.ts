@@ -42,7 +42,7 @@ const ownFields = [
 export function mergeMxedge(before: (MxedgeContent & Pick<Mxedge, 'mac'>) | null, body: Document): MxedgeContent {
   assertUnchanged({ mac: before?.mac }, body, {
     fields: ['mac'],
-    why: 'can not be changed: it is that of the hardware',
+    why: "can't be changed: it is that of the hardware",
   })
   // A client that changes an appliance right after its claim doesn't know its model yet, and sends an empty text.
   const unset = before !== null && body['model'] === '' ? ['model', ...ownFields] : ownFields

@@ -47,7 +47,7 @@ export function mergeSetting(before: Document, body: Document): Record<string, u
   if (Array.isArray(addresses) && addresses.length > 0)
     throw invalidField(
       'api_policy.src_ips',
-      "can not take effect yet; the organization's tokens have src_ips of their own",
+      "can't take effect yet; the organization's tokens have src_ips of their own",
     )
   const extra = memberOf(merged['installer'], 'extra_site_ids')
   if (!Array.isArray(extra)) return merged

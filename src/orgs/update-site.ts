@@ -24,7 +24,7 @@ export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegr
     const before = await lockSite(tx, scope)
     const content = mergeSite(before, body)
     if (!mayRegroup && !isInSameGroups(before, content))
-      throw new AppError('forbidden', 'Writers of single sites cannot change their sitegroup_ids')
+      throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
     const after = await writeSite(tx, scope, { ...content, at })
     await appendAudit(tx, scope, {
       message: `Update Site "${after.name}"`,

@@ -47,8 +47,7 @@ export interface ParsedImport {
 export function parseImport(fields: FormFields): ParsedImport {
   const part = check(ImportPart, jsonPart(fields, 'json'))
   const { vendor_name: vendor, import_all_floorplans: allFloors = false } = part
-  if (vendor === 'ibwave')
-    throw invalidField('vendor_name', 'projects of ibwave can not be read; ekahau and images can')
+  if (vendor === 'ibwave') throw invalidField('vendor_name', "projects of ibwave can't be read; ekahau and images can")
   if (/^true$/i.test(fields['auto_deviceprofile_assignment'] ?? ''))
     throw invalidField('auto_deviceprofile_assignment', 'there are no device profiles')
   const { import_height: heights = true, import_orientation: orientations = true, site_id: siteId = null } = part

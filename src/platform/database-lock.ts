@@ -180,7 +180,7 @@ async function retake(
     } catch (error) {
       if (error instanceof AppError && error.code === 'conflict') return error.message
       const level = attempt === 1 ? 'warn' : 'debug'
-      options.log[level]({ err: error, attempt }, 'The database lock cannot be taken yet')
+      options.log[level]({ err: error, attempt }, "The database lock can't be taken yet")
     }
     await pause(RETRY_MS, signal)
   }

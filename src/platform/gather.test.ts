@@ -209,7 +209,7 @@ describe('stop', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('ends a pause, tries once more and rejects what can not be written', async () => {
+  test("ends a pause, tries once more and rejects what can't be written", async () => {
     const { gatherer, tries } = start({ failure: away, batch: { count: 1, bytes: 1 } })
     const added = Promise.allSettled([gatherer.add(1), gatherer.add(2)])
     await run()

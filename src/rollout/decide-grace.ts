@@ -58,7 +58,7 @@ export interface Outage {
 }
 
 /**
- * Devices of a site that cannot run the firmware in question, so that it cannot be the reason for their lost
+ * Devices of a site that can't run the firmware in question, so that it can't be the reason for their lost
  * connections.
  */
 export interface Witnesses {

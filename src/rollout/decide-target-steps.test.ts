@@ -128,7 +128,7 @@ describe('a device that is asked to activate', () => {
     expect(decide(sent('activate', 'sent'), defaultRolloutOptions.stallMs)).toEqual(move('rebooting'))
   })
 
-  test('can not be stopped once that was sent, and is not asked before', () => {
+  test("can't be stopped once that was sent, and is not asked before", () => {
     expect(decide(sent('activate', 'sent'), 61, stop)).toEqual({ kind: 'wait' })
     expect(decide(sent('activate', 'queued'), 61, stop)).toEqual({ kind: 'withdraw', commandId: 'c' })
     expect(decide(sent('activate', 'queued'), 61, held)).toEqual({ kind: 'withdraw', commandId: 'c' })

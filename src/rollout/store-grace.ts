@@ -12,7 +12,7 @@ export interface WitnessQuery {
 }
 
 /**
- * Lists, by site, the organization's devices that are connected or lost their connection, and that cannot run a version
+ * Lists, by site, the organization's devices that are connected or lost their connection, and that can't run a version
  * in question: they reported another one, and a device that lost its connection did not have the whole image of any
  * upgrade. So a device counts that was commanded and vanished before it could flash, but no device that an upgrade took
  * down.

@@ -129,7 +129,7 @@ describe('an access point', () => {
   it('never passes an address with shell characters to its shell', () => {
     for (const character of ['"', "'", '$', '`', '\\', '\n']) {
       const effects = run(profileOf('ap')).call('upgrade', { uri: `http://h/${character}(reboot)` })
-      expect(replies(effects)).toEqual(['2: 2 Download failed, uri can not be used'])
+      expect(replies(effects)).toEqual(["2: 2 Download failed, uri can't be used"])
     }
   })
 

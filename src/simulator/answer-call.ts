@@ -65,7 +65,7 @@ const upgrade: Answer = (profile, state, { call, nowMs }) => {
   if (!isGatewayCall('upgrade', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   if (profile.faults.has('refuse')) return refuse(state, call, 2, 'Invalid signature')
   const { uri, keep_redirector: keeps, 'use-local-certificates': local }: GatewayCall<'upgrade'> = call.params
-  if (unsafeUri.test(uri)) return refuse(state, call, 2, 'Download failed, uri can not be used')
+  if (unsafeUri.test(uri)) return refuse(state, call, 2, "Download failed, uri can't be used")
   if (profile.type === 'ap') {
     const wipes = keeps !== true
     const trust = local === true ? 'gateway_ca' : 'public_cas'

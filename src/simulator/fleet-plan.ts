@@ -37,7 +37,7 @@ export function parseFleet(text: string): readonly PlannedDevice[] {
   const plan = readJson(text)
   if (!Value.Check(Plan, plan)) {
     const [first] = Value.Errors(Plan, plan)
-    throw new AppError('invalid', `fleet file: ${first?.instancePath || '/'} ${first?.message ?? 'can not be read'}`)
+    throw new AppError('invalid', `fleet file: ${first?.instancePath || '/'} ${first?.message ?? "can't be read"}`)
   }
   const devices = plan.map(normalize)
   const seen = new Set<string>()

@@ -53,7 +53,7 @@ describe('admins of an organization', () => {
     }))
       expect(await server.call('PUT', path, { body: { privileges, [field]: value } })).toMatchObject({
         status: 400,
-        body: { detail: `Invalid field ${field}: can not be changed here: only the owner of the account may` },
+        body: { detail: `Invalid field ${field}: can't be changed here: only the owner of the account may` },
       })
     const unchanged = await server.call('PUT', path, { body: { first_name: '', email: person.email } })
     expect(unchanged.body).toMatchObject({ name: '', privileges: [{ role: 'write', org_name: 'Test' }] })

@@ -152,7 +152,7 @@ describe('a required CAPTCHA', () => {
     },
   )
 
-  it('admits nobody while the provider can not be reached', async () => {
+  it("admits nobody while the provider can't be reached", async () => {
     expect((await register(unreachable, { captcha: 'solved' })).status).toBe(503)
   })
 

@@ -39,7 +39,7 @@ describe('login', () => {
     expect((await browser.call('GET', '/self')).status).toBe(200)
   })
 
-  it('accepts only JSON, which a form of another site can not send', async () => {
+  it("accepts only JSON, which a form of another site can't send", async () => {
     const text = `email=${org.email}&password=${org.password}`
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const answer = await server.call('POST', '/login', { as: null, body: text, headers })

@@ -203,13 +203,10 @@ describe('a new address', () => {
     expect((await confirm(token)).status).toBe(404)
   })
 
-  it.each(['', 'nobody', 'a@b@c', 'a@b.test\r\nBcc: c@d.test', '"><b>@example.test'])(
-    'can not be %j',
-    async (email) => {
-      expect((await request(email)).status).toBe(400)
-      expect(await mailsTo(server.dataDir, email)).toEqual([])
-    },
-  )
+  it.each(['', 'nobody', 'a@b@c', 'a@b.test\r\nBcc: c@d.test', '"><b>@example.test'])("can't be %j", async (email) => {
+    expect((await request(email)).status).toBe(400)
+    expect(await mailsTo(server.dataDir, email)).toEqual([])
+  })
 })
 
 describe('deleting the account', () => {

@@ -74,7 +74,7 @@ describe('the agent', () => {
     expect((await doneBy(folder)).filter((done) => done === 'configure')).toHaveLength(1)
   })
 
-  test('says why where it can not register', async () => {
+  test("says why where it can't register", async () => {
     const { magic } = await addMxedge(world)
     const plain = await startAgent(world, { registration: { url: 'http://signalbox.example', code: magic } })
     await expect(plain.ended).rejects.toThrow('must begin with https, not http://')

@@ -140,7 +140,7 @@ describe('a signing request', () => {
   })
 })
 
-test('codes can not be guessed: an address has 30 wrong tries a minute', async () => {
+test("codes can't be guessed: an address has 30 wrong tries a minute", async () => {
   nowMs += 60_000
   const csr = signingRequest(newKey())
   for (let tries = 0; tries < 30; tries += 1) expect(await post({ code: `GUESS${tries}`, csr })).toMatchObject(unusable)

@@ -124,7 +124,7 @@ describe('restarting several devices', () => {
     expect(await auditsOf(`Restart device ${device.mac}`)).toHaveLength(1)
   })
 
-  it('restarts no device if one is not in the site, can not do it, or is being upgraded', async () => {
+  it("restarts no device if one is not in the site, can't do it, or is being upgraded", async () => {
     const [device, upgrading] = (await newDevices(2)) as [MadeDevice, MadeDevice]
     await connectDevice(server.ctx, device.mac)
     await connectDevice(server.ctx, upgrading.mac)

@@ -30,7 +30,7 @@ it('the searches check their queries', async () => {
       expect((await server.call('GET', `${path}/search?${query}`)).status, `${path} ${query}`).toBe(400)
 })
 
-it('devices can not be assigned by rules', async () => {
+it("devices can't be assigned by rules", async () => {
   expect(await server.call('POST', `/orgs/${server.org.orgId}/inventory/reevaluate_auto_assignment`)).toMatchObject({
     status: 400,
     body: { detail: expect.stringContaining('assigned by rules') },

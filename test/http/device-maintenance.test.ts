@@ -55,7 +55,7 @@ describe('a restore of the backup version', () => {
     expect(await commandsOf(device.id)).toEqual([])
   })
 
-  test('of a device that can not do it is refused in the words that clients know', async () => {
+  test("of a device that can't do it is refused in the words that clients know", async () => {
     const device = await addDevice({ capabilities: { ...able, commands: ['restart'] } })
     const answer = await server.call('POST', path(device.id, 'restore_backup_version'))
     expect(answer).toMatchObject({ status: 400, body: 'restore-backup-fw-version not supported' })

@@ -157,7 +157,7 @@ describe('support files', () => {
     ['info', { info: 'everything' }],
     ['node', { node: 'node0' }],
     ['num_messages_files', { num_messages_files: 11 }],
-  ])('can not be requested in part: %s', async (field, body) => {
+  ])("can't be requested in part: %s", async (field, body) => {
     const answer = await request(await newDevice(), body)
     expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(`Invalid field ${field}: `) } })
   })

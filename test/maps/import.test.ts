@@ -236,7 +236,7 @@ describe('an invalid import', () => {
     ['a damaged entry', withChangedByte, 'is broken'],
     ['a path outside it', () => withEntryName('../../../x.png'), 'directory'],
     ['a path from the root', () => withEntryName('/etc/passwd.pn'), 'directory'],
-    ['a name that can not be stored', () => withEntryName('a\0plan-plan.png'), 'directory'],
+    ["a name that can't be stored", () => withEntryName('a\0plan-plan.png'), 'directory'],
     ['a directory of megabytes', bloated, 'directory'],
   ]
 

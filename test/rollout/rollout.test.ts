@@ -60,7 +60,7 @@ describe('an upgrade', () => {
     expect(statusOf(await read(id))).toEqual(['completed'])
   })
 
-  it('leaves out what it cannot upgrade, and says why', async () => {
+  it("leaves out what it can't upgrade, and says why", async () => {
     const devices = await seed([3])
     await rollout.fleet.connect(devices.slice(0, 1), NEW)
     const first = await create()

@@ -284,7 +284,7 @@ describe('scripts', () => {
     expect(text).toContain(`diagnostics of ${mac}`)
   })
 
-  it('collect nothing if the device can not, and no file appears if its upload fails', async () => {
+  it("collect nothing if the device can't, and no file appears if its upload fails", async () => {
     setFaults(ap.mac, ['refuse'])
     const nothing = await run(ap.mac, 'support', {})
     expect(nothing).toMatchObject({ status: 'rejected', reason: 'script did not generate any output' })

@@ -104,7 +104,7 @@ describe('an SSO', () => {
     expect(logs).not.toContain('hunter')
   })
 
-  it('keeps a certificate that it can not use, says so, and admits nobody with it', async () => {
+  it("keeps a certificate that it can't use, says so, and admits nobody with it", async () => {
     const weak = await makeKeys(1024)
     const usable = { issuer: 'https://idp.example/id', idp_sso_url: 'https://idp.example/sso' }
     for (const [idp_cert, warning] of [

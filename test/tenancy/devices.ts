@@ -70,7 +70,7 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       searchSiteDeviceConfigHistory: {},
       countSiteDeviceConfigHistory: {},
       reevaluateOrgAutoAssignment: {
-        refusal: 'Devices can not be assigned by rules: assign them by PUT .../inventory',
+        refusal: "Devices can't be assigned by rules: assign them by PUT .../inventory",
       },
       searchOrgDeviceEvents: {},
       countOrgDeviceEvents: {},

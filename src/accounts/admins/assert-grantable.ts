@@ -24,7 +24,7 @@ export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges
   const { adminId, tokenId } = caller.principal
   const holder = adminId ?? tokenId
   const held = holder === null ? [] : await listPrivilegesOf(tx, scope, holder)
-  if (!mayGrant(held, privileges)) throw new AppError('forbidden', 'You can not grant privileges that you do not have')
+  if (!mayGrant(held, privileges)) throw new AppError('forbidden', "You can't grant privileges that you do not have")
   const isKnown = await findPlaces(tx, scope, privileges)
   const unknown = privileges.find((privilege) => !isKnown(privilege))
   if (unknown !== undefined) throw notFound(unknown.site_id ?? unknown.sitegroup_id ?? '')

@@ -31,7 +31,7 @@ const script = `
     try {
       await work()
     } catch {
-      message.textContent = 'The server can not be reached. Try again.'
+      message.textContent = "The server can't be reached. Try again."
     }
     button.disabled = false
   }

@@ -25,7 +25,7 @@ export const OWN_ACCOUNT_FIELDS = {
     ...['admin_id', 'compliance_status', 'email', 'enable_two_factor', 'expire_time', 'first_name', 'hours'],
     ...['last_name', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2', 'tags'],
   ],
-  why: 'can not be changed here: only the owner of the account may',
+  why: "can't be changed here: only the owner of the account may",
 }
 
 /** Fields of accounts that an invitation does not have. Source: contract, `admin`. */
@@ -34,10 +34,10 @@ const NOT_INVITED = {
     ...['compliance_status', 'enable_two_factor', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2'],
     'tags',
   ],
-  why: 'can not be set: the invited person sets it in their account',
+  why: "can't be set: the invited person sets it in their account",
 }
-const FIXED_EXPIRY = { fields: ['expire_time'], why: 'can not be set: `hours` decide when the invitation expires' }
-const FIXED_ADDRESS = { fields: ['email'], why: 'can not be changed: another address needs another invitation' }
+const FIXED_EXPIRY = { fields: ['expire_time'], why: "can't be set: `hours` decide when the invitation expires" }
+const FIXED_ADDRESS = { fields: ['email'], why: "can't be changed: another address needs another invitation" }
 
 export const UpdateAdminBody = named(
   'AdminUpdate',

@@ -32,7 +32,7 @@ const script = `
       }
       message.textContent = result.reason ? 'The password ' + result.reason + '.' : (messages[result.detail] ?? result.detail)
     } catch {
-      message.textContent = 'The server can not be reached. Try again.'
+      message.textContent = "The server can't be reached. Try again."
     }
     button.disabled = false
   })`

@@ -19,7 +19,7 @@ const script = `
       else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
       else message.textContent = messages[result.detail] ?? result.detail
     } catch {
-      message.textContent = 'The server can not be reached. Try again.'
+      message.textContent = "The server can't be reached. Try again."
       button.disabled = false
     }
   })

@@ -23,7 +23,7 @@ const script = `
         ? 'Your account has this address now.'
         : (messages[result.detail] ?? result.detail)
     } catch {
-      message.textContent = 'The server can not be reached. Try again.'
+      message.textContent = "The server can't be reached. Try again."
       button.disabled = false
     }
   })`

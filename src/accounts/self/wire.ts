@@ -138,12 +138,12 @@ export const UpdateBody = named(
 
 /** Fields that owners can't set, and why. Source: contract, `admin`. */
 const fixed = [
-  { fields: ['admin_id', 'name', 'password_modified_time'], why: 'can not be changed: the service sets it' },
-  { fields: ['email'], why: 'can not be changed here: use /self/update' },
-  { fields: ['enable_two_factor'], why: 'can not be changed here: use /self/two_factor' },
-  { fields: ['privileges'], why: 'can not be changed here: use the admins of the organization' },
-  { fields: ['tags'], why: 'can not be set: accounts have no tags' },
-  { fields: ['compliance_status', 'expire_time', 'hours'], why: 'can not be set: accounts do not have it' },
+  { fields: ['admin_id', 'name', 'password_modified_time'], why: "can't be changed: the service sets it" },
+  { fields: ['email'], why: "can't be changed here: use /self/update" },
+  { fields: ['enable_two_factor'], why: "can't be changed here: use /self/two_factor" },
+  { fields: ['privileges'], why: "can't be changed here: use the admins of the organization" },
+  { fields: ['tags'], why: "can't be set: accounts have no tags" },
+  { fields: ['compliance_status', 'expire_time', 'hours'], why: "can't be set: accounts do not have it" },
 ]
 
 /**

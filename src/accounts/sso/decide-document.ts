@@ -52,7 +52,7 @@ interface Methods {
 function methodFault(xml: string, { element, known, weakest }: Methods): string | null {
   const all = count(xml, new RegExp(`<[^<>\\s/]*${element}`, 'g'))
   const plain = [...xml.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}\\s+Algorithm=["']([^"'&<>]*)["']`, 'g'))]
-  if (plain.length !== all) return `The message has a ${element} that can not be read`
+  if (plain.length !== all) return `The message has a ${element} that can't be read`
   for (const [, algorithm = ''] of plain) {
     const hash = known[algorithm]
     if (hash === undefined) return `${element} ${algorithm.slice(0, 100)} is not supported`

@@ -56,7 +56,7 @@ export async function updateOrgToken(
   return inTx(ctx, async (tx) => {
     const before = await lockToken(tx, scope, id)
     const { name = before.name, privileges = before.privileges ?? [], srcIps = before.srcIps } = change
-    if (addressesOf(srcIps) !== addressesOf(before.srcIps)) throw invalidField('src_ips', 'can not be changed')
+    if (addressesOf(srcIps) !== addressesOf(before.srcIps)) throw invalidField('src_ips', "can't be changed")
     if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const after = { ...before, name, privileges: [...privileges], srcIps: srcIps && [...srcIps] }
     await updateToken(tx, scope, after)

@@ -14,7 +14,7 @@ const srcIps = {
   src_ips: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 10,
-      description: 'addresses or ranges; can not be changed',
+      description: "addresses or ranges; can't be changed",
     }),
   ),
 }

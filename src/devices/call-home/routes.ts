@@ -106,5 +106,5 @@ function commandsOf(ctx: Context, { orgId }: OrgScope, { secret, place }: Comman
 }
 
 function notListening(): AppError {
-  return new AppError('invalid', 'Junos devices cannot call home, because SIGNALBOX_NETCONF_PORT is not set')
+  return new AppError('invalid', "Junos devices can't call home, because SIGNALBOX_NETCONF_PORT is not set")
 }

@@ -76,7 +76,7 @@ function findRestartRefusal(
 }
 
 function refusedRestarts(refused: readonly { readonly id: string; readonly reason: string }[]): AppError {
-  return new AppError('invalid', 'No device restarts, because some of the devices cannot', {
+  return new AppError('invalid', "No device restarts, because some of the devices can't", {
     error: refused.map(({ id }) => id),
     reason: refused.map(({ reason }) => reason),
   })

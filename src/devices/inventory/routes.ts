@@ -33,7 +33,7 @@ export const inventoryOperations: Operation[] = [
     at: org('/inventory/reevaluate_auto_assignment', { needs: 'write' }),
     reply: Empty,
     run: () => {
-      throw new AppError('invalid', 'Devices can not be assigned by rules: assign them by PUT .../inventory')
+      throw new AppError('invalid', "Devices can't be assigned by rules: assign them by PUT .../inventory")
     },
   }),
   listOperation({

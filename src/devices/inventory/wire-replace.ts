@@ -32,7 +32,7 @@ export function parseReplace(body: Static<typeof ReplaceBody>): ReplaceRequest {
   const { site_id: siteId = '', discard = [], tunterm_port_config: ports } = body
   if (ports !== undefined && ports !== null)
     throw invalidField('tunterm_port_config', 'edge appliances are not replaced here')
-  if (discard.includes('site_id')) throw invalidField('discard', 'the site can not be discarded')
+  if (discard.includes('site_id')) throw invalidField('discard', "the site can't be discarded")
   return {
     mac: macOf('mac', body.mac),
     inventoryMac: macOf('inventory_mac', body.inventory_mac),

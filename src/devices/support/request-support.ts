@@ -42,4 +42,4 @@ export async function requestSupport(
 }
 
 const UNTRUSTED =
-  'The device cannot upload to this server: devices trust only public CAs there, but the device CA signed its certificate'
+  "The device can't upload to this server: devices trust only public CAs there, but the device CA signed its certificate"

@@ -29,7 +29,7 @@ export const SupportBody = named(
 /** @throws AppError invalid for a part of the collection. */
 export function checkSupport({ info = 'full', node }: Static<typeof SupportBody>): void {
   if (info !== 'full') throw invalidField('info', `${info} is not possible: the device collects everything, as in full`)
-  if (node !== undefined && node !== '') throw invalidField('node', 'the device can not collect from one node alone')
+  if (node !== undefined && node !== '') throw invalidField('node', "the device can't collect from one node alone")
 }
 
 export const SupportSession = named('SupportSession', Type.Object({ session: Uuid }))

@@ -43,7 +43,7 @@ async function onHello(host: LinkHost, session: AgentSession, { id, params }: De
   if (id === null || !isHello(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
     session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
-    return session.closeWith(closeCodes.policy, 'hello can not be understood')
+    return session.closeWith(closeCodes.policy, "hello can't be understood")
   }
   const { report, ...hello } = params
   const facts = factsOf(hello, session.address)

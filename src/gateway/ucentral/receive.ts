@@ -38,7 +38,7 @@ export async function receiveCall(host: LinkHost, session: Session, { method, pa
   try {
     if (await handleMessage(host, session, { method, params })) return
     dropMessage(host, session, { what: 'invalid_message', detail: method })
-    if (method === 'connect') session.closeWith(closeCodes.policy, 'connect can not be understood')
+    if (method === 'connect') session.closeWith(closeCodes.policy, "connect can't be understood")
   } catch (error) {
     host.counters.add('message_failed')
     host.ctx.log.error({ err: error, mac: session.mac, method }, 'a message could not be handled')

@@ -78,7 +78,7 @@ function outputOf({ result, result_64: packed }: ScriptStatus): string | null {
   try {
     return unzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_INFLATED_BYTES }).toString('utf8')
   } catch {
-    return '(output that can not be read)'
+    return "(output that can't be read)"
   }
 }
 

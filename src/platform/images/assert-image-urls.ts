@@ -16,6 +16,6 @@ export function assertImageUrls(
     const isSame =
       image === undefined ? value === null : typeof value === 'string' && value.includes(`/images/${image}/`)
     if (field in body && !isSame)
-      throw invalidField(field, `can not be changed here: upload the picture, or delete it, at .../image${number}`)
+      throw invalidField(field, `can't be changed here: upload the picture, or delete it, at .../image${number}`)
   }
 }
