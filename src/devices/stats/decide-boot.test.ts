@@ -59,21 +59,21 @@ describe('an uptime', () => {
 
 describe('a boot that a device reports', () => {
   const known = knownAfter({ uptimeS: 1000, sinceReportS: 300 })
-  const told = (agoS: number) => ({ uptimeS: null, boot: { atS: now.getTime() / 1000 - agoS, cause: 'crash' } })
+  const reported = (agoS: number) => ({ uptimeS: null, boot: { atS: now.getTime() / 1000 - agoS, cause: 'crash' } })
 
   test('counts if it was between the last report and the connection', () => {
     for (const agoS of [290, 60, 1])
-      expect(findNewBoot(known, told(agoS), time)).toEqual({
+      expect(findNewBoot(known, reported(agoS), time)).toEqual({
         at: new Date(now.getTime() - agoS * 1000),
         cause: 'crash',
       })
     // The device's clock is a little ahead.
-    expect(findNewBoot(known, told(-30), time)).toEqual({ at: now, cause: 'crash' })
+    expect(findNewBoot(known, reported(-30), time)).toEqual({ at: now, cause: 'crash' })
   })
 
   test('is ignored if it is known already or impossible', () => {
     for (const agoS of [1300, 1299, 5000, 300, -61, -1e12, 1e12])
-      expect(findNewBoot(known, told(agoS), time)).toBeNull()
-    expect(findNewBoot({ ...known, bootedAt: null }, told(60), time)).toBeNull()
+      expect(findNewBoot(known, reported(agoS), time)).toBeNull()
+    expect(findNewBoot({ ...known, bootedAt: null }, reported(60), time)).toBeNull()
   })
 })

@@ -10,7 +10,7 @@ export interface KnownBoot {
 }
 
 /** A boot that a device reports. */
-export interface ToldBoot {
+export interface ReportedBoot {
   /** Epoch seconds by the device's own clock. */
   readonly atS: number
   readonly cause: string
@@ -18,7 +18,7 @@ export interface ToldBoot {
 
 export interface BootClaims {
   readonly uptimeS: number | null
-  readonly boot: ToldBoot | null
+  readonly boot: ReportedBoot | null
 }
 
 /** Uptimes and boot times are whole seconds. */
@@ -45,8 +45,8 @@ export interface ReportTime {
  * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one.
  */
 export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, time: ReportTime): ProvenBoot | null {
-  const told = boot === null ? null : checkToldBoot(known, boot)
-  if (told !== null || uptimeS === null) return told
+  const reported = boot === null ? null : checkReportedBoot(known, boot)
+  if (reported !== null || uptimeS === null) return reported
   const wentBack = known.uptimeS !== null && uptimeS < known.uptimeS
   const isShort = known.bootKnownMs !== null && time.atMs - uptimeS * 1000 - RESOLUTION_MS > known.bootKnownMs
   return wentBack || isShort ? { at: new Date(time.at.getTime() - uptimeS * 1000), cause: null } : null
@@ -57,7 +57,10 @@ export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, tim
  * the last sign of life and the connection. If the device's clock is wrong, the event proves nothing; the uptime
  * follows within a minute.
  */
-function checkToldBoot({ connectedAt, bootedAt, uptimeS }: KnownBoot, { atS, cause }: ToldBoot): ProvenBoot | null {
+function checkReportedBoot(
+  { connectedAt, bootedAt, uptimeS }: KnownBoot,
+  { atS, cause }: ReportedBoot,
+): ProvenBoot | null {
   if (connectedAt === null || bootedAt === null) return null
   const lastKnownMs = bootedAt.getTime() + (uptimeS ?? 0) * 1000
   const atMs = atS * 1000

@@ -1,6 +1,6 @@
 import type { FwUpdate, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { type ProvenBoot, type ReportTime, type ToldBoot, findNewBoot } from './decide-boot.ts'
+import { type ProvenBoot, type ReportTime, type ReportedBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
 
 /** A device's progress in installing firmware, in its own words; `percent` is that of the operation. */
@@ -15,7 +15,7 @@ export interface Report {
   readonly load: Readonly<Record<string, unknown>>
   readonly uptimeS: number | null
   /** A boot that it reports. */
-  readonly boot: ToldBoot | null
+  readonly boot: ReportedBoot | null
   readonly firmware: FirmwareProgress | null
   /** Its members, if they have changed since it last named them. */
   readonly members?: readonly VcMember[] | null

@@ -94,6 +94,6 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
   const { orgId, deviceId, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
-  const told = { siteId, status, telemetry, newMembers, hasBooted: newBoot !== null }
-  return { orgId, deviceId, ...told, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
+  const received = { siteId, status, telemetry, newMembers, hasBooted: newBoot !== null }
+  return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

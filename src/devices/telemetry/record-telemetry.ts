@@ -8,7 +8,7 @@ import { summaryOf } from './summary.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** The telemetry of a device whose status is locked, in the order of its arrival. */
-export interface ToldTelemetry extends DeviceKey {
+export interface ReceivedTelemetry extends DeviceKey {
   readonly siteId: string | null
   readonly telemetry: readonly Telemetry[]
   /** True if the device has started since its last report, so that its counters began at zero. */
@@ -24,10 +24,10 @@ interface RecordTime {
  * Keeps the last report of each device, and stores its buckets that are over. The bucket of the present ten minutes is
  * in the row of the report, so it needs no write of its own and survives a crash.
  */
-export async function recordTelemetry(tx: Tx, told: readonly ToldTelemetry[], time: RecordTime): Promise<void> {
-  if (told.length === 0) return
-  const known = await listKnownReports(tx, told)
-  const reports = told.flatMap((one) => {
+export async function recordTelemetry(tx: Tx, received: readonly ReceivedTelemetry[], time: RecordTime): Promise<void> {
+  if (received.length === 0) return
+  const known = await listKnownReports(tx, received)
+  const reports = received.flatMap((one) => {
     const next = fold(one, known.get(one.deviceId), time)
     return next === null ? [] : [{ orgId: one.orgId, deviceId: one.deviceId, siteId: one.siteId, ...next }]
   })
@@ -50,15 +50,15 @@ interface Folded {
 }
 
 function fold(
-  { telemetry, hasBooted }: ToldTelemetry,
+  { telemetry, hasBooted }: ReceivedTelemetry,
   known: KnownReport | undefined,
   time: RecordTime,
 ): Folded | null {
   let before: TimedTelemetry | null = hasBooted ? null : (known ?? null)
   let bucket = known?.bucket ?? null
   const closed: Bucket[] = []
-  for (const told of telemetry) {
-    const timed = { telemetry: told, atMs: time.atMs }
+  for (const one of telemetry) {
+    const timed = { telemetry: one, atMs: time.atMs }
     const rated = { ...timed, telemetry: decideRates(before, timed) }
     const next = addSample(bucket, sampleOf(before, rated), time.at.getTime() / 1000)
     if (next.closed !== null) closed.push(next.closed)

@@ -57,7 +57,7 @@ export async function upsertReports(
   await sql`
     insert into device_report (org_id, device_id, site_id, reported_at, reported_ms, report, clients, bucket)
     select org_id, device_id, site_id, ${time.at}::timestamptz, ${time.atMs}::float8, report, clients, bucket
-    from jsonb_to_recordset(${json(rows)}::jsonb) as told
+    from jsonb_to_recordset(${json(rows)}::jsonb) as reported
       (org_id uuid, device_id uuid, site_id uuid, report jsonb, clients jsonb, bucket jsonb)
     on conflict (org_id, device_id) do update set site_id = excluded.site_id, bucket = excluded.bucket,
       reported_at = excluded.reported_at, reported_ms = excluded.reported_ms, report = excluded.report,
@@ -93,10 +93,10 @@ const summaryColumns = columnsOf('deviceSummary', {
 export async function upsertSummaries(tx: Tx, summaries: readonly (DeviceKey & DeviceSummary)[]): Promise<void> {
   const columns = Object.keys(summaryColumns.types).filter((name) => name !== 'orgId' && name !== 'deviceId')
   const known = sql.join(columns.map((name) => sql.ref(`deviceSummary.${name}`)))
-  const told = sql.join(columns.map((name) => sql.ref(`excluded.${name}`)))
+  const reported = sql.join(columns.map((name) => sql.ref(`excluded.${name}`)))
   const assignments = columns.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`)
   await insertRows(tx, summaryColumns, summaries, {
     tail: sql`on conflict (org_id, device_id) do update set ${sql.join(assignments)}
-      where (${known}) is distinct from (${told})`,
+      where (${known}) is distinct from (${reported})`,
   })
 }

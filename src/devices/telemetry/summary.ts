@@ -36,7 +36,7 @@ export function neighborAt({ neighbors }: Pick<Telemetry, 'neighbors'>, { id }: 
   return here.find(({ forwards }) => forwards) ?? here[0] ?? null
 }
 
-/** Of several radios in one band, the first one counts. */
+/** If several radios use one band, the columns describe the first one. */
 function radioColumns({ radios }: Telemetry) {
   const of = (band: Band) => radios.find((radio) => radio.band === band)
   const [low, middle, high] = [of('24'), of('5'), of('6')]

@@ -5,8 +5,8 @@ type Counted = Pick<Telemetry, 'radios' | 'ports' | 'interfaces'>
 type Counting = Counters & Rates & { readonly key: string }
 
 /**
- * Whose counters are those of the device: the uplinks of an access point, all ports of other devices, and where no port
- * counts, the first interface.
+ * Returns the ports or interfaces whose sums are the counters of the whole device: the uplinks of an access point, all
+ * ports of other devices, or, if no port has counters, the first interface that has.
  */
 function countingOf({ radios, ports, interfaces }: Counted): readonly Counting[] {
   const counting = ports.filter(
@@ -33,10 +33,10 @@ export function trafficOf(telemetry: Counted): Counters & Rates {
 /** The bytes between two reports; nothing across a restart or a long gap. */
 export function bytesBetween(
   known: TimedTelemetry | null,
-  told: TimedTelemetry,
+  reported: TimedTelemetry,
 ): { readonly rx_bytes?: number; readonly tx_bytes?: number } {
-  if (known === null || intervalOf(known, told) === null) return {}
-  const pairs = matched(countingOf(told.telemetry), countingOf(known.telemetry), ({ key }) => key)
+  if (known === null || intervalOf(known, reported) === null) return {}
+  const pairs = matched(countingOf(reported.telemetry), countingOf(known.telemetry), ({ key }) => key)
   const sumOf = (name: 'rx_bytes' | 'tx_bytes'): number | undefined => {
     const increases = pairs.flatMap(([now, then]) => increaseOf(then?.[name], now[name]) ?? [])
     return increases.length === 0 ? undefined : increases.reduce((all, one) => all + one, 0)

@@ -56,12 +56,12 @@ export function parseTable(rows: readonly CsvRow[]): TableItem[] {
     const unknown = [...cells.keys()].find((name) => !columns.includes(name))
     if (unknown !== undefined)
       throw invalidField('file', `the column ${unknown.slice(0, 100)} means nothing; JSON takes every field`)
-    const told = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
-    const values = told(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)
+    const given = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
+    const values = given(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)
     return {
       line,
       mac: cells.get('mac') ?? '',
-      item: Object.fromEntries([...told(['mac', 'name', ...texts]), ...values]),
+      item: Object.fromEntries([...given(['mac', 'name', ...texts]), ...values]),
     }
   })
 }

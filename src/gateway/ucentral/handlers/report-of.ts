@@ -1,9 +1,9 @@
 import type { SessionReport } from '../../../devices/stats/record-report.ts'
 import type { Session } from '../session.ts'
 
-type Told = Partial<Omit<SessionReport, 'deviceId' | 'epoch'>>
+type Reported = Partial<Omit<SessionReport, 'deviceId' | 'epoch'>>
 
-/** A report of the session's device; what is not told is not known. */
-export function reportOf({ deviceId, epoch }: Session, told: Told = {}): SessionReport {
-  return { deviceId, epoch, load: {}, uptimeS: null, boot: null, firmware: null, telemetry: null, ...told }
+/** Returns a report of the session's device. Facts that `reported` leaves out are unknown. */
+export function reportOf({ deviceId, epoch }: Session, reported: Reported = {}): SessionReport {
+  return { deviceId, epoch, load: {}, uptimeS: null, boot: null, firmware: null, telemetry: null, ...reported }
 }
