@@ -27,7 +27,7 @@ export function decideCertificates(certificates: readonly Certificate[], now: Da
     })
 }
 
-/** A condition begins at the first share and ends at the second, so that a value between them tells nothing twice. */
+/** A condition begins at the first share and ends at the second: values that vary between them cause no events. */
 const FULL = { begin: 0.9, end: 0.85 } as const
 
 export interface Usage {
@@ -36,7 +36,7 @@ export interface Usage {
   readonly subject: string
   readonly usedBytes: number
   readonly maxBytes: number
-  /** True if the begin was told, and the end was not. */
+  /** True if the beginning has been reported, and the end has not. */
   readonly isOpen: boolean
 }
 

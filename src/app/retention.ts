@@ -55,7 +55,7 @@ const names: Readonly<Record<string, string>> = {
   org_upgrade: 'Upgrades',
 }
 
-/** Tells an organization once a day that its old records are being deleted. */
+/** Reports to an organization once a day that its old records are being deleted. */
 async function reportDeleted(tx: Tx, { aging, owner, before }: DeletedRows, now: Date): Promise<void> {
   const what = names[aging.table]
   if (what === undefined || aging.owner !== 'org_id') return

@@ -5,7 +5,7 @@ import { type NewSystemEvent, insertSystemEvents } from './store-system.ts'
 export type SystemEventInput = Pick<NewSystemEvent, 'type' | 'text'> &
   Partial<Pick<NewSystemEvent, 'siteId' | 'once' | 'details'>>
 
-/** Appends an event about the service itself in the caller's transaction, which changes what the event tells. */
+/** Appends an event about the service itself in the transaction of the change that it reports. */
 export async function appendSystemEvent(
   tx: Tx,
   { orgId }: InOrg,

@@ -18,7 +18,7 @@ export interface NewSystemEvent {
   readonly orgId: string
   readonly siteId: string | null
   readonly type: SystemEventType
-  /** Of two events of the organization with the same type and key, only the first is stored; null: every one. */
+  /** If several events of the organization have the same type and key, only the first is stored; null: all are. */
   readonly once: string | null
   readonly text: string
   readonly details: SystemEventDetails
@@ -53,11 +53,11 @@ function shorten(text: string): string {
   return text.replaceAll('\0', '').slice(0, MAX_TEXT_CHARACTERS).toWellFormed()
 }
 
-/** Something that lasts, of one organization. */
+/** A state that lasts and concerns one organization. */
 export interface Condition {
   readonly orgId: string
   readonly type: ConditionType
-  /** Of what it is true. */
+  /** What is in this state, such as the id of a webhook. */
   readonly subject: string
   readonly siteId: string | null
   readonly text: string
@@ -66,7 +66,7 @@ export interface Condition {
 
 export type ConditionKey = Pick<Condition, 'orgId' | 'type' | 'subject'>
 
-/** Lists the conditions whose end was not told. */
+/** Lists the conditions whose end has not been reported. */
 export function listOpenConditions(reader: Reader): Promise<ConditionKey[]> {
   return reader
     .selectFrom('systemCondition')
@@ -84,8 +84,8 @@ const conditionColumns = columnsOf(
 )
 
 /**
- * Replaces the open conditions by the present ones, and inserts an event for each that has begun or ended. Two calls at
- * the same time tell each of them once.
+ * Replaces the open conditions by the present ones, and inserts an event for each that has begun or ended. Concurrent
+ * calls report each of them once.
  */
 export async function updateConditions(tx: Tx, present: readonly Condition[], at: Date): Promise<void> {
   const rows = present.map((condition) => ({ ...condition, text: shorten(condition.text) }))

@@ -127,7 +127,7 @@ export const systemEvents = {
 
 export type SystemEventType = keyof typeof systemEvents
 
-/** The events that tell the begin of a condition, with those that tell its end. */
+/** Maps the events that report the beginning of a condition to those that report its end. */
 export const conditionEnds = {
   CERTIFICATE_EXPIRING: 'CERTIFICATE_RENEWED',
   DISK_SPACE_LOW: 'DISK_SPACE_RECOVERED',
