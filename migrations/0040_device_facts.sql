@@ -4,7 +4,7 @@
 create table device_fact (
   org_id    uuid not null,
   device_id uuid not null,
-  -- That of the device, which never changes.
+  -- The device's type, which never changes.
   type      text not null,
   firmware  text,
   ip        text,
