@@ -17,7 +17,8 @@ alter table device_summary add column type text;
 update device_summary set type = device.type
 from device where device.org_id = device_summary.org_id and device.id = device_summary.device_id;
 
-create function set_summary_type() returns trigger language plpgsql as $$
+-- A plan made while the table was empty would read all of it for each row of a bulk insert.
+create function set_summary_type() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
   update device_summary set type = device.type from device
   where device.org_id = new.org_id and device.id = new.device_id

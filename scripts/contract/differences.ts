@@ -72,7 +72,7 @@ export const differences: readonly Difference[] = [
     why: 'The specification requires no member of a node; those that were sent are answered',
   },
   {
-    fields: ['query.sort: only'],
+    fields: ['query.sort: only', 'query.sort: sku refused', 'query.desc_sort: sku refused'],
     operations: anywhere,
     why: 'The order is by an answered field; another name would look like an order and have no effect',
   },

@@ -254,13 +254,13 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
   },
   {
     what: '`support` of a device with `node`',
-    words: 'the device can not collect from one node alone',
+    words: "the device can't collect from one node alone",
     file: 'src/devices/support/wire.ts',
     why: 'Devices collect all they have, which may be more than was meant to leave them',
   },
   {
     what: '`support` of a device where the device CA signed the certificate of the HTTPS server',
-    words: 'The device cannot upload to this server',
+    words: "The device can't upload to this server",
     file: 'src/devices/support/request-support.ts',
     why: 'Devices trust only public CAs when they upload, so the files would never arrive',
   },
