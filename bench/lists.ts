@@ -57,20 +57,6 @@ export async function run(): Promise<Record<string, unknown>> {
       inventory_search_by_part_of_serial: `${org}/inventory/search?serial=*0a1b*&limit=100`,
       inventory_search_by_text: `${org}/inventory/search?text=0a1b&limit=100`,
       inventory_search_by_name: `${org}/inventory/search?name=0a1b&type=all&limit=100`,
-      inventory_search_by_claim_code: `${org}/inventory/search?magic=ben-0a1*&limit=100`,
-      inventory_search_by_claim_code_of_all: `${org}/inventory/search?magic=BEN*&limit=100`,
-      inventory_search_disconnected: `${org}/inventory/search?status=disconnected&limit=100`,
-      inventory_search_connected: `${org}/inventory/search?status=connected&limit=100`,
-      inventory_search_disconnected_before: `${org}/inventory/search?disconnected_before=4000000000&limit=100`,
-      search_by_channel: `${org}/devices/search?band_5_channel=36&limit=100`,
-      search_by_bandwidth_of_half: `${org}/devices/search?band_5_bandwidth=80&limit=100`,
-      search_by_port_speed_of_half: `${org}/devices/search?eth0_port_speed=1000&limit=100`,
-      search_by_neighbor: `${org}/devices/search?lldp_system_name=switch-12*&limit=100`,
-      search_by_neighbor_of_all: `${org}/devices/search?lldp_system_name=switch*&limit=100`,
-      search_by_port_of_neighbor: `${org}/devices/search?lldp_port_id=ge-0/0/7&limit=100`,
-      search_by_address_of_neighbor: `${org}/devices/search?lldp_mgmt_addr=10.1.2*&limit=100`,
-      search_by_part_of_neighbor: `${org}/devices/search?lldp_system_desc=*release+17*&limit=100`,
-      search_by_cpu: `${org}/devices/search?cpu=7&limit=100`,
       inventory_by_macs: `${org}/inventory?mac=${macs.join()}&limit=100`,
       inventory_by_prefix_of_serial: `${org}/inventory?serial=S0a1*&limit=100`,
       site_devices_by_name: `/api/v1/sites/${siteId}/devices/search?hostname=*0a*&limit=100`,
@@ -124,22 +110,8 @@ async function fill({ dataDir, orgId }: Signalbox): Promise<{ siteId: string; ma
        from (select id, row_number() over (order by id) as place from made) as placed order by random()`,
       [orgId],
     )
-    await database.query(
-      `update device_status set connected = false, disconnected_at = now() where org_id = $1 and right(device_id::text, 2) = '00'`,
-      [orgId],
-    )
-    await database.query(
-      `insert into device_summary (org_id, device_id, band5_channel, band5_bandwidth, band5_power, band24_channel,
-         band24_bandwidth, eth0_port_speed, lldp_system_name, lldp_system_desc, lldp_port_id, lldp_mgmt_addr, report_bytes)
-       select $1, id, 36 + 4 * (n % 25), 40 * (1 + n % 2), 10 + n % 10, 1 + n % 11, 20, 1000 * (1 + n % 2),
-         'switch-' || n / 40, 'Switch, release ' || n / 1000, 'ge-0/0/' || n % 40, '10.' || n / 25600 || '.' || n / 100 % 256 || '.1', 2048
-       from made order by random()`,
-      [orgId],
-    )
     // The server's own housekeeping would do this within minutes.
-    await database.query(
-      'vacuum analyze site, device, device_registry, device_status, device_fact, device_summary, device_count',
-    )
+    await database.query('vacuum analyze site, device, device_registry, device_status, device_fact, device_count')
     const { rows } = await database.query<{ mac: string }>('select mac from made limit 50')
     return { siteId: siteIds[0] ?? '', macs: rows.map(({ mac }) => mac) }
   } finally {

@@ -22,8 +22,8 @@ export interface DeviceFilter {
   /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
   readonly needs: readonly Joined[]
-  /** The table that all of them are on, if it has the type of devices and so knows the length of the list. */
-  readonly onlyOn: 'fact' | 'summary' | null
+  /** Whether all of them are on `fact`, which then knows the length of the list. */
+  readonly onlyFacts: boolean
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
@@ -36,7 +36,7 @@ const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
 
 export type CountedConditions = { readonly [Name in CountedName]?: Condition }
 
-export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyOn: null }
+export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyFacts: false }
 
 export interface DeviceSort {
   readonly by: DeviceColumn
@@ -44,9 +44,6 @@ export interface DeviceSort {
 }
 
 export const byMac: DeviceSort = { by: deviceFields.mac, direction: 'asc' }
-
-const typed = ['fact', 'summary'] as const
-const typedTables = { fact: sql`device_fact`, summary: sql`device_summary` } as const
 
 /** Splits the conditions of a query into those that the counters know and others. */
 export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, conditions: Conditions<F>): DeviceFilter {
@@ -59,7 +56,7 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     onlyUnassigned: false,
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
-    onlyOn: typed.find((table) => others.length > 0 && others.every(({ column: on }) => on?.of === table)) ?? null,
+    onlyFacts: others.length > 0 && others.every(({ column: on }) => on?.of === 'fact'),
   }
 }
 
@@ -70,7 +67,7 @@ export function alsoPassing(
   { needs = [] }: { readonly needs?: readonly Joined[] } = {},
 ): DeviceFilter {
   if (more.length === 0) return filter
-  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyOn: null }
+  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyFacts: false }
 }
 
 /** They are missing for a device that never connected. */
@@ -150,12 +147,12 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
 
 /** Returns the number of devices that match, as an expression for pageOf(). */
 export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
-  const { counted: conditions, more, onlyOn, onlyUnassigned } = filter
+  const { counted: conditions, more, onlyFacts, onlyUnassigned } = filter
   const { type, ...others } = conditions
-  if (onlyOn !== null && !onlyUnassigned && scope.siteIds === 'all' && Object.keys(others).length === 0) {
-    const ofType = type === undefined ? [] : [conditionOn(column(sql.ref(`${onlyOn}.type`)), type)]
-    return sql`select count(*) from ${typedTables[onlyOn]} ${sql.ref(onlyOn)}
-      where ${allOf([sql`${sql.ref(`${onlyOn}.org_id`)} = ${scope.orgId}`, ...ofType, ...more])}`
+  if (onlyFacts && !onlyUnassigned && scope.siteIds === 'all' && Object.keys(others).length === 0) {
+    const ofType = type === undefined ? [] : [conditionOn(column(sql`fact.type`), type)]
+    return sql`select count(*) from device_fact fact
+      where ${allOf([sql`fact.org_id = ${scope.orgId}`, ...ofType, ...more])}`
   }
   if (more.length > 0) return sql`select count(*) from hits`
   return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`

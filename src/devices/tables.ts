@@ -288,8 +288,6 @@ export interface DeviceReportTable {
 export interface DeviceSummaryTable {
   orgId: string
   deviceId: string
-  /** The database sets it. */
-  type: Generated<DeviceType | null>
   band24Channel: number | null
   band24Bandwidth: number | null
   band24Power: number | null

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { DeviceSummaryTable } from '../tables.ts'
 import type { Band, Neighbor, Port, Telemetry } from './telemetry.ts'
 
-export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId' | 'type'>
+export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId'>
 
 /** What searches and metrics need of a report. */
 export function summaryOf(telemetry: Telemetry): DeviceSummary {
