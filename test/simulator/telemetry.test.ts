@@ -72,6 +72,11 @@ it('shows what a simulated access point reports, and finds it by its channel and
   const clients: AnyJson[] = await site(`stats/devices/${deviceIdOf(apMac)}/clients`)
   expect(clients.length).toBe(stats['num_clients'])
   expect(clients[0]).toMatchObject({ type: 'wireless', ssid: 'Office', ap_mac: apMac })
+  // The bucket in which a device came into its site is not shown.
+  await server.ctx.db
+    .updateTable('device')
+    .set({ siteSince: new Date(0) })
+    .execute()
   const { results } = await site(`stats/devices/${deviceIdOf(apMac)}/series?duration=10m&fields=num_clients`)
   expect(results.num_clients).toContain(stats['num_clients'])
 })
