@@ -18,6 +18,7 @@ import { mxedgeImageOperations } from './images/routes.ts'
 import { findImages } from './images/store.ts'
 import { inventoryChangeOperations } from './inventory/routes.ts'
 import type { Mxedge } from './mxedge.ts'
+import { sessionsOf } from './sessions/sessions-of.ts'
 import { agentOperations } from './routes-agent.ts'
 import { mxedgeConstOperations } from './routes-const.ts'
 import { registrationOperations } from './routes-registration.ts'
@@ -153,9 +154,10 @@ async function presenterOf(ctx: Context, { caller, scope, written }: Viewer, mxe
   const reveal = await revealTo(ctx, caller, scope, written)
   const ids = mxedges.map(({ id }) => id)
   const images = await findImages(ctx.db, scope, ids)
+  const sessionOf = await sessionsOf(ctx, scope, mxedges)
   return (mxedge: Mxedge) => {
     const names = images.get(mxedge.id) ?? new Map<number, string>()
     const imageUrls = new Map(Array.from(names, ([number, name]) => [number, imageUrl(ctx, name)]))
-    return presentMxedge(mxedge, { reveal, imageUrls })
+    return presentMxedge(mxedge, { reveal, imageUrls, session: sessionOf(mxedge) })
   }
 }

@@ -6,6 +6,7 @@ import { AppError } from '../platform/errors.ts'
 import type { AssignReport } from './assign-mxedges.ts'
 import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
 import type { Mxedge } from './mxedge.ts'
+import type { MxedgeSession } from './sessions/store.ts'
 import { kept, mxedgeFields } from './wire-documents.ts'
 
 /** Clients in Python write booleans with a capital. */
@@ -75,20 +76,22 @@ export interface Showing {
   readonly reveal: Reveal
   /** The addresses of its pictures, by number. */
   readonly imageUrls: ReadonlyMap<number, string>
+  /** The last one; undefined where it never had one. */
+  readonly session: MxedgeSession | undefined
 }
 
-export function presentMxedge(mxedge: Mxedge, { reveal, imageUrls }: Showing): Static<typeof MxedgeReply> {
+export function presentMxedge(mxedge: Mxedge, { reveal, imageUrls, session }: Showing): Static<typeof MxedgeReply> {
   const { doc, registrationCode } = mxedge
   return {
     ...presentSecrets(doc, reveal),
     ...(reveal === 'all' && { magic: registrationCode }),
-    ...presentOwn(mxedge),
+    ...presentOwn(mxedge, session),
     ...Object.fromEntries(Array.from(imageUrls, ([number, url]) => [`image${number}_url`, url])),
   }
 }
 
 /** Presents the fields that the service sets, for lists, statistics and single answers. */
-export function presentOwn(mxedge: Mxedge) {
+export function presentOwn(mxedge: Mxedge, session: MxedgeSession | undefined) {
   const { id, orgId, siteId, name, model, mxclusterId, mac, serial, registeredAt, createdAt, modifiedAt } = mxedge
   return {
     id,
@@ -101,11 +104,14 @@ export function presentOwn(mxedge: Mxedge) {
     ...(mac !== null && { mac }),
     ...(serial !== null && { serial }),
     mxagent_registered: registeredAt !== null,
-    // The agent reports this, and none has yet.
-    tunterm_registered: false,
+    tunterm_registered: registeredAt !== null && hasTunterm(session),
     created_time: epochS(createdAt),
     modified_time: epochS(modifiedAt),
   }
+}
+
+function hasTunterm(session: MxedgeSession | undefined): boolean {
+  return session?.report?.services.some(({ name, version }) => name === 'tunterm' && version !== null) ?? false
 }
 
 export const ClaimMxedgeBody = named(

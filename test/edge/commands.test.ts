@@ -142,6 +142,8 @@ describe('a command to a connected appliance', () => {
 describe('statistics', () => {
   test('show what the agent has reported, and when it was seen last', async () => {
     const { id, agent } = await connectAgent(world)
+    const record = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}`)
+    expect(record.body).toMatchObject({ mxagent_registered: true, tunterm_registered: true })
     const stats = async () => (await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)).body
     expect(await stats()).toMatchObject({
       status: 'connected',

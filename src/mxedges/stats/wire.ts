@@ -70,7 +70,7 @@ export function presentStats(mxedge: Mxedge, session: MxedgeSession | undefined,
   const doc = omitSecrets(mxedge.doc)
   const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, doc[name]] as const]))
   const fips = fipsOf(doc['mxedge_mgmt'])
-  const own = presentOwn(mxedge)
+  const own = presentOwn(mxedge, session)
   return {
     ...Object.fromEntries(set),
     ...own,
@@ -96,7 +96,6 @@ function presentReport({ connected, lastSeenAt }: MxedgeSession, report: MxedgeR
   const { uptime_s: uptimeS, services, cpu_percent: cpu, memory, disk, addresses } = report
   const [ip] = addresses
   return {
-    tunterm_registered: services.some(({ name, version }) => name === 'tunterm' && version !== null),
     ...(connected && { uptime: Math.round(uptimeS + Math.max(0, now.getTime() - lastSeenAt.getTime()) / 1000) }),
     ...(cpu !== null && { cpu_stat: { usage: Math.round(cpu), idle: 100 - Math.round(cpu) } }),
     ...(memory !== null && { memory_stat: { total: memory.total, free: memory.free, usage: usageOf(memory) } }),
