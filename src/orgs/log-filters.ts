@@ -8,6 +8,7 @@ export const logFilters = {
   message: part(),
 }
 
+/** What audit records answer, those of organizations and of accounts alike. */
 export const logSorts = [
   'timestamp',
   'id',

@@ -1,11 +1,10 @@
 import type { InOrg, SiteScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
-import { AppError, invalidField, notFound } from '../../platform/errors.ts'
-import { type Device, shareCommandCandidates } from '../store.ts'
+import { invalidField, notFound } from '../../platform/errors.ts'
+import { shareCommandCandidates } from '../store.ts'
 import type { CommandOrder } from './command.ts'
-import { type Readiness, findCommandRefusal, queueCommands } from './queue-commands.ts'
+import { type Commanded, queueCommand } from './queue-commands.ts'
 
 export type LocateOrder = Extract<CommandOrder, { kind: 'locate' | 'unlocate' }>
 
@@ -31,8 +30,6 @@ export async function locateDevice(ctx: Context, scope: SiteScope, request: Loca
   })
 }
 
-type LocatedDevice = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
-
 /**
  * Queues the command for a device that `tx` has locked.
  * @throws AppError invalid where the device is offline or can't blink.
@@ -40,16 +37,8 @@ type LocatedDevice = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
 export async function queueLocate(
   tx: Tx,
   scope: InOrg,
-  { device, order, at }: { readonly device: LocatedDevice; readonly order: LocateOrder; readonly at: Date },
+  { device, order, at }: { readonly device: Commanded; readonly order: LocateOrder; readonly at: Date },
 ): Promise<void> {
-  const refusal = findCommandRefusal(device, order)
-  if (refusal !== null) throw new AppError('invalid', refusal)
-  await queueCommands(tx, scope, { devices: [device], order, at })
-  await appendAudit(tx, scope, {
-    message: `${order.kind === 'locate' ? 'Locate' : 'Unlocate'} device ${device.name ?? device.mac}`,
-    siteId: device.siteId,
-    deviceId: device.id,
-    after: { mac: device.mac },
-    at,
-  })
+  const message = order.kind === 'locate' ? 'Locate device' : 'Unlocate device'
+  await queueCommand(tx, scope, { device, order, at, audit: { message } })
 }

@@ -1,7 +1,10 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Device } from '../store.ts'
 import type { CommandKind, DeviceCapabilities } from '../tables.ts'
 import { findRefusal } from './capabilities.ts'
 import type { CommandOrder } from './command.ts'
@@ -34,6 +37,50 @@ export interface Readiness {
 export function findCommandRefusal({ connected, capabilities }: Readiness, order: CommandOrder): string | null {
   if (!connected) return `Cannot ${verbs[order.kind]} an offline device`
   return findRefusal(capabilities, order)
+}
+
+/** A device that is to execute a command. */
+export type Commanded = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
+
+/** What the audit record of a command says. */
+export interface CommandAudit {
+  /** Continues with the device: `Locate device`. */
+  readonly message: string
+  /** Its further fields. */
+  readonly after?: (commandId: string) => Readonly<Record<string, unknown>>
+}
+
+/**
+ * Queues a person's command for a device that `tx` has locked, with its audit record.
+ * @returns The id of the command.
+ * @throws AppError invalid where the device is offline or can't do it.
+ */
+export async function queueCommand(
+  tx: Tx,
+  scope: InOrg,
+  {
+    device,
+    order,
+    at,
+    audit,
+  }: {
+    readonly device: Commanded
+    readonly order: CommandOrder
+    readonly at: Date
+    readonly audit: CommandAudit
+  },
+): Promise<string> {
+  const refusal = findCommandRefusal(device, order)
+  if (refusal !== null) throw new AppError('invalid', refusal)
+  const [id = ''] = await queueCommands(tx, scope, { devices: [device], order, at })
+  await appendAudit(tx, scope, {
+    message: `${audit.message} ${device.name ?? device.mac}`,
+    siteId: device.siteId,
+    deviceId: device.id,
+    after: { mac: device.mac, ...audit.after?.(id) },
+    at,
+  })
+  return id
 }
 
 /**

@@ -49,6 +49,25 @@ export const siteSearchFilters = {
 /** Source: contract, `searchOrgDevices`. */
 export const orgSearchFilters = { ...siteSearchFilters, site_id: id() }
 
+/** What searches answer of access points from their reports, by its names on the wire. */
+export const summaryFields = [
+  'band_24_bandwidth',
+  'band_24_channel',
+  'band_24_power',
+  'band_5_bandwidth',
+  'band_5_channel',
+  'band_5_power',
+  'band_6_bandwidth',
+  'band_6_channel',
+  'band_6_power',
+  'eth0_port_speed',
+  'lldp_mgmt_addr',
+  'lldp_port_desc',
+  'lldp_port_id',
+  'lldp_system_desc',
+  'lldp_system_name',
+] as const
+
 /** What searches answer, `name` being a name that clients also know. */
 export const searchSorts = [
   'timestamp',
@@ -72,21 +91,7 @@ export const searchSorts = [
   'mxtunnel_status',
   'power_constrained',
   'clustered',
-  'band_24_bandwidth',
-  'band_24_channel',
-  'band_24_power',
-  'band_5_bandwidth',
-  'band_5_channel',
-  'band_5_power',
-  'band_6_bandwidth',
-  'band_6_channel',
-  'band_6_power',
-  'eth0_port_speed',
-  'lldp_mgmt_addr',
-  'lldp_port_desc',
-  'lldp_port_id',
-  'lldp_system_desc',
-  'lldp_system_name',
+  ...summaryFields,
 ] as const
 
 /** Source: contract, `countSiteDevices`. */

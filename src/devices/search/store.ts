@@ -7,6 +7,7 @@ import type { Counts, Sort } from '../../http/search.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import type { Reader } from '../../platform/db.ts'
 import { deviceFields } from '../store-fields.ts'
+import { summaryFields } from './filters.ts'
 import { alsoPassing, countDevicesBy, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
 import type {
   orgCountFilters,
@@ -48,27 +49,8 @@ export interface DeviceHit {
   readonly summary: Partial<Readonly<Record<string, unknown>>> | null
 }
 
-/** What search results show of access points, by its names on the wire. */
-const summaryNames = [
-  'band_24_bandwidth',
-  'band_24_channel',
-  'band_24_power',
-  'band_5_bandwidth',
-  'band_5_channel',
-  'band_5_power',
-  'band_6_bandwidth',
-  'band_6_channel',
-  'band_6_power',
-  'eth0_port_speed',
-  'lldp_mgmt_addr',
-  'lldp_port_desc',
-  'lldp_port_id',
-  'lldp_system_desc',
-  'lldp_system_name',
-] as const
-
 const shownSummary = sql`case when device.type = 'ap' then jsonb_strip_nulls(jsonb_build_object(${sql.join(
-  summaryNames.map((name) => sql`${sql.lit(name)}, ${deviceFields[name].value}`),
+  summaryFields.map((name) => sql`${sql.lit(name)}, ${deviceFields[name].value}`),
 )})) end`
 
 /** Searches devices as they are now. */

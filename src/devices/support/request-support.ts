@@ -1,9 +1,8 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { findCommandRefusal, queueCommands } from '../commands/queue-commands.ts'
+import { queueCommand } from '../commands/queue-commands.ts'
 import { shareCommandCandidates } from '../store.ts'
 
 export interface SupportOptions {
@@ -24,20 +23,13 @@ export async function requestSupport(
   return inTx(ctx, async (tx) => {
     const [device] = await shareCommandCandidates(tx, scope, [deviceId])
     if (device === undefined) throw notFound(deviceId)
-    const order = { kind: 'support', params: {} } as const
-    const refusal = findCommandRefusal(device, order)
-    if (refusal !== null) throw new AppError('invalid', refusal)
     if (localCertificates && /^https:/i.test(ctx.baseUrl)) throw new AppError('invalid', UNTRUSTED)
-    const at = ctx.clock.now()
-    const [commandId = ''] = await queueCommands(tx, scope, { devices: [device], order, at })
-    await appendAudit(tx, scope, {
-      message: `Collect support files of device ${device.name ?? device.mac}`,
-      siteId: scope.siteId,
-      deviceId: device.id,
-      after: { mac: device.mac, id: commandId },
-      at,
+    return queueCommand(tx, scope, {
+      device,
+      order: { kind: 'support', params: {} },
+      at: ctx.clock.now(),
+      audit: { message: 'Collect support files of device', after: (id) => ({ id }) },
     })
-    return commandId
   })
 }
 
