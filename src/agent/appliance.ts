@@ -1,10 +1,12 @@
-import type { Report } from '../gateway/edge/messages.ts'
+import type { Method, Report } from '../gateway/edge/messages.ts'
 
 export type Service = Report['services'][number]
 export type ServiceAction = 'start' | 'stop' | 'restart'
 
 /** The machine that the agent runs on, as far as commands change it. Every method may be called again after a crash. */
 export interface Appliance {
+  /** The methods that it can execute; the gateway queues no other commands. */
+  readonly methods: readonly Method[]
   services(): Promise<readonly Service[]>
   /** @throws Error with the reason. */
   control(service: string, action: ServiceAction): Promise<void>

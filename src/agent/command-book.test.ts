@@ -20,6 +20,7 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
   const done: string[] = []
   return {
     done,
+    methods: [],
     services: async () => [],
     control: async (name, action) => void done.push(`${action} ${name}`),
     bouncePorts: async () => {},

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { type Report, calls, errorCodes } from '../gateway/edge/messages.ts'
+import { type Method, type Report, errorCodes } from '../gateway/edge/messages.ts'
 import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
 import { type AnsweredCall, type CommandBook, readConfigSha256 } from './command-book.ts'
 import type { MachineFacts } from './facts.ts'
@@ -13,6 +13,7 @@ export interface ConnectionOptions {
   readonly book: CommandBook
   readonly credentials: Credentials
   readonly facts: MachineFacts
+  readonly methods: readonly Method[]
   readonly report: () => Promise<Report>
   readonly version: string
   readonly log: Log
@@ -87,11 +88,11 @@ class AgentConnection {
   }
 
   async #sayHello(): Promise<void> {
-    const { state, facts, report, version } = this.#options
+    const { state, facts, methods, report, version } = this.#options
     const hello = {
       agent: version,
       ...facts,
-      methods: Object.keys(calls),
+      methods,
       config_sha256: await readConfigSha256(state),
       report: await report(),
     }

@@ -26,6 +26,7 @@ export function dryRunAppliance(state: State): Appliance {
     await state.write(JOURNAL, JSON.stringify({ services: change(services), done: [...done, what] }))
   }
   return {
+    methods: ['service.control', 'port.bounce', 'aps.disconnect', 'configure'],
     services: async () => (await readDryRun(state)).services,
     async control(name, action) {
       const { services } = await readDryRun(state)

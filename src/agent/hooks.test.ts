@@ -65,6 +65,14 @@ describe('the commands of an operator', () => {
     expect(await noted('configuration')).toBe('{"ntp_servers":["192.0.2.1"]};')
   })
 
+  test('decide which methods the agent announces', () => {
+    expect(hookAppliance({ services: {} }).methods).toEqual(['configure'])
+    const half = { services: { a: service }, port_down: js('') }
+    expect(hookAppliance(half).methods).toEqual(['service.control', 'configure'])
+    const all = { ...half, port_up: js(''), disconnect_aps: js('') }
+    expect(hookAppliance(all).methods).toEqual(['service.control', 'port.bounce', 'aps.disconnect', 'configure'])
+  })
+
   test('that are missing execute nothing', async () => {
     const appliance = hookAppliance({ services: {} })
     await expect(appliance.control('constructor', 'stop')).rejects.toThrow(NotExecuted)

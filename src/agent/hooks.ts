@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Method } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 
 /** A program with its arguments; no shell is involved. */
@@ -54,6 +55,7 @@ function isCommandLine(value: unknown): value is CommandLine {
 export function hookAppliance(hooks: Hooks): Appliance {
   const names = Object.keys(hooks.services)
   return {
+    methods: methodsOf(hooks),
     services: () => Promise.all(names.map((name) => readService(name, hooks))),
     async control(name, action) {
       const service = Object.hasOwn(hooks.services, name) ? hooks.services[name] : undefined
@@ -75,6 +77,16 @@ export function hookAppliance(hooks: Hooks): Appliance {
       if (hooks.configure !== undefined) await runOrThrow(hooks.configure, configuration)
     },
   }
+}
+
+function methodsOf({ services, port_down, port_up, disconnect_aps }: Hooks): Method[] {
+  return [
+    ...(Object.keys(services).length > 0 ? (['service.control'] as const) : []),
+    ...(port_down !== undefined && port_up !== undefined ? (['port.bounce'] as const) : []),
+    ...(disconnect_aps !== undefined ? (['aps.disconnect'] as const) : []),
+    // The agent keeps the configuration, also where no hook applies it.
+    'configure',
+  ]
 }
 
 function need(hooks: Hooks, hook: (typeof otherHooks)[number]): CommandLine {

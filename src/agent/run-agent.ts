@@ -45,6 +45,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
       book,
       credentials: { ...credentials, gateway },
       facts,
+      methods: appliance.methods,
       report,
       version,
       log,

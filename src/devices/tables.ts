@@ -175,6 +175,8 @@ export interface CommandProgress {
   readonly step: 'check' | 'clean' | 'download' | 'verify' | 'install' | 'reboot' | 'roll_back' | 'snapshot'
   /** The member of a Virtual Chassis that the step concerns. */
   readonly member?: number
+  /** How much of the step is done. */
+  readonly percent?: number
 }
 
 export type CommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'

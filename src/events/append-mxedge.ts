@@ -64,6 +64,26 @@ const mxedgeEvents = {
     display: 'Configuration applied',
     description: 'The edge appliance has applied its configuration',
   },
+  ME_PACKAGE_UPDATE_BY_USER: {
+    display: 'Package update by user',
+    description: 'A person has requested another version of a package',
+  },
+  ME_PACKAGE_UPDATED: {
+    display: 'Package updated',
+    description: 'The edge appliance has installed a package, and its service reports the new version',
+  },
+  ME_PACKAGE_UPDATE_FAILED: {
+    display: 'Package update failed',
+    description: 'The edge appliance could not download or install a package, or could not be reached in time',
+  },
+  ME_DISTRO_UPGRADED: {
+    display: 'Distribution upgraded',
+    description: 'The edge appliance has upgraded its Linux distribution',
+  },
+  ME_DISTRO_UPGRADE_FAILED: {
+    display: 'Distribution upgrade failed',
+    description: 'The edge appliance could not upgrade its Linux distribution, or could not be reached in time',
+  },
   ME_COMMAND_FAILED: {
     display: 'Command failed',
     description: 'The edge appliance has not executed a command, or could not be reached in time',
@@ -85,6 +105,15 @@ export interface MxedgeEventInput {
   readonly auditId?: string
   readonly text?: string
   readonly service?: string
+  readonly update?: PackageUpdate
+}
+
+/** What an event says of the update of a package. */
+export interface PackageUpdate {
+  readonly package: string
+  /** Null: it was not installed. */
+  readonly from: string | null
+  readonly to: string
 }
 
 /** Appends events of edge appliances in the caller's transaction, with two statements for any number of events. */
@@ -107,7 +136,7 @@ export async function appendMxedgeEvents(
 
 function mxedgeEvent(
   orgId: string,
-  { mxedge, type, auditId, text, service }: MxedgeEventInput,
+  { mxedge, type, auditId, text, service, update }: MxedgeEventInput,
   at: Date,
 ): TopicEvents['mxedge-events'] {
   const { id, name, mac, mxclusterId, siteId } = mxedge
@@ -123,6 +152,11 @@ function mxedgeEvent(
     ...(siteId !== null && { site_id: siteId }),
     ...(auditId !== undefined && { audit_id: auditId }),
     ...(service !== undefined && { service }),
+    ...(update !== undefined && presentUpdate(update)),
     ...(text !== undefined && { text }),
   }
+}
+
+function presentUpdate({ package: name, from, to }: PackageUpdate) {
+  return { package: name, ...(from !== null && { from_version: from }), to_version: to }
 }

@@ -131,6 +131,9 @@ export const topics = {
       site_id: Optional(Type.String()),
       audit_id: Optional(Type.String()),
       service: Optional(Type.String()),
+      package: Optional(Type.String()),
+      from_version: Optional(Type.String()),
+      to_version: Optional(Type.String()),
       text: Optional(Type.String()),
     }),
     example: {

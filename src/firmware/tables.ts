@@ -14,6 +14,8 @@ export interface FirmwareImageTable {
   sha256: string
   /** A bigint: pg returns it as text. */
   sizeBytes: string
+  /** Ed25519 over the SHA-256, in base64. */
+  signature: string | null
   createdAt: Date
 }
 

@@ -1,6 +1,7 @@
 import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
 import type { AgentIdentity } from '../mxedges/registration/identity.ts'
 import type { MxedgeFacts, MxedgeReport } from '../mxedges/sessions/facts.ts'
+import type { Artifact } from './artifacts.ts'
 import type { Link, SendResult } from './device-link.ts'
 
 /** Whom the certificate of an agent proves it to be. */
@@ -12,7 +13,8 @@ export interface ProvenIdentity extends AgentIdentity {
 /** A link of an edge appliance; `deviceId` is the id of the appliance. */
 export interface ApplianceLink extends Link {
   readonly identity: ProvenIdentity
-  send(command: MxedgeCommandToSend): SendResult
+  /** @param image Null for a command that has none, and for one whose image no longer exists. */
+  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult
 }
 
 /** What an agent says when it connects. */

@@ -2,6 +2,7 @@ import {
   recordMxedgeCommandsSent,
   recordMxedgeCommandsUnsent,
   recordMxedgeOutcomes,
+  recordMxedgeProgress,
   sweepMxedgeCommands,
 } from '../mxedges/commands/record-commands.ts'
 import { type MxedgeCommandToSend, listUnansweredCommands } from '../mxedges/commands/store.ts'
@@ -17,11 +18,15 @@ import type { Context } from '../platform/context.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
+import { type WithImage, addImages, artifactOf } from './artifacts.ts'
 import type { CommandRows } from './command-rows.ts'
 import { batchOf } from './limits.ts'
 import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
 import type { LinkRegistry } from './link-registry.ts'
 import type { ApplianceSide } from './protocol.ts'
+
+/** Agents resume a download that breaks, so a slow one may take hours. */
+const URL_LIFE_MS = 6 * 3_600_000
 
 export interface ApplianceOptions {
   readonly nodeId: string
@@ -124,14 +129,23 @@ function applianceSessions(
 function applianceCommands(
   ctx: Context,
   nodeId: string,
-): CommandRows<ApplianceLink, MxedgeCommandToSend, MxedgeCommandToSend> {
+): CommandRows<ApplianceLink, WithImage<MxedgeCommandToSend>, MxedgeCommandToSend> {
   return {
     wake: 'mxedges',
-    claim: (limit) => recordMxedgeCommandsSent(ctx, nodeId, limit),
+    async claim(limit) {
+      const commands = await recordMxedgeCommandsSent(ctx, nodeId, limit)
+      try {
+        return await addImages(ctx, commands)
+      } catch (error) {
+        await recordMxedgeCommandsUnsent(ctx, commands)
+        throw error
+      }
+    },
+    advance: (advanced) => recordMxedgeProgress(ctx, advanced),
     finish: (finished) => recordMxedgeOutcomes(ctx, finished),
     requeue: (commands) => recordMxedgeCommandsUnsent(ctx, commands),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
-    send: (link, command) => link.send(command),
+    send: (link, command) => link.send(command, artifactOf(ctx, command, URL_LIFE_MS)),
     sentOf: (command) => command,
   }
 }

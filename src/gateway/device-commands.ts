@@ -8,11 +8,9 @@ import {
 } from '../devices/commands/record-commands.ts'
 import { type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
 import { supportUploadUrl } from '../devices/support/file-url.ts'
-import { firmwareDownloadUrl } from '../firmware/download-url.ts'
-import { listImageDigests } from '../firmware/store-digests.ts'
 import { findLostUpgrade } from '../firmware/store-lost-upgrades.ts'
-import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
+import { type WithImage, addImages, artifactOf, imageDeleted } from './artifacts.ts'
 import type { CommandRows } from './command-rows.ts'
 import type { DeviceLink, SendResult } from './device-link.ts'
 import type { DriverCommand, SentCommand } from './driver.ts'
@@ -26,8 +24,7 @@ export interface DeviceCommandOptions {
   readonly localCertificates: boolean
 }
 
-/** A command with the SHA-256 of its image, if it has one that exists. */
-export type DeviceCommand = CommandToSend & { readonly sha256?: string | undefined }
+export type DeviceCommand = WithImage<CommandToSend>
 
 /** The commands to devices. */
 export function deviceCommands(
@@ -39,7 +36,7 @@ export function deviceCommands(
     async claim(limit) {
       const commands = await recordCommandsSent(ctx, nodeId, limit)
       try {
-        return await withDigests(ctx, commands)
+        return await addImages(ctx, commands)
       } catch (error) {
         await recordCommandsUnsent(ctx, commands)
         throw error
@@ -67,21 +64,6 @@ export function deviceCommands(
   }
 }
 
-const imageDeleted: SendResult = {
-  kind: 'rejected',
-  code: 'image_deleted',
-  text: 'The image no longer exists',
-  final: true,
-}
-
-async function withDigests(ctx: Context, commands: readonly CommandToSend[]): Promise<DeviceCommand[]> {
-  const images = commands.flatMap(({ orgId, params }) => ('image_id' in params ? [{ orgId, id: params.image_id }] : []))
-  const digests = images.length === 0 ? new Map<string, string>() : await listImageDigests(ctx.db, images)
-  return commands.map((command) =>
-    'image_id' in command.params ? Object.assign(command, { sha256: digests.get(command.params.image_id) }) : command,
-  )
-}
-
 /** Returns null for a command whose image no longer exists. */
 function orderOf(ctx: Context, command: DeviceCommand, localCertificates: boolean): DriverCommand | null {
   switch (command.kind) {
@@ -94,13 +76,11 @@ function orderOf(ctx: Context, command: DeviceCommand, localCertificates: boolea
     case 'upgrade':
     case 'stage':
     case 'activate': {
-      const { sha256 } = command
-      if (sha256 === undefined) return null
+      const artifact = artifactOf(ctx, command, URL_LIFE_MS)
+      if (artifact === null) return null
       const { version } = command.params
-      if (command.kind === 'activate') return { kind: 'activate', version, sha256 }
-      const ticket = { orgId: command.orgId, commandId: command.id, imageId: command.params.image_id }
-      const uri = firmwareDownloadUrl(ctx, ticket, addMs(ctx.clock.now(), URL_LIFE_MS))
-      return { kind: command.kind, version, sha256, uri, localCertificates }
+      if (command.kind === 'activate') return { kind: 'activate', version, sha256: artifact.sha256 }
+      return { kind: command.kind, version, ...artifact, localCertificates }
     }
     case 'ping': {
       const { egress_interface: egressInterface, ...params } = command.params

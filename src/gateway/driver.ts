@@ -1,4 +1,5 @@
 import type { DeviceCapabilities } from '../devices/tables.ts'
+import type { ImageFile } from '../firmware/store-image-files.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** The facts about a device that a driver needs. */
@@ -55,7 +56,8 @@ export interface Address {
   readonly localCertificates: boolean
 }
 
-export type Download = Image & Address
+/** An image that the device downloads; `ImageFile` describes the members that it is checked by. */
+export type Download = Image & Address & ImageFile
 
 /** The steps of an upgrade, in this order. */
 export type UpgradeStep = 'download' | 'install'

@@ -1,4 +1,5 @@
 import type { Generated, GeneratedAlways } from 'kysely'
+import type { CommandProgress } from '../devices/tables.ts'
 import type { Json } from '../platform/json-column.ts'
 import type { MxedgeFacts, MxedgeReport } from './sessions/facts.ts'
 import type { MxedgeCommandKind } from './commands/command.ts'
@@ -93,6 +94,8 @@ export interface MxedgeCommandTable {
   epoch: string | null
   callId: number | null
   outcome: Json<Record<string, unknown>> | null
+  progress: Json<CommandProgress> | null
+  progressedAt: Date | null
   createdAt: Date
   expiresAt: Date
   sentAt: Date | null

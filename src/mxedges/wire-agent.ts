@@ -60,17 +60,26 @@ export function parseDisconnectAps(body: Static<typeof DisconnectApsBody>): Pers
   return { kind: 'disconnect_aps', params: { macs } }
 }
 
+const CommandProgressReply = Type.Object(
+  {
+    step: Type.String({ description: '`download` or `install`' }),
+    percent: Type.Optional(Type.Integer({ description: 'how much of the step is done' })),
+  },
+  { description: 'the step that the command had reached when the appliance reported last' },
+)
+
 export const MxedgeCommandReply = named(
   'MxedgeCommand',
   Type.Object({
     id: Uuid,
     mxedge_id: Uuid,
-    kind: Type.Enum(['service', 'bounce_port', 'disconnect_aps', 'configure']),
+    kind: Type.Enum(['service', 'bounce_port', 'disconnect_aps', 'configure', 'upgrade_service', 'upgrade_distro']),
     params: Type.Record(Type.String(), Type.Unknown()),
     status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
       description: '`unknown`: the appliance may have done it, but its answer was not received',
     }),
     reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),
+    progress: Type.Optional(CommandProgressReply),
     created_time: Timestamp,
     sent_time: Type.Optional(Timestamp),
     finished_time: Type.Optional(Timestamp),
@@ -78,7 +87,7 @@ export const MxedgeCommandReply = named(
 )
 
 export function presentMxedgeCommand(command: MxedgeCommand): Static<typeof MxedgeCommandReply> {
-  const { id, mxedgeId, kind, params, state, outcome, createdAt, sentAt, finishedAt } = command
+  const { id, mxedgeId, kind, params, state, outcome, progress, createdAt, sentAt, finishedAt } = command
   const reason = state === 'rejected' ? outcome?.['text'] : outcome?.['why']
   return {
     id,
@@ -87,6 +96,7 @@ export function presentMxedgeCommand(command: MxedgeCommand): Static<typeof Mxed
     params,
     status: state,
     ...(typeof reason === 'string' && { reason }),
+    ...(progress !== null && { progress }),
     created_time: epochS(createdAt),
     ...(sentAt !== null && { sent_time: epochS(sentAt) }),
     ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),

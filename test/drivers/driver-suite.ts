@@ -27,7 +27,8 @@ export interface DriverSamples<M extends Messages> {
 
 const uri = fc.stringMatching(/^[a-z0-9/_-]{1,80}$/).map((path) => `https://example.test/${path}`)
 const image = { version: fc.constantFrom('2.0.0', '23.4R2-S2.1'), sha256: fc.constant('ab'.repeat(32)) }
-const download = { uri, localCertificates: fc.boolean(), ...image }
+const file = { sizeBytes: fc.constant(1000), signature: fc.constant(null) }
+const download = { uri, localCertificates: fc.boolean(), ...image, ...file }
 const command = fc.oneof<fc.Arbitrary<DriverCommand>[]>(
   fc.constant({ kind: 'restart' }),
   fc.integer({ min: 0, max: 9 }).map((member) => ({ kind: 'restart', member })),

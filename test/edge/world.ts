@@ -1,8 +1,10 @@
 import { type KeyObject, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { signingRequest } from '../../src/agent/signing-request.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { openGatewayTls } from '../../src/gateway/gateway-tls.ts'
 import type { EdgeLimits } from '../../src/gateway/edge/limits.ts'
 import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../../src/gateway/jsonrpc.ts'
@@ -24,6 +26,7 @@ export async function startEdgeWorld(limits: Partial<EdgeLimits> = {}): Promise<
   const startMs = Date.now()
   let passedMs = 0
   const server = await startTestServer({ now: () => new Date(startMs + passedMs) })
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   const tls = await openGatewayTls({ dataDir: server.dataDir, hosts: ['127.0.0.1', 'localhost'], now: new Date() })
   const address = { host: '127.0.0.1', port: 0, tls }
   const quick = { lookMs: 1, ...limits }

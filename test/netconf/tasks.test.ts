@@ -16,7 +16,8 @@ import {
 const VERSION = '23.4R2-S2.1'
 const sha256 = 'ab'.repeat(32)
 const uri = 'https://example.test/firmware/a'
-const stage: JunosCommand = { kind: 'stage', version: VERSION, sha256, uri, localCertificates: false }
+const file = { sha256, sizeBytes: 1000, signature: null }
+const stage: JunosCommand = { kind: 'stage', version: VERSION, ...file, uri, localCertificates: false }
 const activate: JunosCommand = { kind: 'activate', version: VERSION, sha256 }
 
 function deviceOf(options: Partial<JunosDeviceOptions> = {}): JunosDevice {

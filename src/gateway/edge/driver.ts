@@ -1,11 +1,14 @@
 import { configurationOf, configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import { deviceText } from '../device-text.ts'
-import type { EncodedCommand, Outcome } from '../driver.ts'
+import { type Artifact as Image, imageDeleted } from '../artifacts.ts'
+import type { EncodedCommand, Outcome, Rejection } from '../driver.ts'
 import {
+  type Artifact,
   type CommandError,
   type Method,
   type ParamsOf,
+  type Progress,
   errorCodes,
   isCommandError,
   isCommandResult,
@@ -21,9 +24,25 @@ export interface Reply {
 /** Service managers wait up to 90 s for a service that does not stop. */
 const SERVICE_TIMEOUT_MS = 180_000
 const TIMEOUT_MS = 60_000
+/** From the call, or a report of progress, to the next report; the agent reports at least once a minute of a download. */
+const DOWNLOAD_TIMEOUT_MS = 300_000
+/** Longer than the agent lets the operator's commands run. */
+const INSTALL_TIMEOUT_MS = 1_000_000
+const DISTRO_TIMEOUT_MS = 3_700_000
 
-/** Returns the call that carries a command to the agent of an edge appliance. */
-export function encodeOrder({ id, mxedge, ...order }: MxedgeCommandToSend): EncodedCommand<Call> {
+/** Returns how long a command may take from a report of its progress on. */
+export function renewedTimeoutMs({ step }: Progress): number {
+  return step === 'download' ? DOWNLOAD_TIMEOUT_MS : INSTALL_TIMEOUT_MS
+}
+
+/**
+ * Returns the call that carries a command to the agent of an edge appliance.
+ * @param image Null for a command that has none, and for one whose image no longer exists.
+ */
+export function encodeOrder(
+  { id, mxedge, ...order }: MxedgeCommandToSend,
+  image: Image | null,
+): EncodedCommand<Call> | Rejection {
   const command_id = id
   switch (order.kind) {
     case 'service':
@@ -42,7 +61,19 @@ export function encodeOrder({ id, mxedge, ...order }: MxedgeCommandToSend): Enco
         TIMEOUT_MS,
       )
     }
+    case 'upgrade_service': {
+      if (image === null) return imageDeleted
+      const { service, version } = order.params
+      const params = { command_id, service, version, artifact: encodeArtifact(image) }
+      return call({ method: 'service.upgrade', params }, DOWNLOAD_TIMEOUT_MS)
+    }
+    case 'upgrade_distro':
+      return call({ method: 'distro.upgrade', params: { command_id, ...order.params } }, DISTRO_TIMEOUT_MS)
   }
+}
+
+function encodeArtifact({ uri, sizeBytes, sha256, signature }: Image): Artifact {
+  return { uri, size: sizeBytes, sha256, ...(signature !== null && { signature }) }
 }
 
 function call(encoded: Call, timeoutMs: number): EncodedCommand<Call> {

@@ -4,7 +4,7 @@ import { configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import { decodeFrame, encodeCall, encodeError, encodeResult } from '../jsonrpc.ts'
 import { decodeReply, encodeOrder } from './driver.ts'
-import { isHello, isMethod, isParamsOf, isReport } from './messages.ts'
+import { isHello, isMethod, isParamsOf, isProgress, isReport } from './messages.ts'
 
 const id = '0193a1c0-0000-7000-8000-000000000004'
 const row = { orgId: id, id, deviceId: id, epoch: '1', callId: 1024, mxedge: { name: 'Edge', model: 'ME-VM', doc: {} } }
@@ -13,7 +13,24 @@ const orders: readonly MxedgeCommandToSend[] = [
   { ...row, kind: 'bounce_port', params: { ports: ['0', '1'], hold_ms: 4000 } },
   { ...row, kind: 'disconnect_aps', params: { macs: ['5c5b350e0001'] } },
   { ...row, kind: 'configure', params: {} },
+  {
+    ...row,
+    kind: 'upgrade_service',
+    params: { service: 'tunterm', version: '2:1.0~rc1+b-2', image_id: id, from_version: null },
+  },
+  { ...row, kind: 'upgrade_distro', params: { codename: 'next' } },
 ]
+const image = {
+  uri: 'https://signalbox.example/firmware/a',
+  sizeBytes: 5,
+  sha256: 'ab'.repeat(32),
+  signature: `${'A'.repeat(86)}==`,
+}
+function callOf(order: MxedgeCommandToSend) {
+  const encoded = encodeOrder(order, image)
+  if (encoded.kind === 'rejected') throw new Error(encoded.text)
+  return encoded
+}
 const report = {
   uptime_s: 1,
   services: [{ name: 'tunterm', version: null, state: 'stopped' }],
@@ -37,19 +54,44 @@ const frames = [
   encodeCall(1, 'hello', hello),
   encodeCall(2, 'report', report),
   encodeResult(1024, { ...about, repeated: false, text: 'done' }),
+  encodeCall(3, 'progress', { command_id: id, step: 'download', percent: 40 }),
   encodeError(1024, { code: 2, message: 'failed', data: about }),
   ...orders.map((order) => {
-    const { call } = encodeOrder(order)
+    const { call } = callOf(order)
     return encodeCall(order.callId, call.method, call.params)
   }),
 ]
 
 test.each(orders)('the call of $kind is one that the agent understands, with the id of its command', (order) => {
-  const { call, timeoutMs } = encodeOrder(order)
+  const { call, timeoutMs } = callOf(order)
   expect(isMethod(call.method) && isParamsOf(call.method, call.params)).toBe(true)
   expect(call.params.command_id).toBe(id)
   expect(timeoutMs).toBeGreaterThan(0)
 })
+
+test('a package is sent with what the agent checks it by, and not at all once its image is deleted', () => {
+  const order = orders.find(({ kind }) => kind === 'upgrade_service') ?? expect.fail()
+  expect(callOf(order).call.params).toMatchObject({
+    service: 'tunterm',
+    version: '2:1.0~rc1+b-2',
+    artifact: { uri: image.uri, size: 5, sha256: image.sha256, signature: image.signature },
+  })
+  expect(encodeOrder(order, null)).toMatchObject({ kind: 'rejected', code: 'image_deleted', final: true })
+})
+
+test.each([
+  ['service.upgrade', { service: 'tunterm', version: '--force' }],
+  ['service.upgrade', { service: 'tunterm', version: '1 2' }],
+  ['service.upgrade', { service: '../x', version: '1' }],
+  ['distro.upgrade', { codename: '-y' }],
+  ['stage', {}],
+] as const)(
+  '%s with %j is refused, because the operator has to get arguments that are no options',
+  (method, params) => {
+    const artifact = method === 'stage' ? { size: 5 } : { uri: image.uri, size: 5, sha256: image.sha256 }
+    expect(isParamsOf(method, { command_id: id, artifact, ...params })).toBe(false)
+  },
+)
 
 test('the digest of a configuration depends on its content alone', () => {
   expect(configurationSha256({ a: 1, b: { c: 2, d: [1, 2] } })).toBe(
@@ -85,6 +127,7 @@ describe('a damaged frame', () => {
         if (frame.kind === 'call') {
           isHello(frame.params)
           isReport(frame.params)
+          isProgress(frame.params)
           if (isMethod(frame.method)) isParamsOf(frame.method, frame.params)
         }
         if (frame.kind !== 'reply') return

@@ -42,8 +42,22 @@ export const Hello = Type.Object({
 })
 export type Hello = Static<typeof Hello>
 
+/** An image to download. Agents refuse an address that is not http or https. */
+const Artifact = Type.Object({
+  uri: Type.String({ minLength: 1, maxLength: 2048 }),
+  /** Bytes. */
+  size: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
+  sha256: Sha256,
+  /** Ed25519 over the 32 bytes of the SHA-256, in base64. */
+  signature: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9+/]{86}==$' })),
+})
+export type Artifact = Static<typeof Artifact>
+
 const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
 const Name = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' })
+
+/** The name becomes an argument of the operator's command, so it must not look like an option. */
+const Version = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.+:~_-]{0,99}$' })
 
 /** The params of the gateway's calls, by method. */
 export const calls = {
@@ -62,6 +76,11 @@ export const calls = {
     macs: Type.Array(Type.String({ pattern: '^[0-9a-f]{12}$' }), { minItems: 1, maxItems: 1000 }),
   }),
   configure: Type.Object({ ...command, sha256: Sha256, configuration: Type.Record(Type.String(), Type.Unknown()) }),
+  /** Download the image and keep it. */
+  stage: Type.Object({ ...command, artifact: Artifact }),
+  'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
+  /** `next` is the release that follows the present one. */
+  'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }) }),
 } as const
 
 export type Method = keyof typeof calls
@@ -70,6 +89,14 @@ export type ParamsOf<M extends Method> = Static<(typeof calls)[M]>
 export function isMethod(name: string): name is Method {
   return Object.hasOwn(calls, name)
 }
+
+/** What the agent reports of a command that takes long. */
+export const Progress = Type.Object({
+  ...command,
+  step: Type.Enum(['download', 'install']),
+  percent: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()]),
+})
+export type Progress = Static<typeof Progress>
 
 /** What the agent answers when it has executed a command. */
 export const CommandResult = Type.Object({
@@ -103,12 +130,14 @@ export const errorCodes = {
 const checks = {
   hello: Compile(Hello),
   report: Compile(Report),
+  progress: Compile(Progress),
   result: Compile(CommandResult),
   error: Compile(CommandError),
 }
 
 export const isHello = (value: unknown): value is Hello => checks.hello.Check(value)
 export const isReport = (value: unknown): value is Report => checks.report.Check(value)
+export const isProgress = (value: unknown): value is Progress => checks.progress.Check(value)
 export const isCommandResult = (value: unknown): value is CommandResult => checks.result.Check(value)
 export const isCommandError = (value: unknown): value is CommandError => checks.error.Check(value)
 
@@ -117,6 +146,9 @@ const callChecks = {
   'port.bounce': Compile(calls['port.bounce']),
   'aps.disconnect': Compile(calls['aps.disconnect']),
   configure: Compile(calls.configure),
+  stage: Compile(calls.stage),
+  'service.upgrade': Compile(calls['service.upgrade']),
+  'distro.upgrade': Compile(calls['distro.upgrade']),
 } satisfies Record<Method, unknown>
 
 /** Returns true if the params have the shape of the method's. */

@@ -1,7 +1,8 @@
 import { closeCodes } from '../close-codes.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
-import { type Hello, errorCodes, isHello, isReport } from './messages.ts'
+import { renewedTimeoutMs } from './driver.ts'
+import { type Hello, errorCodes, isHello, isProgress, isReport } from './messages.ts'
 import type { AgentSession } from './session.ts'
 
 /** How often an agent reports. */
@@ -29,6 +30,7 @@ export async function receiveCall(host: LinkHost, session: AgentSession, call: D
     if (call.method === 'hello') return await onHello(host, session, call)
     if (!session.isConnected) return closeEarly(host, session)
     if (call.method === 'report') return await onReport(host, session, call)
+    if (call.method === 'progress') return onProgress(host, session, call)
     dropMessage(host, session, { what: 'unknown_method', detail: call.method })
     session.refuse(call.id, { code: errorCodes.unknownMethod, message: 'The gateway has no such method' })
   } catch (error) {
@@ -60,6 +62,19 @@ async function onReport(host: LinkHost, session: AgentSession, { id, params }: D
     return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
   }
   await host.appliances.report(session, reportOf(params))
+}
+
+/** Progress of a command that was sent on an earlier connection renews nothing: its end is already unknown. */
+function onProgress(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): void {
+  if (!isProgress(params)) {
+    dropMessage(host, session, { what: 'invalid_message', detail: 'progress' })
+    return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of progress' })
+  }
+  const callId = session.callIdOf(params.command_id)
+  if (callId === null) return
+  const { step, percent } = params
+  const progress = { step, ...(percent !== null && { percent }) }
+  host.appliances.onProgress(session, callId, { progress, timeoutMs: renewedTimeoutMs(params) })
 }
 
 function closeEarly({ ctx, counters }: LinkHost, session: AgentSession): void {

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import type { Artifact } from '../artifacts.ts'
 import type { ApplianceLink, ProvenIdentity } from '../appliance-link.ts'
 import { closeFrames } from '../close-codes.ts'
 import { type CloseReason, NO_EPOCH, type SendResult } from '../device-link.ts'
@@ -33,6 +34,8 @@ export class AgentSession extends FrameSession implements ApplianceLink {
   readonly identity: ProvenIdentity
   epoch: string = NO_EPOCH
   readonly #agents: AgentHost
+  /** The command that was sent last; one is in flight at a time. */
+  #sent: Pick<MxedgeCommandToSend, 'id' | 'callId'> | null = null
 
   constructor(socket: WebSocket, peer: AgentPeer, host: AgentHost) {
     super(socket, peer, host)
@@ -41,12 +44,20 @@ export class AgentSession extends FrameSession implements ApplianceLink {
     this.deviceId = peer.identity.mxedgeId
   }
 
+  /** Returns the id of the call that carried the command, if it was sent last. */
+  callIdOf(commandId: string): number | null {
+    return this.#sent?.id === commandId ? this.#sent.callId : null
+  }
+
   get isConnected(): boolean {
     return this.epoch !== NO_EPOCH
   }
 
-  send(command: MxedgeCommandToSend): SendResult {
-    const { call, timeoutMs } = encodeOrder(command)
+  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult {
+    const encoded = encodeOrder(command, image)
+    if (encoded.kind === 'rejected') return encoded
+    const { call, timeoutMs } = encoded
+    this.#sent = { id: command.id, callId: command.callId }
     const isSent = this.write(encodeCall(command.callId, call.method, call.params))
     return isSent ? { kind: 'sent', timeoutMs } : { kind: 'unsent' }
   }

@@ -8,7 +8,8 @@ const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap' }
 const ols: DriverDevice = { ...ap, type: 'switch' }
 const image = { version: '2.0.0', sha256: 'ab'.repeat(32) }
 const uri = 'https://example.test/firmware/a'
-const upgrade = { kind: 'upgrade', uri, localCertificates: false, ...image } as const
+const file = { sizeBytes: 1000, signature: null }
+const upgrade = { kind: 'upgrade', uri, localCertificates: false, ...image, ...file } as const
 const restart: DriverCommand = { kind: 'restart' }
 type ExtensionMembers = NonNullable<Capabilities['x-signalbox']>['members'] & {}
 

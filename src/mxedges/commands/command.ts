@@ -8,5 +8,19 @@ export type MxedgeOrder =
   | { readonly kind: 'disconnect_aps'; readonly params: { readonly macs: readonly string[] } }
   /** Apply the configuration that is current when the command is sent. */
   | { readonly kind: 'configure'; readonly params: Readonly<Record<string, never>> }
+  /** Install the image, a package of the service. */
+  | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
+  /** Upgrade the distribution; `next` is the release that follows the present one. */
+  | { readonly kind: 'upgrade_distro'; readonly params: { readonly codename: string } }
+
+export interface ServiceUpgrade {
+  readonly service: string
+  /** The version that the service reports once the package is installed. */
+  readonly version: string
+  /** The firmware image that is the package. */
+  readonly image_id: string
+  /** What the service reported when the command was queued; null: it was not installed. */
+  readonly from_version: string | null
+}
 
 export type MxedgeCommandKind = MxedgeOrder['kind']

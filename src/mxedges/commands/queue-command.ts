@@ -5,25 +5,18 @@ import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { type Mxedge, titleOf } from '../mxedge.ts'
-import type { MxedgeService } from '../sessions/facts.ts'
-import { type MxedgeSession, listSessions } from '../sessions/store.ts'
+import { titleOf } from '../mxedge.ts'
+import { listSessions } from '../sessions/store.ts'
 import { lockMxedge } from '../store.ts'
 import type { MxedgeOrder } from './command.ts'
+import { findRefusal } from './find-refusal.ts'
 import { insertCommand } from './store.ts'
 
 /** What a person can ask an appliance for. */
-export type PersonOrder = Exclude<MxedgeOrder, { kind: 'configure' }>
+export type PersonOrder = Extract<MxedgeOrder, { kind: 'service' | 'bounce_port' | 'disconnect_aps' }>
 
 /** A person does not expect an effect that comes later than this. */
 const SEND_WITHIN_MS = 60_000
-
-/** The method of the agent that executes an order. */
-const methods: Readonly<Record<PersonOrder['kind'], string>> = {
-  service: 'service.control',
-  bounce_port: 'port.bounce',
-  disconnect_aps: 'aps.disconnect',
-}
 
 /**
  * Queues a command to the agent of an appliance, with its audit record. Its end is an event.
@@ -46,19 +39,6 @@ export async function queueMxedgeCommand(
     const message = `${describe(order)} of ${titleOf(mxedge)}`
     await appendAudit(tx, scope, { message, siteId, after: { ...order.params }, at })
   })
-}
-
-/** Returns why the appliance can't execute the order; null if it can. */
-function findRefusal(mxedge: Mxedge, session: MxedgeSession | undefined, order: PersonOrder): string | null {
-  if (session?.connected !== true || mxedge.registeredKey === null) return 'The edge appliance is not connected'
-  if (!session.facts.methods.includes(methods[order.kind]))
-    return `The agent of the edge appliance has no method ${methods[order.kind]}`
-  if (order.kind !== 'service') return null
-  const { service } = order.params
-  const known = (session.report?.services ?? []).filter(({ version }: MxedgeService) => version !== null)
-  if (known.some(({ name }) => name === service)) return null
-  const names = known.map(({ name }) => name).join(', ') || 'none'
-  return `The edge appliance has no service ${service}; its services are: ${names}`
 }
 
 function describe(order: PersonOrder): string {

@@ -1,11 +1,11 @@
 import { systemScope } from '../../access/scope.ts'
-import type { FinishedCommand } from '../../devices/commands/store.ts'
-import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import type { AdvancedCommand, FinishedCommand } from '../../devices/commands/store.ts'
+import { type MxedgeEventInput, type PackageUpdate, appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
-import type { MxedgeOrder } from './command.ts'
+import type { MxedgeOrder, ServiceUpgrade } from './command.ts'
 import {
   type EndedCommand,
   type MxedgeCommandToSend,
@@ -15,6 +15,7 @@ import {
   listMxedgesById,
   requeueCommands,
   timeOutCommands,
+  updateProgress,
 } from './store.ts'
 
 /** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
@@ -37,7 +38,12 @@ export async function recordMxedgeOutcomes(ctx: Context, finished: readonly Fini
   })
 }
 
-/** Longer than any command takes. */
+/** Records the steps that commands have reached. */
+export async function recordMxedgeProgress(ctx: Context, advanced: readonly AdvancedCommand[]): Promise<void> {
+  await inTxByKeys(ctx, (tx) => updateProgress(tx, advanced, ctx.clock.now()))
+}
+
+/** Longer than any command is silent. */
 const FORGOTTEN_AFTER_MS = 4_000_000
 
 /** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
@@ -69,6 +75,7 @@ function eventOf(mxedge: Mxedge, command: EndedCommand): MxedgeEventInput[] {
   const event = {
     mxedge: mxedgeOfEvent(mxedge),
     ...(command.kind === 'service' && { service: command.params.service }),
+    ...(command.kind === 'upgrade_service' && { update: updateOf(command.params) }),
   }
   switch (command.state) {
     case 'done':
@@ -95,9 +102,28 @@ function doneEvent(order: MxedgeOrder): MxedgeEventInput['type'] {
       return 'ME_APS_DISCONNECTED'
     case 'configure':
       return 'ME_CONFIGURED'
+    case 'upgrade_service':
+      return 'ME_PACKAGE_UPDATED'
+    case 'upgrade_distro':
+      return 'ME_DISTRO_UPGRADED'
   }
 }
 
 function failureEvent({ kind }: MxedgeOrder): MxedgeEventInput['type'] {
-  return kind === 'service' ? 'ME_SERVICE_FAILED' : 'ME_COMMAND_FAILED'
+  switch (kind) {
+    case 'service':
+      return 'ME_SERVICE_FAILED'
+    case 'upgrade_service':
+      return 'ME_PACKAGE_UPDATE_FAILED'
+    case 'upgrade_distro':
+      return 'ME_DISTRO_UPGRADE_FAILED'
+    case 'bounce_port':
+    case 'disconnect_aps':
+    case 'configure':
+      return 'ME_COMMAND_FAILED'
+  }
+}
+
+function updateOf({ service, version, from_version: from }: ServiceUpgrade): PackageUpdate {
+  return { package: service, from, to: version }
 }

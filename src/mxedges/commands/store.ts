@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { FinishedCommand, CallKey } from '../../devices/commands/store.ts'
+import type { AdvancedCommand, CallKey, FinishedCommand } from '../../devices/commands/store.ts'
 import type { LossReason } from '../../devices/commands/command.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
@@ -152,7 +152,8 @@ export async function requeueCommands(
   commands: readonly Pick<MxedgeCommandToSend, 'id' | 'epoch'>[],
 ): Promise<void> {
   await sql`
-    update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null
+    update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
+      progress = null, progressed_at = null
     from ${rowsAs('unsent', unsentColumns, commands)}
     where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
   `.execute(tx)
@@ -221,12 +222,35 @@ export async function expireCommands(tx: Tx, at: Date): Promise<EndedCommand[]> 
   return expired.rows
 }
 
-/** Ends commands that a failing process sent and then forgot: they were sent longer ago than any command takes. */
-export async function timeOutCommands(tx: Tx, sentBefore: Date, at: Date): Promise<void> {
+const progressColumns = columnsOf('mxedgeCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  callId: 'integer',
+  progress: 'jsonb',
+})
+
+/** Writes the steps that commands have reached. Of several steps of one command, the last one counts. */
+export async function updateProgress(tx: Tx, advanced: readonly AdvancedCommand[], at: Date): Promise<void> {
+  const rows = [...new Map(advanced.map((step) => [step.id, step])).values()]
+  await sql`
+    with locked as materialized (
+      select command.org_id, command.id, step.progress
+      from ${rowsAs('step', progressColumns, rows)}
+      join mxedge_command command on command.org_id = step.org_id and command.id = step.id
+        and command.call_id = step.call_id
+      where command.state = 'sent' order by command.id for update of command
+    )
+    update mxedge_command command set progress = locked.progress, progressed_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+  `.execute(tx)
+}
+
+/** Ends commands that a failing process sent and then forgot: they were silent for longer than any command is. */
+export async function timeOutCommands(tx: Tx, silentSince: Date, at: Date): Promise<void> {
   await tx
     .updateTable('mxedgeCommand')
     .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
     .where('state', '=', 'sent')
-    .where('sentAt', '<', sentBefore)
+    .where((eb) => eb(eb.fn.coalesce('progressedAt', 'sentAt'), '<', silentSince))
     .execute()
 }

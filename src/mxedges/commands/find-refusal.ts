@@ -1,0 +1,32 @@
+import type { Mxedge } from '../mxedge.ts'
+import type { MxedgeService } from '../sessions/facts.ts'
+import type { MxedgeSession } from '../sessions/store.ts'
+import type { MxedgeCommandKind, MxedgeOrder } from './command.ts'
+
+/** The method of the agent that executes an order. */
+const methods: Readonly<Record<MxedgeCommandKind, string>> = {
+  service: 'service.control',
+  bounce_port: 'port.bounce',
+  disconnect_aps: 'aps.disconnect',
+  configure: 'configure',
+  upgrade_service: 'service.upgrade',
+  upgrade_distro: 'distro.upgrade',
+}
+
+/** Returns why the appliance can't execute the order; null if it can. A package may install its service. */
+export function findRefusal(
+  mxedge: Pick<Mxedge, 'registeredKey'>,
+  session: MxedgeSession | undefined,
+  order: MxedgeOrder,
+): string | null {
+  if (session?.connected !== true || mxedge.registeredKey === null) return 'The edge appliance is not connected'
+  if (!session.facts.methods.includes(methods[order.kind]))
+    return `The agent of the edge appliance has no method ${methods[order.kind]}`
+  if (order.kind !== 'service' && order.kind !== 'upgrade_service') return null
+  const { service } = order.params
+  const isUsable = ({ version }: MxedgeService) => order.kind === 'upgrade_service' || version !== null
+  const known = (session.report?.services ?? []).filter(isUsable)
+  if (known.some(({ name }) => name === service)) return null
+  const names = known.map(({ name }) => name).join(', ') || 'none'
+  return `The edge appliance has no service ${service}; its services are: ${names}`
+}
