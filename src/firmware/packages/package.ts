@@ -1,0 +1,19 @@
+/** The packages that edge appliances can get. Each one installs the service of the same name. */
+export const packageNames = ['mxagent', 'mxdas', 'mxocproxy', 'radsecproxy', 'tunterm'] as const
+export type PackageName = (typeof packageNames)[number]
+
+/** From the steadiest one on: each channel also offers what those before it offer. */
+export const channels = ['stable', 'beta', 'alpha'] as const
+export type Channel = (typeof channels)[number]
+
+/** A catalog entry: `imageId` installs `version` of the package. */
+export interface CatalogPackage {
+  readonly package: PackageName
+  readonly version: string
+  /** The codename of the distribution that it is built for; null: any. */
+  readonly distro: string | null
+  readonly channel: Channel
+  /** What `default` stands for; at most one version of a package, distribution and channel is. */
+  readonly isDefault: boolean
+  readonly imageId: string
+}
