@@ -7,13 +7,13 @@ export interface Stopping {
 }
 
 /**
- * How a site upgrade ends, by what has happened to its targets, all of which have ended. Without any success it has
+ * How an upgrade ends, by what has happened to its targets, all of which have ended. Without any success it has
  * failed, whether or not a limit stopped it. A cancellation that came too late for every target has cancelled nothing.
  */
 export function decideOutcome(
   { stopping, stopReason, plan }: Stopping & { readonly plan: Pick<UpgradePlan, 'planned'> },
-  counts: TargetCounts,
-): Stopping & { readonly status: UpgradeStatus } {
+  counts: Pick<TargetCounts, 'failed' | 'cancelled'>,
+): Stopping & { readonly status: Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> } {
   if (stopping === 'failed' || (stopping === 'cancelled' && counts.cancelled > 0))
     return { status: stopping, stopping, stopReason }
   // Devices that were skipped when planning are not among the planned ones.

@@ -56,16 +56,19 @@ export function countSteps(counts: TargetCounts, steps: readonly Step[]): Target
   return changed
 }
 
-export function isHardFailure({ to, reason }: Pick<Step, 'to' | 'reason'>): boolean {
+export function isHardFailure({ to, reason }: { readonly to: string; readonly reason: string | null }): boolean {
   return to === 'failed' && reason !== OFFLINE
 }
 
-export function isUpgraded({ to }: Pick<Step, 'to'>): boolean {
+export function isUpgraded({ to }: { readonly to: string }): boolean {
   return to === 'upgraded'
 }
 
 /** The counts with one more for the phase of each step. */
-export function countByPhase(counts: CountsByPhase, steps: readonly Step[]): CountsByPhase {
+export function countByPhase(
+  counts: CountsByPhase,
+  steps: readonly { readonly target: { readonly phase: number } }[],
+): CountsByPhase {
   const changed: Record<string, number> = { ...counts }
   for (const { target } of steps) changed[target.phase] = (changed[target.phase] ?? 0) + 1
   return changed

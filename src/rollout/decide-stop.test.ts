@@ -65,7 +65,7 @@ describe('limits by phase', () => {
   })
 
   test('of phases of the whole upgrade stop no site alone', () => {
-    expect(findStopReason({ 1: 1 }, { ...limited, phase_scope: 'org', gates: null })).toBeNull()
+    expect(findStopReason({ 1: 1 }, { ...limited, gates: null })).toBeNull()
     expect(findPhaseStopReason({ 1: 1 }, gates)).toBe('more than 0 failures in phase 1')
     expect(findPhaseStopReason({ 1: 1 }, null)).toBeNull()
   })

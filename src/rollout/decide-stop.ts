@@ -25,10 +25,13 @@ export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePla
 }
 
 /**
- * Returns why a site upgrade must stop; null: it need not. The gates of the whole upgrade are not among those of its
- * site upgrades: decideOrgUpgrade() compares them with the failures of all sites.
+ * Returns why an upgrade must stop; null: it need not. The gates of the whole upgrade of an organization are not among
+ * those of its site upgrades: decideOrgUpgrade() compares them with the failures of all sites.
  */
-export function findStopReason(failures: FailuresByPhase, plan: UpgradePlan): string | null {
+export function findStopReason(
+  failures: FailuresByPhase,
+  plan: Pick<UpgradePlan, 'gates' | 'max_failure_percentage' | 'planned'>,
+): string | null {
   const { gates, max_failure_percentage: percent, planned } = plan
   const reason = findPhaseStopReason(failures, gates)
   if (reason !== null) return reason

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 export interface Orderable {
-  /** Twelve lower-case hex digits. */
+  /** Twelve lower-case hex digits; for an edge appliance, which may have none, its id. */
   readonly mac: string
   readonly model: string
   readonly fromVersion: string | null

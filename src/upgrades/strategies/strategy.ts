@@ -5,8 +5,9 @@ import type { Orderable } from '../plan-order.ts'
 
 /** The facts about a target that a strategy may use. */
 export interface TargetFacts extends Orderable {
+  /** Empty for an edge appliance without a site. */
   readonly siteId: string
-  readonly type: DeviceType
+  readonly type: DeviceType | 'mxedge'
   /** From the device's configuration. */
   readonly role: string | null
   /** For each member of a Virtual Chassis; empty for any other device. */
