@@ -84,6 +84,8 @@ export interface DeviceCapabilities {
   readonly restart_members: readonly number[] | 'any'
   /** The nodes of a cluster that can be restarted alone. */
   readonly restart_nodes: readonly ('node0' | 'node1')[]
+  /** Why the device lacks commands that devices of its kind have, for the person who asks for them. */
+  readonly refusals?: Readonly<Partial<Record<CommandKind, string>>>
 }
 
 export interface DeviceStatusTable {

@@ -3,6 +3,7 @@ import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
+import { findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
@@ -22,6 +23,8 @@ export interface Candidate {
   readonly memberVersions: readonly string[]
   /** The commands that its driver supported at its last connection. */
   readonly commands: readonly CommandKind[]
+  /** Why it can't be upgraded, if it said so when it connected last. */
+  readonly upgradeRefusal: string | null
 }
 
 /** Lists the devices of those of the sites that the scope covers, in no order. */
@@ -53,7 +56,9 @@ export async function listCandidates(
   return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
     if (siteId === null) return []
     const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
-    const known = { connected: connected ?? false, fromVersion: firmware, commands: capabilities?.commands ?? [] }
+    const { commands } = capabilities ?? noCapabilities
+    const upgradeRefusal = capabilities === null ? null : findUpgradeRefusal(capabilities)
+    const known = { connected: connected ?? false, fromVersion: firmware, commands, upgradeRefusal }
     return [{ ...device, ...known, siteId, memberVersions }]
   })
 }

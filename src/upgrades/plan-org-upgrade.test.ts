@@ -96,6 +96,7 @@ const device: UpgradeDevice = {
   mac: '1',
   fromVersion: '1.0',
   memberVersions: [],
+  upgradeRefusal: null,
 }
 const latest: RequestedVersion = {
   field: null,
@@ -120,6 +121,16 @@ describe('devices', () => {
   test('are not skipped while a member of the chassis is behind', () => {
     expect(kinds([{ ...device, fromVersion: '2.0', memberVersions: ['2.0', '1.0'] }])).toEqual(['upgrade'])
     expect(kinds([{ ...device, fromVersion: '2.0', memberVersions: ['2.0', '2.0'] }])).toEqual(['skip'])
+  })
+
+  test("that can't be upgraded are left out with the reason, unless they run the version already", () => {
+    const cluster = { ...device, upgradeRefusal: 'it is a cluster' }
+    const plan = (one: UpgradeDevice) => planDevices({ selection: everything, versions: [latest] }, [one], catalog)
+    expect(plan(cluster)).toMatchObject([{ kind: 'leave_out', reason: 'it is a cluster' }])
+    expect(plan({ ...cluster, fromVersion: '2.0' })).toMatchObject([{ kind: 'skip' }])
+    expect(() => kinds([cluster], [{ ...latest, field: 'version', version: '2.0' }])).toThrow(
+      'Invalid field version: it is a cluster',
+    )
   })
 
   test('that get nothing by default are left out; a version asked for in vain is refused', () => {

@@ -79,6 +79,8 @@ export interface UpgradeDevice extends Selectable {
   readonly mac: string
   readonly fromVersion: string | null
   readonly memberVersions: readonly string[]
+  /** Why it can't be upgraded; null where nothing is known against it. */
+  readonly upgradeRefusal: string | null
 }
 
 export type DevicePlan<D> =
@@ -87,7 +89,8 @@ export type DevicePlan<D> =
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
 
 /**
- * Plans the version of each selected device. A device that already runs its version is skipped, unless forced.
+ * Plans the version of each selected device. A device that already runs its version is skipped, unless forced. One that
+ * can't be upgraded is left out with the reason.
  * @throws AppError invalid for a version that none of its devices can have.
  */
 export function planDevices<D extends UpgradeDevice>(
@@ -103,7 +106,9 @@ export function planDevices<D extends UpgradeDevice>(
       const resolved = resolveVersion(device, request.versions, ofModel.get(device.model) ?? [])
       if (resolved.kind === 'none') return { kind: 'leave_out', device, reason: resolved.reason }
       const { entry, force } = resolved
-      return { kind: runs(device, entry.version) && !force ? 'skip' : 'upgrade', device, entry, force }
+      if (runs(device, entry.version) && !force) return { kind: 'skip', device, entry, force }
+      const reason = device.upgradeRefusal
+      return reason === null ? { kind: 'upgrade', device, entry, force } : { kind: 'leave_out', device, reason }
     })
   const named = request.versions.find(({ field }) => field !== null)
   const useless = plans.length > 0 && plans.every(({ kind }) => kind === 'leave_out')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeviceCapabilities } from '../tables.ts'
-import { findRefusal, noCapabilities } from './capabilities.ts'
+import { findRefusal, findUpgradeRefusal, noCapabilities } from './capabilities.ts'
 import type { CommandOrder } from './command.ts'
 
 const stock: DeviceCapabilities = { ...noCapabilities, commands: ['restart', 'upgrade'] }
@@ -48,4 +48,23 @@ const orders: readonly CommandOrder[] = [
 test.each(orders)('$kind requires the command', (order) => {
   expect(findRefusal({ ...noCapabilities, commands: [order.kind] }, order)).toBeNull()
   expect(findRefusal(noCapabilities, order)).toMatch(/^The device (can't|has no)|not supported$/)
+})
+
+describe('a reason of the device itself', () => {
+  const cluster: DeviceCapabilities = { ...noCapabilities, commands: ['restart'], refusals: { upgrade: 'a cluster' } }
+
+  test('replaces the general one', () => {
+    expect(findRefusal(cluster, { kind: 'upgrade', params: image })).toBe('a cluster')
+    expect(findRefusal(cluster, { kind: 'stage', params: image })).toBe(
+      findRefusal(noCapabilities, { kind: 'stage', params: image }),
+    )
+  })
+
+  test('refuses an upgrade only where the device can be upgraded in no way', () => {
+    expect(findUpgradeRefusal(cluster)).toBe('a cluster')
+    expect(findUpgradeRefusal({ ...cluster, commands: ['upgrade'] })).toBeNull()
+    expect(findUpgradeRefusal({ ...cluster, commands: ['stage', 'activate'] })).toBeNull()
+    expect(findUpgradeRefusal({ ...cluster, commands: ['stage'] })).toBe('a cluster')
+    expect(findUpgradeRefusal(noCapabilities)).toBeNull()
+  })
 })

@@ -25,8 +25,18 @@ const refusals: Readonly<Record<CommandKind, string>> = {
  * @returns The reason why it can't, for the person who asked; null when it can.
  */
 export function findRefusal(capabilities: DeviceCapabilities, order: CommandOrder): string | null {
-  if (!capabilities.commands.includes(order.kind)) return refusals[order.kind]
+  const { commands, refusals: own } = capabilities
+  if (!commands.includes(order.kind)) return own?.[order.kind] ?? refusals[order.kind]
   return order.kind === 'restart' ? findPartRefusal(capabilities, order.params) : null
+}
+
+/**
+ * Returns the device's own reason why firmware can't be upgraded, in one step or in two; null when it can, and when the
+ * device has not said so.
+ */
+export function findUpgradeRefusal({ commands, refusals: own }: DeviceCapabilities): string | null {
+  if (commands.includes('upgrade') || (commands.includes('stage') && commands.includes('activate'))) return null
+  return own?.upgrade ?? null
 }
 
 function findPartRefusal(capabilities: DeviceCapabilities, { member, node }: RestartParams): string | null {

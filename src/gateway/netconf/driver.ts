@@ -22,19 +22,25 @@ export const junosDriver: Driver<JunosMessages> = { capabilitiesOf, encode, deco
 /** Source: spec, "Devices", 11. */
 const restoresBackup = /^EX4[014]00/
 
+/**
+ * `request-package-add` has no node to name, and the other ways to reach the second node differ by platform. Source:
+ * Juniper's YANG modules for SRX, 24.4R1; PyEZ excludes clusters for the same reason.
+ */
+const clusterUpgrade = 'the firmware of an SRX cluster is not upgraded from here: upgrade it on the gateway itself'
+
 function capabilitiesOf({ model, type, members, nodes, hasSets }: JunosFacts): DeviceCapabilities {
   const isCluster = nodes.length > 0
   const isSwitch = type === 'switch'
   return {
     commands: [
       'restart',
-      // Adding a package to the other node of a cluster is not part of these operations.
       ...(isCluster ? [] : (['stage', 'activate'] as const)),
       ...(restoresBackup.test(model) && hasSets ? (['restore_backup'] as const) : []),
       ...(isSwitch ? (['snapshot'] as const) : []),
     ],
     restart_members: members.filter(({ isPresent }) => isPresent).map(({ member }) => member),
     restart_nodes: nodes.map(({ node }) => node),
+    ...(isCluster && { refusals: { upgrade: clusterUpgrade, stage: clusterUpgrade, activate: clusterUpgrade } }),
   }
 }
 
