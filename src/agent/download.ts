@@ -1,0 +1,271 @@
+import { type Hash, type KeyObject, createHash, verify } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Artifact } from '../gateway/edge/messages.ts'
+import { NotExecuted } from './appliance.ts'
+import { Interrupted } from './interrupted.ts'
+import type { OnPoint } from './points.ts'
+import { MIN_BYTES, TransportError, requestPart } from './request-part.ts'
+
+export interface DownloadLimits {
+  /** How many attempts in a row may fail without bringing anything. */
+  readonly tries: number
+  readonly firstPauseMs: number
+  readonly longestPauseMs: number
+  readonly stallMs: number
+  /** For all attempts together. */
+  readonly longestMs: number
+  /** Space that a download leaves free on the disk. */
+  readonly reserveBytes: number
+}
+
+const defaultLimits: DownloadLimits = {
+  tries: 8,
+  firstPauseMs: 1000,
+  longestPauseMs: 60_000,
+  stallMs: 30_000,
+  // The addresses of the gateway expire then.
+  longestMs: 6 * 3_600_000,
+  reserveBytes: 64 * 1024 ** 2,
+}
+
+export interface DownloadOptions {
+  readonly folder: string
+  /** PEM of the CAs that are trusted besides the public ones. */
+  readonly ca: readonly string[]
+  /** An Ed25519 key: only artifacts that it has signed are downloaded. Null: the signature is not checked. */
+  readonly publicKey: KeyObject | null
+  readonly signal: AbortSignal
+  readonly onPoint: OnPoint
+  readonly limits?: Partial<DownloadLimits>
+}
+
+/** Downloads artifacts, one at a time. The folder has at most one: the next download deletes it. */
+export interface Downloads {
+  /**
+   * Resolves with the path of the complete and checked file, which may have been there before. After a crash, or an
+   * attempt that failed, it continues with what was received.
+   * @param onPercent Called at the begin of each attempt and with each piece.
+   * @throws NotExecuted where it did not begin; Interrupted; Error with the reason. Wrong content leaves no file behind.
+   */
+  fetch(artifact: Artifact, onPercent: (percent: number) => void): Promise<string>
+  remove(artifact: Pick<Artifact, 'sha256'>): Promise<void>
+}
+
+export function createDownloads(options: DownloadOptions): Downloads {
+  const { folder, publicKey } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const pathOf = (name: string) => join(folder, name)
+  return {
+    async fetch(artifact, onPercent) {
+      checkSignature(artifact, publicKey)
+      const url = parseAddress(artifact.uri)
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const { sha256 } = artifact
+      for (const name of await readdir(folder)) if (!name.startsWith(sha256)) await rm(pathOf(name), { force: true })
+      const complete = pathOf(sha256)
+      if ((await hashFile(complete))?.digest('hex') === sha256) return complete
+      await new Download(complete, { artifact, url, onPercent, limits, options }).run()
+      return complete
+    },
+    async remove({ sha256 }) {
+      await rm(pathOf(sha256), { force: true })
+    },
+  }
+}
+
+/** @throws NotExecuted. */
+function checkSignature({ sha256, signature }: Artifact, publicKey: KeyObject | null): void {
+  if (publicKey === null) return
+  if (signature === undefined) throw new NotExecuted('The artifact has no signature, which this agent demands')
+  if (!verify(null, Buffer.from(sha256, 'hex'), publicKey, Buffer.from(signature, 'base64')))
+    throw new NotExecuted("The artifact's signature is not by the key that this agent trusts")
+}
+
+/** @throws NotExecuted. */
+function parseAddress(uri: string): URL {
+  const url = URL.canParse(uri) ? new URL(uri) : null
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new NotExecuted('The address of the artifact is neither http nor https')
+}
+
+/** Returns the running hash of a file; null where there is none. */
+async function hashFile(path: string): Promise<Hash | null> {
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+    return hash
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+interface DownloadOrder {
+  readonly artifact: Artifact
+  readonly url: URL
+  readonly onPercent: (percent: number) => void
+  readonly limits: DownloadLimits
+  readonly options: DownloadOptions
+}
+
+/** One file that is being received. `PATH.part` is what has arrived, `PATH.json` what it is a part of. */
+class Download {
+  readonly #path: string
+  readonly #order: DownloadOrder
+  #offset = 0
+  #hash = createHash('sha256')
+  #etag: string | null = null
+
+  constructor(path: string, order: DownloadOrder) {
+    this.#path = path
+    this.#order = order
+  }
+
+  get #part(): string {
+    return `${this.#path}.part`
+  }
+
+  get #record(): string {
+    return `${this.#path}.json`
+  }
+
+  async run(): Promise<void> {
+    const { artifact, limits, options } = this.#order
+    await this.#readPart()
+    const isContinued = this.#offset > 0
+    await this.#checkSpace()
+    const deadlineMs = performance.now() + limits.longestMs
+    try {
+      await this.#receiveAll(deadlineMs)
+      if (isContinued && !this.#isRight()) {
+        // After a loss of power the part may differ from what was received.
+        await this.#startOver()
+        await this.#receiveAll(deadlineMs)
+      }
+      if (!this.#isRight()) throw new Error(`The file does not have the SHA-256 ${artifact.sha256}`)
+    } catch (error) {
+      if (options.signal.aborted) throw new Interrupted('The agent stops')
+      if (!(error instanceof TransportError)) await this.#delete()
+      throw error
+    }
+    await rename(this.#part, this.#path)
+    await rm(this.#record, { force: true })
+  }
+
+  /** Continues with a part only where its record says of what it is one. */
+  async #readPart(): Promise<void> {
+    const record = await readFile(this.#record, 'utf8').catch(() => '')
+    const { size, etag } = parseRecord(record)
+    const length = await stat(this.#part).then(
+      (part) => part.size,
+      () => 0,
+    )
+    const hash =
+      etag === null || size !== this.#order.artifact.size || length > size ? null : await hashFile(this.#part)
+    if (hash === null) return this.#delete()
+    this.#etag = etag
+    this.#offset = length
+    this.#hash = hash
+  }
+
+  async #checkSpace(): Promise<void> {
+    const { artifact, limits, options } = this.#order
+    const { bsize, bavail } = await statfs(options.folder)
+    const neededBytes = artifact.size - this.#offset + limits.reserveBytes
+    if (bsize * bavail >= neededBytes) return
+    await this.#delete()
+    throw new NotExecuted(`The disk has ${bsize * bavail} bytes free, but the artifact needs ${neededBytes}`)
+  }
+
+  /** @throws TransportError after too many attempts; Error with the reason. */
+  async #receiveAll(deadlineMs: number): Promise<void> {
+    const { artifact, limits, options } = this.#order
+    for (let failures = 0; this.#offset < artifact.size;) {
+      const before = this.#offset
+      try {
+        await this.#receive()
+      } catch (error) {
+        if (options.signal.aborted || !(error instanceof TransportError)) throw error
+        failures = this.#offset - before >= MIN_BYTES ? 1 : failures + 1
+        if (failures >= limits.tries || performance.now() >= deadlineMs) throw error
+        const pauseMs = Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (failures - 1))
+        await wait(Math.max(pauseMs, error.retryAfterMs), undefined, { signal: options.signal })
+      }
+    }
+  }
+
+  /** Makes one attempt. */
+  async #receive(): Promise<void> {
+    const { artifact, url, limits, options } = this.#order
+    const { size } = artifact
+    this.#order.onPercent(this.#percent())
+    const { stallMs } = limits
+    const { ca, signal } = options
+    const part = await requestPart({ url, ca, offset: this.#offset, etag: this.#etag, size, stallMs, signal })
+    if (part.offset !== this.#offset) await this.#startOver()
+    await this.#writeRecord(part.etag)
+    const file = await open(this.#part, 'a', 0o600)
+    try {
+      for await (const chunk of part.body) await this.#append(file, chunk)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    if (this.#offset < size) throw new TransportError(`The server sent only ${this.#offset} of ${size} bytes`)
+  }
+
+  async #append(file: FileHandle, chunk: Buffer): Promise<void> {
+    const { artifact, options } = this.#order
+    if (this.#offset + chunk.length > artifact.size) throw new Error(`The file has more than ${artifact.size} bytes`)
+    await file.writeFile(chunk)
+    this.#hash.update(chunk)
+    this.#offset += chunk.length
+    options.onPoint('part written')
+    this.#order.onPercent(this.#percent())
+  }
+
+  #percent(): number {
+    return Math.floor((this.#offset / this.#order.artifact.size) * 100)
+  }
+
+  #isRight(): boolean {
+    return this.#hash.copy().digest('hex') === this.#order.artifact.sha256
+  }
+
+  async #writeRecord(etag: string | null): Promise<void> {
+    if (etag === this.#etag && this.#offset > 0) return
+    this.#etag = etag
+    const file = await open(this.#record, 'w', 0o600)
+    try {
+      await file.writeFile(JSON.stringify({ size: this.#order.artifact.size, etag }))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #startOver(): Promise<void> {
+    await this.#delete()
+    this.#etag = null
+    this.#offset = 0
+    this.#hash = createHash('sha256')
+  }
+
+  async #delete(): Promise<void> {
+    await rm(this.#part, { force: true })
+    await rm(this.#record, { force: true })
+  }
+}
+
+/** A crash may have cut the record off. */
+function parseRecord(text: string): { readonly size: number; readonly etag: string | null } {
+  try {
+    const { size, etag } = JSON.parse(text) as { readonly size?: unknown; readonly etag?: unknown }
+    return { size: Number(size), etag: typeof etag === 'string' ? etag : null }
+  } catch {
+    return { size: 0, etag: null }
+  }
+}
